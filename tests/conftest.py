@@ -20,6 +20,8 @@ pytest.register_assert_rewrite("flambeau.testing", *HELPERS)  # their assertions
 
 import flambeau  # noqa: E402
 from flambeau.core import native  # noqa: E402
+from flambeau.driver.nvidia.compile import nvrtc_version  # noqa: E402
+from flambeau.errors import AcceleratorError  # noqa: E402
 from flambeau.testing import machine  # noqa: E402
 from tests.forks import Programs  # noqa: E402
 from tests.tiers import is_full  # noqa: E402
@@ -90,3 +92,13 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
     yield flambeau.core.thread.machine()
     flambeau.cuda.synchronize()
+
+
+@pytest.fixture
+def nvrtc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """NVRTC's version, with an empty cache of kernels.  A test without NVRTC is skipped."""
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+    try:
+        return nvrtc_version()
+    except (AcceleratorError, RuntimeError) as failure:
+        pytest.skip(f"NVRTC is not installed: {failure}")

@@ -4,6 +4,10 @@ import importlib
 import json
 import os
 import re
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,10 +21,11 @@ SOURCES = str(Path(__file__).parents[1] / "src")
 def flambeau(programs):
     """Runs the command."""
 
-    def run(*args, cwd=None, stdin="", **environment):
+    def run(*args, cwd=None, stdin="", fresh=False, **environment):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
         settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment}
-        return programs.run(Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin))
+        wanted = Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin)
+        return programs.run(wanted, fresh=fresh)
 
     return run
 
@@ -92,6 +97,18 @@ def test_a_missing_script_is_named(flambeau, tmp_path):
     done = flambeau("run", "--gpus", "none", "nowhere.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == f"flambeau run: there is no file 'nowhere.py' in {tmp_path}\n"
+
+
+def test_a_folder_without_a_program_is_named(flambeau, tmp_path):
+    done = flambeau("run", "--gpus", "none", tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"flambeau run: the folder '{tmp_path}' has no __main__.py\n")
+
+
+def test_a_wrong_option_is_named_with_the_right_one(flambeau, script):
+    done = flambeau("run", "--gpu", "virtual:1", script("print('ran')\n"))
+    assert (done.returncode, done.stdout) == (2, "") and "'--gpu'" in done.stderr and "--gpus" in done.stderr
+    done = flambeau("run", "--gpus", "virtual:many", "x.py")
+    assert "'many'" in done.stderr and "FLAMBEAU_GPUS" not in done.stderr
 
 
 def test_a_module_runs_by_name(flambeau, script, tmp_path):
@@ -332,6 +349,23 @@ def test_check_passes_on_the_status_of_a_program_that_fails(flambeau, script, en
     assert flambeau("check", script(FIXED + end + "\n")).returncode == status
 
 
+def test_check_says_that_the_program_failed(flambeau, script):
+    done = flambeau("check", script("raise SystemExit(7)\n"))
+    assert done.stdout == "\nflambeau check: no race was found; the program ended with exit status 7\n"
+
+
+def test_a_closed_stdout_and_a_reader_that_ended_are_no_tracebacks(script):
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1"}
+    check = [sys.executable, "-m", "flambeau", "check", "--gpus", "virtual:1", script("import flambeau\n")]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *check], env=settings, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(check, env=settings, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_check_as_json_has_both_states_and_stdout_to_itself(flambeau, script):
     done = flambeau("check", "--json", "--gpus", "virtual:1", script(RACY + "raise SystemExit(3)\n"))
     found = json.loads(done.stdout)
@@ -494,6 +528,43 @@ def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
     assert "rank 1: its process has ended; its last call: barrier() at <string>:9" in done.stderr
 
 
+def test_a_job_has_ranks_on_several_machines(flambeau):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    options = ["run", "--gpus", "virtual:1", "--nproc", "1", "--nnodes", "2", "--master-addr", "127.0.0.1"]
+    program = ["-c", RANKS.replace("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")]
+
+    def start(rank):
+        arguments = [*options, "--master-port", port, "--node-rank", rank, *program]
+        return flambeau(*arguments, fresh=True, FLAMBEAU_JOB_SECRET="a secret")
+
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(start, ["1", "0"]))
+    assert [(each.returncode, each.stderr) for each in done] == [(0, ""), (0, "")]
+    assert [each.stdout for each in done] == ["1 2 [1.0, 1.0]\n", "0 2 [1.0, 1.0]\n"]
+
+
+NODES = ["--nnodes", "2", "--node-rank", "0", "--master-addr", "localhost"]
+WRONG_NODES = [
+    (["--nproc", "2", *NODES[:4]], {}, "--nnodes 2 needs --master-addr, an address of machine 0, and --node-rank"),
+    (["--nproc", "2", *NODES[:3], "2", *NODES[4:]], {}, "the number of this one: 0 to 1"),
+    (["--nproc", "2", *NODES], {}, "--nnodes 2 needs a secret text in FLAMBEAU_JOB_SECRET, the same on all machines"),
+    (NODES, {}, "--nnodes 2 needs --nproc, the number of ranks on each machine"),
+    (
+        ["--nproc", "2", *NODES, "--hosts", "2"],
+        {"FLAMBEAU_JOB_SECRET": "s"},
+        "--hosts models machines, which --nnodes has",
+    ),
+    (["--nproc", "2", "--node-rank", "1"], {}, "--node-rank: for a job on several machines, which has --nnodes N"),
+]
+
+
+@pytest.mark.parametrize(("options", "environment", "text"), WRONG_NODES)
+def test_wrong_options_of_machines_are_named(flambeau, options, environment, text):
+    done = flambeau("run", *options, "-c", "pass", **environment)
+    assert done.returncode == 2 and text in " ".join(done.stderr.replace("│", " ").split()), done.stderr
+
+
 def test_a_number_of_processes_is_at_least_one(flambeau):
     done = flambeau("run", "--nproc", "0", "-c", "pass")
     assert done.returncode == 2 and "0 is not in the range 1<=x<=1024" in done.stderr
@@ -571,6 +642,8 @@ def test_memory_refuses_wrong_options_before_it_runs(flambeau, script):
         ("--replay", "plaid:1"): ("--replay", "'plaid'", "hint:"),
         ("--capacity", "many"): ("'many'", "hint:"),
         ("--capacity", "0"): ("--capacity 0", "hint:"),
+        ("--html", "/no/such/x.html"): ("cannot write '/no/such/x.html'", "hint:", "--html"),
+        ("--save", "/no/such/x.pickle"): ("cannot write '/no/such/x.pickle'", "hint:", "--save"),
     }.items():
         done = flambeau("memory", *options, path)
         assert (done.returncode, done.stdout) == (1, "")

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.compile import nvrtc_version
-from flambeau.errors import AcceleratorError, FlambeauError
+from flambeau.errors import FlambeauError
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Operator
 from flambeau.tensor import Tensor, operators
 from flambeau.tensor.factories import tensor
@@ -251,15 +250,6 @@ def test_the_second_derivative_agrees_with_differences(registered):
 
 
 # kernels
-
-
-@pytest.fixture
-def nvrtc(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
-    try:
-        return nvrtc_version()
-    except (AcceleratorError, RuntimeError) as failure:
-        pytest.skip(f"NVRTC is not installed: {failure}")
 
 
 def launched(operator: Operator) -> list:

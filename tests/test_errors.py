@@ -22,6 +22,10 @@ def test_a_fact_without_operation_and_hint_is_the_whole_text():
     assert str(ShapeError("got [2]")) == "got [2]"
 
 
+def test_a_value_with_a_long_text_is_shown_by_its_type():
+    assert [errors.shown(value) for value in (object(), {1: "x" * 1000}, 2.5)] == ["an object", "a dict", "2.5"]
+
+
 def test_an_error_of_keys_is_not_shown_as_a_key():
     assert str(NamingError("there is no 'a'", operator="pop")) == "pop: there is no 'a'"
 

@@ -3,23 +3,12 @@
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.compile import nvrtc_version
-from flambeau.errors import AcceleratorError
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import LOWERED, POINTWISE, REGISTRY
 from flambeau.testing import kernels
 
 GOOD = 'extern "C" __global__ void fine(float* out) { out[0] = 1.0f; }'
 BAD = 'extern "C" __global__ void broken(float* out) { out[0] = missing; }'
-
-
-@pytest.fixture
-def nvrtc(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
-    try:
-        return nvrtc_version()
-    except (AcceleratorError, RuntimeError) as failure:
-        pytest.skip(f"NVRTC is not installed: {failure}")
 
 
 @pytest.fixture(scope="module")

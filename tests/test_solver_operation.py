@@ -21,6 +21,35 @@ def test_a_batch_is_factorized_as_its_matrices_are(shape):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+def test_one_matrix_is_computed_as_one_of_a_batch_is():
+    """One matrix is a call of LAPACK, alone and as a batch of one; a batch is one of NumPy's, or step by step."""
+    for dtype, bound in (("float32", 1e-5), ("float64", 1e-12)):
+        a = RANDOM.standard_normal((3, 3)).astype(dtype) + 3 * np.eye(3, dtype=dtype)
+        definite, b, singular = a @ a.T, a[:, :2] * 2, a * [[1], [0], [1]]
+        triangle = np.triu(a) * [[1], [0], [1]]
+        factors, order = routines.lu(a)[::2]
+        calls = [
+            (routines.cholesky, (definite,), (upper,)) for upper in (False, True)
+        ] + [
+            (routines.cholesky, (-definite,), (False,)), (routines.lu, (a,), ()), (routines.lu, (singular,), ()),
+            (routines.solution, (a, b), ()), (routines.lu_solution, (factors, order, b), (True,)),
+            (routines.reflectors, (a,), ()), (routines.reflected_columns, routines.reflectors(a), ()),
+            (routines.eigendecomposition, (definite,), (True,)), (routines.eigenvalues, (definite,), (False,)),
+            (routines.singular_values, (a[:2],), (False,)), (routines.singular_values, (a[:2],), (True,)),
+            (routines.triangular_solution, (triangle, b), (True, True)),
+            (routines.triangular_solution, (triangle, b), (True, False)),
+            (routines.triangular_solution, (a, b), (False, False)),
+        ]  # fmt: skip
+        for function, arrays, options in calls:
+            alone = function(*arrays, *options)
+            for count in (1, 2, 3 * routines.LEAST_TOGETHER + 1):
+                batch = function(*(np.stack([each.astype(each.dtype)] * count) for each in arrays), *options)
+                for one, other in zip(alone, batch, strict=True):
+                    expected = np.broadcast_to(one, (count, *np.shape(one)))
+                    found = np.broadcast_to(other, expected.shape)
+                    np.testing.assert_allclose(found, expected, bound, bound, err_msg=f"{function.__name__} {count}")
+
+
 def test_factors_in_order_exchange_no_rows():
     a = RANDOM.standard_normal((2, 3, 3)) + 9 * np.eye(3)
     a[1, 0, 0] = 0

@@ -419,4 +419,6 @@ def shown(value: object) -> str:
     if len(text) <= MAX_SHOWN and "\n" not in text and " at 0x" not in text and not isinstance(value, type):
         return text
     named = getattr(value, "__name__", None)
-    return f"{type(value).__name__} {named}" if isinstance(named, str) else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    article = "an" if kind[0] in "AEIOaeio" else "a"
+    return f"{kind} {named}" if isinstance(named, str) else f"{article} {kind}"

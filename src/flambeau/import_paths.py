@@ -1,6 +1,6 @@
 """Modules of PyTorch that have no file here, because all they have is names that other modules define.
 
-Each row is a module: what it is for, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
+Each row is a module: its purpose, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
 its row; the submodules of a module are the rows whose paths go on.  A module that programs mostly import by its path,
 such as utils.data.distributed, has a file: editors go to its source.
 """

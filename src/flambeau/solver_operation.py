@@ -4,6 +4,8 @@
   cuSOLVER and cuBLAS on NVIDIA GPUs (driver/nvidia/solver.py).
 - Matrices are the last two dimensions of an operand; those before them are a batch.  k is the smaller of m and n.
 - Results replace operands where libraries do that, as LAPACK: the caller copies what it wants to keep.
+- One matrix is a call of LAPACK; a batch is one of NumPy's loops, which cost more to enter.  NumPy computes float32 in
+  float64, and so do calls of LAPACK beside these loops.
 - A failure of one matrix is a code in an int32 result, 0 for none; nothing is raised.
 """
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +26,9 @@ from .kernel import Access
 READ, WRITTEN, UPDATED, SPENT, SCRATCH = "read", "written", "updated", "spent", "scratch"
 ACCESSES = {READ: "r", WRITTEN: "w", UPDATED: "rw", SPENT: "rw", SCRATCH: "w"}
 
+SMALL_SIDE = 32  # rows and columns of a small matrix, for which LAPACK needs no workspace for blocks
 LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized step by step, not matrix by matrix
+MOST_STEPS = 16  # of such a batch: the memory of more does not stay in caches from step to step
 
 # The operations that libraries of GPUs compute.  Operands and options of each: see its routine below.
 CHOLESKY, LU, LU_IN_ORDER = "cholesky", "lu", "lu_in_order"
@@ -94,23 +98,39 @@ def routine(name: str) -> Callable[[Routine], Routine]:
     return registered
 
 
+def single(a: Any) -> Any:
+    """The only matrix of a batch, or None."""
+    m, n = a.shape[-2:]
+    return a.reshape(m, n) if a.size == m * n else None
+
+
+def small(a: Any) -> Any:
+    """The only matrix of a batch if it is a small one, else None."""
+    return single(a) if max(a.shape[-2:]) <= SMALL_SIDE else None
+
+
 def _each(function: Callable[..., Any], *arrays: Any, core: Sequence[int]) -> list[tuple[Any, ...]]:
     """Call a function on every matrix of batches.  core: how many last dimensions one call takes, per array."""
-    batch = arrays[0].shape[: arrays[0].ndim - core[0]]
-    return [function(*[array[index] for array in arrays]) for index in np.ndindex(*batch)]
+    count = prod(arrays[0].shape[: arrays[0].ndim - core[0]])
+    flat = [array.reshape(count, *array.shape[array.ndim - dims :]) for array, dims in zip(arrays, core)]
+    return [function(*each) for each in zip(*flat)]
 
 
 def _filled(shape: Sequence[int], kind: Any, values: Sequence[Any]) -> Any:
     """An array of a batch's results."""
-    out = np.zeros(shape, kind)
-    if values:
-        out[...] = np.array(values, kind).reshape(shape)
-    return out
+    return np.array(values, kind).reshape(shape)
 
 
-def _lapack(name: str, *arrays: Any) -> Any:
-    """A routine of LAPACK for the type of arrays."""
-    return host.scipy_linalg().lapack.get_lapack_funcs((name,), arrays)[0]
+def _are_many(a: Any) -> bool:
+    """Whether a batch is computed step by step, all of its matrices together."""
+    steps = min(a.shape[-2:])
+    return bool(steps <= MOST_STEPS and prod(a.shape[:-2]) > LEAST_TOGETHER * steps)
+
+
+@cache
+def lapack(name: str, kind: str = "d") -> Any:
+    """A routine of LAPACK.  kind: the character of the type that it computes in."""
+    return getattr(host.scipy_linalg().lapack, {"f": "s", "d": "d"}[kind] + name)
 
 
 @routine(CHOLESKY)
@@ -119,6 +139,9 @@ def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
 
     Operands: A [*, n, n] is updated; codes [*] are written.
     """
+    matrix = single(a)
+    if matrix is not None:
+        return _cholesky_or_code(matrix, upper)
     if upper:
         a = a.swapaxes(-2, -1)
     try:
@@ -130,8 +153,8 @@ def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
     return factor.swapaxes(-2, -1) if upper else factor, codes
 
 
-def _cholesky_or_code(matrix: Any) -> tuple[Any, int]:
-    factor, code = _lapack("potrf", matrix)(matrix, lower=True, clean=True)
+def _cholesky_or_code(matrix: Any, upper: bool = False) -> tuple[Any, int]:
+    factor, code = lapack("potrf")(matrix, not upper)
     return factor, max(code, 0)
 
 
@@ -142,14 +165,17 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
     Operands: A [*, m, n] is updated; codes [*] and pivots [*, k] are written.
     """
     *batch, m, n = a.shape
-    if prod(batch) > LEAST_TOGETHER * min(m, n):
+    matrix, getrf = single(a), lapack("getrf", a.dtype.char)
+    if matrix is not None:
+        factors, pivots, code = getrf(matrix)
+        return factors, max(code, 0), pivots + 1
+    if _are_many(a):
         return _eliminated(a, True)
-    found = _each(_lapack("getrf", a), a, core=[2])
-    return (
-        _filled(a.shape, a.dtype, [factors for factors, _, _ in found]),
-        _filled(batch, "int32", [max(code, 0) for _, _, code in found]),
-        _filled((*batch, min(m, n)), "int32", [pivots + 1 for _, pivots, _ in found]),
-    )
+    columns = np.array(a.reshape(-1, m, n).swapaxes(1, 2), order="C")
+    found = [getrf(each.T, True) for each in columns]  # in place
+    pivots = np.concatenate([pivots for _, pivots, _ in found]).reshape(*batch, min(m, n)) + 1
+    codes = _filled(batch, "int32", [max(code, 0) for _, _, code in found])
+    return columns.swapaxes(1, 2).reshape(a.shape), codes, pivots
 
 
 @routine(LU_IN_ORDER)
@@ -167,21 +193,28 @@ def _eliminated(a: Any, exchanges: bool) -> tuple[Any, Any, Any]:
     Without exchanges of rows, a zero on the diagonal gives infinities and NaN.
     """
     *batch, m, n = a.shape
-    out, k = np.array(a).reshape(-1, m, n), min(m, n)
-    codes, pivots, every = np.zeros(len(out), "int32"), np.zeros((len(out), k), "int32"), np.arange(len(out))
+    out = np.array(a.reshape(-1, m, n).transpose(1, 2, 0), order="C")  # [m, n, batch]
+    k, count = min(m, n), out.shape[-1]
+    codes, pivots = np.zeros(count, "int32"), np.zeros((k, count), "int32")
+    elements, in_row = out.reshape(-1), np.arange(n * count).reshape(n, count)
     with np.errstate(all="ignore"):
         for at in range(k):
-            if exchanges:
-                pivots[:, at] = rows = at + np.abs(out[:, at:, at]).argmax(1)
-                held = out[every, rows]
-                out[every, rows] = out[:, at]
-                out[:, at] = held
-            numbers = out[:, at, at]
-            is_zero = numbers == 0
-            codes[(codes == 0) & is_zero] = at + 1
-            out[:, at + 1 :, at] /= np.where(is_zero, 1, numbers)[:, None] if exchanges else numbers[:, None]
-            out[:, at + 1 :, at + 1 :] -= out[:, at + 1 :, at, None] * out[:, at, None, at + 1 :]
-    return out.reshape(a.shape), codes.reshape(batch), (pivots + 1).reshape(*batch, k)
+            pivots[at] = at + 1
+            if exchanges and at + 1 < m:
+                rows = np.abs(out[at:, at]).argmax(0) + at
+                pivots[at] = rows + 1
+                chosen = rows * (n * count) + in_row
+                held = elements.take(chosen)
+                elements[chosen] = out[at]
+                out[at] = held
+            numbers = out[at, at]
+            if not numbers.all():
+                is_zero = numbers == 0
+                codes[(codes == 0) & is_zero] = at + 1
+                numbers = np.where(is_zero, 1, numbers) if exchanges else numbers
+            out[at + 1 :, at] /= numbers
+            out[at + 1 :, at + 1 :] -= out[at + 1 :, at, None] * out[at, at + 1 :]
+    return out.transpose(2, 0, 1).reshape(a.shape), codes.reshape(batch), pivots.T.reshape(*batch, k)
 
 
 @routine(SOLUTION)
@@ -192,6 +225,9 @@ def solution(a: Any, b: Any) -> tuple[Any, Any]:
     """
     if not b.size:
         return b, lu(a)[1]
+    matrix, right = single(a), single(b)
+    if matrix is not None and right is not None:
+        return _solution_or_code(matrix, right)
     try:
         return np.linalg.solve(a, b), 0
     except np.linalg.LinAlgError:
@@ -201,7 +237,7 @@ def solution(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _solution_or_code(a: Any, b: Any) -> tuple[Any, int]:
-    _, _, found, code = _lapack("gesv", a, b)(a, b)
+    _, _, found, code = lapack("gesv")(a, b)
     return found, max(code, 0)
 
 
@@ -211,7 +247,7 @@ def lu_solution(factors: Any, pivots: Any, b: Any, transposed: bool) -> tuple[An
 
     Operands: factors [*, n, n] and pivots [*, n] are read; B [*, n, r] is updated.
     """
-    getrs = _lapack("getrs", factors, b)
+    getrs = lapack("getrs", factors.dtype.char)
 
     def one(factors: Any, pivots: Any, b: Any) -> Any:
         return getrs(factors, pivots - 1, b, trans=int(transposed))[0]
@@ -225,24 +261,32 @@ def triangular_solution(a: Any, b: Any, upper: bool, unit: bool) -> tuple[Any]:
 
     Operands: A [*, n, n] is read; B [*, n, r] is updated.
     """
-    trtrs = _lapack("trtrs", a, b)
+    if _are_many(a):
+        return (_substituted(a, b, upper, unit),)
+    trtrs = lapack("trtrs", a.dtype.char)
 
     def one(a: Any, b: Any) -> Any:
-        found, code = trtrs(a, b, lower=not upper, unitdiag=unit)
-        return found if code <= 0 else _divided(a, b, upper)
+        found, code = trtrs(a, b, not upper, 0, unit)
+        return found if code <= 0 else _substituted(a[None], b[None], upper, unit)[0]
 
+    matrix, right = single(a), single(b)
+    if matrix is not None and right is not None:
+        return (one(matrix, right),)
     return (_filled(b.shape, b.dtype, _each(one, a, b, core=[2, 2])),)
 
 
-def _divided(a: Any, b: Any, upper: bool) -> Any:
-    """Substitution in NumPy, for a diagonal with zeros: the result has infinities and NaN."""
-    out = np.array(b)
-    size = len(a)
+def _substituted(a: Any, b: Any, upper: bool, unit: bool) -> Any:
+    """Solutions of triangular systems, all matrices of a batch step by step together."""
+    *_, n, columns = b.shape
+    a = np.array(a.reshape(-1, n, n).transpose(1, 2, 0), order="C")
+    out = np.array(b.reshape(-1, n, columns).transpose(1, 2, 0), order="C")
     with np.errstate(all="ignore"):
-        for at in range(size - 1, -1, -1) if upper else range(size):
+        for at in range(n - 1, -1, -1) if upper else range(n):
             part = slice(at + 1, None) if upper else slice(0, at)
-            out[at] = (out[at] - a[at, part] @ out[part]) / a[at, at]
-    return out
+            out[at] -= (a[at, part, None] * out[part]).sum(0)
+            if not unit:
+                out[at] /= a[at, at]
+    return out.transpose(2, 0, 1).reshape(b.shape)
 
 
 @routine(REFLECTORS)
@@ -251,6 +295,10 @@ def reflectors(a: Any) -> tuple[Any, Any]:
 
     Operands: A [*, m, n] is updated; factors [*, k] are written.
     """
+    matrix = small(a)
+    if matrix is not None:
+        packed, factors, _, _ = lapack("geqrf")(matrix)
+        return packed.astype(a.dtype), factors.astype(a.dtype)
     packed, factors = np.linalg.qr(a, "raw")
     return packed.swapaxes(-2, -1), factors
 
@@ -261,8 +309,12 @@ def reflected_columns(a: Any, factors: Any) -> tuple[Any]:
 
     Operands: A [*, m, n], m >= n, with the vectors, is updated; factors [*, up to n] are read.
     """
-    orgqr = _lapack("orgqr", a)
-    return (_filled(a.shape, a.dtype, _each(lambda *each: orgqr(*each)[0], a, factors, core=[2, 1])),)
+    orgqr, matrix = lapack("orgqr", a.dtype.char), single(a)
+    lwork = 64 * a.shape[-1]
+    if matrix is not None:
+        return (orgqr(matrix, factors.reshape(-1), lwork)[0],)
+    found = _each(lambda a, factors: orgqr(a, factors, lwork)[0], a, factors, core=[2, 1])
+    return (_filled(a.shape, a.dtype, found),)
 
 
 @routine(REFLECTION)
@@ -271,7 +323,7 @@ def reflection(a: Any, factors: Any, other: Any, left: bool, transposed: bool) -
 
     Operands: A [*, m, k or more] with the vectors and factors [*, k] are read; other [*, m, r] or [*, r, m] is updated.
     """
-    ormqr, count = _lapack("ormqr", a), factors.shape[-1]
+    ormqr, count = lapack("ormqr", a.dtype.char), factors.shape[-1]
 
     def one(a: Any, factors: Any, other: Any) -> Any:
         lwork = 64 * max(other.shape)
@@ -286,8 +338,12 @@ def eigendecomposition(a: Any, lower: bool) -> tuple[Any, Any, Any]:
 
     Operands: A [*, n, n] is updated; eigenvalues [*, n], the smallest first, and codes [*] are written.
     """
-    values, vectors, codes = _or_nan(lambda a: np.linalg.eigh(a, "L" if lower else "U"), a)
-    return vectors, values, codes
+    matrix = small(a)
+    if matrix is not None:
+        values, vectors, code = _converged(*lapack("syevd")(matrix, 1, lower))
+    else:
+        values, vectors, code = _or_nan(lambda a: np.linalg.eigh(a, "L" if lower else "U"), a)
+    return vectors, values, code
 
 
 @routine(EIGENVALUES)
@@ -296,6 +352,10 @@ def eigenvalues(a: Any, lower: bool) -> tuple[Any, Any]:
 
     Operands: A [*, n, n] is spent; eigenvalues [*, n], the smallest first, and codes [*] are written.
     """
+    matrix = small(a)
+    if matrix is not None:
+        values, _, code = _converged(*lapack("syevd")(matrix, 0, lower))
+        return values, code
     values, codes = _or_nan(lambda a: (np.linalg.eigvalsh(a, "L" if lower else "U"),), a)
     return values, codes
 
@@ -307,8 +367,19 @@ def singular_values(a: Any, full: bool) -> tuple[Any, Any, Any, Any]:
     Operands: A [*, m, n] is spent; U [*, m, m or k], singular values [*, k], the largest first, V^T [*, n or k, n] and
     codes [*] are written.
     """
+    matrix = small(a)
+    if matrix is not None:
+        u, s, vt, code = _converged(*lapack("gesdd")(matrix, 1, full))
+        return u, s, vt, code
     u, s, vt, codes = _or_nan(lambda a: np.linalg.svd(a, full), a)
     return u, s, vt, codes
+
+
+def _converged(*results: Any) -> tuple[Any, ...]:
+    """What LAPACK returned, the code last; NaN and 1 if the algorithm did not converge."""
+    if results[-1]:
+        return *(np.full_like(each, np.nan) for each in results[:-1]), 1
+    return results
 
 
 def _or_nan(decompose: Callable[..., Any], a: Any) -> tuple[Any, ...]:

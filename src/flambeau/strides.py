@@ -223,7 +223,7 @@ def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Return whether two indexes may refer to one element.
 
-    Exact except for unusual `as_strided` views, for which it may be True without need.
+    Exact except for unusual `as_strided` views, for which it may be True although no element is shared.
     """
     if 0 in shape:
         return False

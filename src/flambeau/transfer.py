@@ -256,7 +256,7 @@ SMALL_READ = 4 << 10  # bytes that are read by way of page-locked memory, which 
 READ = Route(
     "from a device to page-locked memory of the library", CopyKind.DEVICE_TO_HOST, True, False,
     "the host reads the values at once",
-    "to('cpu', non_blocking=True) gives pinned memory; wait() on the result before its values are read",
+    "read values less often, or later: to('cpu', non_blocking=True) does not wait; wait() on its result before reading",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Values that are not computed, on virtual GPUs with `values=no`: what the host reads in their place.
+"""Values that are not computed, on virtual GPUs with `values=no`, and the values that the host reads instead.
 
 - A copy to the host gives 1, 1.0 or True, and warns once per line of the program.
 - A check inside an operator, which reads a bool, passes.
@@ -116,6 +116,11 @@ def note_read(of: dtype, what: str) -> None:
 
 
 _reads: dict[str, int] = {}  # how many, by line of the program
+
+
+def has_read() -> bool:
+    """Whether the program has read a value that is not computed."""
+    return bool(_reads)
 
 
 class LeftOut:

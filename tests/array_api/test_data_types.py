@@ -1,5 +1,6 @@
 """Promotion, conversion and kinds of the array API's data types."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -47,6 +48,11 @@ def test_kinds():
     for call in (lambda: xp.isdtype(torch.int8, "integer"), lambda: xp.__array_namespace_info__().dtypes(kind="word")):
         with pytest.raises(ArgumentError, match="there is no kind '(integer|word)'"):
             call()
+    for wrong in ("float32", np.dtype("int64"), torch.ones(1)):
+        with pytest.raises(ArgumentTypeError, match=r"isdtype: expected a data type, got .*(32|64)"):
+            xp.isdtype(wrong, "integral")
+    with pytest.raises(ArgumentTypeError, match="can_cast: expected a data type, got 'float32'"):
+        xp.can_cast("float32", torch.int8)
 
 
 def test_conversions_and_limits():

@@ -1,10 +1,12 @@
 """Functions of the array API that arrange, join and select elements."""
 
+import re
+
 import pytest
 
 import flambeau as torch
 from flambeau import array_api as xp
-from flambeau.errors import ArgumentError, ValueRangeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, ValueRangeError
 
 X = [[1, 2, 3], [4, 5, 6]]
 
@@ -16,6 +18,10 @@ def test_joined_arrays_promote():
         (xp.stack([a, b]), [[[1]], [[2]]]), (xp.stack([a, b], axis=-1), [[[1, 2]]]),
     ):  # fmt: skip
         assert found.tolist() == wanted and found.dtype is torch.int32
+    for join in (xp.concat, xp.stack):
+        for wrong in ([], [a, 2]):
+            with pytest.raises(ArgumentTypeError, match=rf"{join.__name__}: expected one array or more, got .*\[.*\]"):
+                join(wrong)
 
 
 def test_axes():
@@ -25,8 +31,9 @@ def test_axes():
     assert xp.squeeze(x[None], 0).shape == (2, 3) and xp.squeeze(x[None, :, None], (0, 2)).shape == (2, 3)
     with pytest.raises(ValueRangeError, match="squeeze: axis 1 has size 3, in shape .2, 3."):
         xp.squeeze(x, 1)
-    with pytest.raises(IndexError):
-        xp.expand_dims(x, axis=4)
+    for call in (xp.expand_dims, xp.squeeze):
+        with pytest.raises(IndexRangeError, match="got 4"):
+            call(x, axis=4)
     assert [each.shape for each in xp.broadcast_arrays(x, torch.ones(1, 1, 1))] == [(1, 2, 3)] * 2
     assert xp.broadcast_to(torch.tensor([7]), (2, 2)).tolist() == [[7, 7], [7, 7]]
     assert [each.tolist() for each in xp.unstack(x, axis=1)] == [[1, 4], [2, 5], [3, 6]]
@@ -54,4 +61,8 @@ def test_elements_at_indices():
     assert xp.take(x, at, axis=1).tolist() == [[3, 1], [6, 4]] and xp.take(x[0], at).tolist() == [3, 1]
     with pytest.raises(ArgumentError, match="take: axis is None, and x has 2 dimensions"):
         xp.take(x, at)
+    for wrong in (1, [0, 1]):
+        for call in (xp.take, xp.take_along_axis):
+            with pytest.raises(ArgumentTypeError, match=re.escape(str(wrong))):
+                call(x, wrong, axis=0)
     assert xp.take_along_axis(x, torch.tensor([[2], [0]], dtype=torch.int16)).tolist() == [[3], [4]]

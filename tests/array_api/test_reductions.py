@@ -6,7 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import array_api as xp
-from flambeau.errors import ArgumentError
+from flambeau.errors import ArgumentError, IndexRangeError, ShapeError
 
 X = [[1, 5, 0], [7, 2, 3]]
 
@@ -43,6 +43,18 @@ def test_sums_and_products():
     assert xp.prod(x, axis=1).tolist() == [0, 42] and xp.prod(x, axis=(0, -1)).item() == 0
     assert xp.prod(x, keepdims=True).tolist() == [[0]] and xp.prod(x, axis=()).tolist() == X
     assert xp.prod(x, axis=(1,), keepdims=True).tolist() == [[0], [42]]
+
+
+def test_wrong_axes_are_named():
+    x = torch.tensor(X)
+    for reduce in (xp.sum, xp.prod, xp.max, xp.all, xp.mean):
+        for axis in (2, -3, (0, 5)):
+            with pytest.raises(IndexRangeError, match=r"-2, 1"):
+                reduce(x.float(), axis=axis)
+        with pytest.raises(ShapeError, match=r"0"):
+            reduce(x.float(), axis=(0, -2))
+    assert xp.prod(x, axis=(1, 0)).item() == 0 and xp.prod(x, axis=(-1,)).tolist() == [0, 42]
+    assert xp.prod(x, keepdims=True).tolist() == [[0]]
 
 
 def test_running_sums():

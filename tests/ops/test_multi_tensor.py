@@ -8,13 +8,13 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
 from flambeau.ops import optimizer_steps
 from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL
 from flambeau.ops.operator import REGISTRY
 from flambeau.ops.optimizer_steps import Rule
 from flambeau.optim.optimizer import with_gradients
+from tests.optim.stepping import launches
 
 adam_step, sgd_step = REGISTRY["adam_step"], REGISTRY["sgd_step"]
 counted_adam_step = REGISTRY["counted_adam_step"]
@@ -61,16 +61,6 @@ def assert_near(found, wanted, kind="float32"):
     bound = TOLERANCE[kind]
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one.to("cpu", torch.float64).numpy(), other, rtol=bound, atol=bound)
-
-
-def launches(call):
-    seen = []
-    hooks.on_launch, before = lambda *_: seen.append(1), hooks.on_launch
-    try:
-        call()
-    finally:
-        hooks.on_launch = before
-    return len(seen)
 
 
 def adam_loop(params, grads, means, squares, largest, size, beta1, beta2, eps, shrink, decay, root, maximize):

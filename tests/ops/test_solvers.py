@@ -156,6 +156,15 @@ def test_determinants(gpus):
     assert (linalg.det(singular).item(), *map(torch.Tensor.item, linalg.slogdet(singular))) == (0, 0, -np.inf)
 
 
+def test_determinants_of_matrices_that_are_not_finite(gpus):
+    """The sign is 0 where the determinant is NaN, as PyTorch's is."""
+    for device in ("cpu", "cuda"):
+        for batch in ((), (1,), (2,)):
+            a = torch.tensor([[float("nan"), 1.0], [2.0, 3.0]], device=device).expand(*batch, 2, 2)
+            sign, size = linalg.slogdet(a)
+            assert (sign == 0).all() and size.isnan().all() and linalg.det(a).isnan().all(), (device, batch)
+
+
 def test_codes_of_failures(gpus):
     singular = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]], device="cuda")
     for function in (linalg.inv_ex, linalg.cholesky_ex, linalg.lu_factor_ex):

@@ -12,6 +12,7 @@ from flambeau import callers
 from flambeau.driver.virtual import driver
 from flambeau.errors import AcceleratorError
 from flambeau.testing import check, machine
+from tests.edits import edited
 
 from .observed import Observed
 
@@ -40,19 +41,6 @@ def without(program, first, last):
     lines = (EXAMPLES / f"{program}.py").read_text().splitlines()
     indent = re.match(r"\s*", lines[first - 1])[0]
     lines[first - 1 : last] = [f"{indent}pass", *[""] * (last - first)]
-    return "\n".join(lines) + "\n"
-
-
-def edited(text, edits):
-    """A program with the edits in it."""
-    lines = text.splitlines()
-    places = []
-    for edit in edits:
-        line = int(edit.site.rpartition(":")[2])
-        indent = re.match(r"\s*", lines[line - 1])[0]
-        places.append((line - 1 if edit.where == "before" else line, indent + edit.statement))
-    for at, statement in sorted(places, reverse=True):
-        lines.insert(at, statement)
     return "\n".join(lines) + "\n"
 
 

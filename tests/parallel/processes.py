@@ -8,32 +8,56 @@ from datetime import timedelta
 
 import flambeau as torch
 from flambeau import distributed as dist
+from flambeau.parallel import exchange, hub, process_group
 from flambeau.testing import machine
 
 
-def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error"):
-    """What function(rank) returned or raised in each of `size` processes, which form a group."""
+def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", machines=1):
+    """The result of function(rank), or (class, text) of its error, in each of `size` processes that form a group.
+
+    machines: over which the ranks are spread evenly, as they see it.
+    """
+
+    def one(rank):
+        if machines > 1:
+            be_on(rank * machines // size)
+        return _rank(function, rank, size, f"file://{folder}/meeting", backend, seconds, gpus, races)
+
     with tempfile.TemporaryDirectory() as folder:
-        children = []
-        for rank in range(size):
-            read, write = os.pipe()
-            child = os.fork()
-            if child == 0:
-                try:
-                    answer = _rank(function, rank, size, f"file://{folder}/meeting", backend, seconds, gpus, races)
-                    with open(write, "wb") as opened:
-                        opened.write(answer)
-                finally:
-                    os._exit(0)
-            os.close(write)
-            children.append((child, read))
-        found = []
-        for child, read in children:
-            with open(read, "rb") as source:
-                data = source.read()
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            found.append(pickle.loads(data) if data else status)
-        return found
+        return forked(one, size)
+
+
+def forked(function, size):
+    """The result of function(rank) in each of `size` forked processes, or the exit status of one that was killed."""
+    children = []
+    for rank in range(size):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                answer = pickle.dumps(function(rank))
+                with open(write, "wb") as opened:
+                    opened.write(answer)
+                process_group.end_hubs()
+            finally:
+                os._exit(0)
+        os.close(write)
+        children.append((child, read))
+    found = []
+    for child, read in children:
+        with open(read, "rb") as source:
+            data = source.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        found.append(pickle.loads(data) if data else status)
+    return found
+
+
+def be_on(machine):
+    """Let this process take itself for one of a numbered machine.  Except on 0, opening a file of bytes ends it."""
+    hub.place_of_processes = exchange.place_of_processes = lambda: f"machine {machine}"
+    if machine:
+        read = exchange._bytes_of
+        exchange._bytes_of = lambda place, part: read(place, part) if place is None else os._exit(1)
 
 
 def _rank(function, rank, size, method, backend, seconds, gpus, races):
@@ -49,7 +73,7 @@ def _rank(function, rank, size, method, backend, seconds, gpus, races):
             answer = type(error).__name__, str(error)
             if dist.is_initialized():  # not where the rank with the store died while the others began
                 dist.destroy_process_group()
-    return pickle.dumps(answer)
+    return answer
 
 
 def die():

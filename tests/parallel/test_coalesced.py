@@ -5,12 +5,8 @@ import pytest
 import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.core import hooks
-from flambeau.driver.nvidia import nccl
 from flambeau.errors import ArgumentError
-from flambeau.parallel import watchdog
-from flambeau.parallel.group import ProcessGroup
 from flambeau.parallel.links import START_NS, STEP_NS
-from tests.parallel import fake_nccl
 from tests.parallel.coalesced_calls import deprecated, expected, filled, values, zeros
 from tests.parallel.processes import run
 
@@ -41,19 +37,6 @@ def test_a_group_of_one_process():
 
 
 # with NCCL
-
-
-@pytest.fixture
-def ranks(tmp_path, monkeypatch):
-    """As `processes.run`, with a stand-in for NCCL; function(rank, library)."""
-    monkeypatch.setattr(ProcessGroup, "runs_steps", True)
-    monkeypatch.setattr(nccl, "ABORT_WAIT", 0.05)
-    monkeypatch.setattr(watchdog, "TICK", 0.02)
-
-    def start(function, size=2, seconds=30.0):
-        return run(lambda rank: function(rank, fake_nccl.install(tmp_path)), size, "nccl", seconds, gpus=size)
-
-    return start
 
 
 def test_nccl_gives_the_same_values(ranks):

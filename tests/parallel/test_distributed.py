@@ -569,9 +569,9 @@ def test_buffers_come_from_a_rank_that_has_inputs(monkeypatch):
         with net.join():
             for step in range(1 + rank):
                 net(torch.full((2, 1), step + 1.0, device=place)).sum().backward()
-        return net.module.running_mean.item(), net._notices  # the end of the group waits for unread messages
+        return net.module.running_mean.item()
 
-    assert ranks(train, monkeypatch)[0] == [(2.0, []), (2.0, [])]
+    assert ranks(train, monkeypatch)[0] == [2.0, 2.0]
 
 
 def test_all_ranks_stop_where_it_is_asked_for(monkeypatch):

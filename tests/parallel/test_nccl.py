@@ -12,11 +12,8 @@ import pytest
 import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.distributed import flight_recorder
-from flambeau.driver.nvidia import nccl
 from flambeau.errors import NotSupportedError
 from flambeau.parallel import watchdog
-from flambeau.parallel.group import ProcessGroup
-from tests.parallel import fake_nccl
 from tests.parallel.nccl_calls import (
     PLANTED,
     after_a_first,
@@ -31,19 +28,6 @@ from tests.parallel.nccl_calls import (
 from tests.parallel.processes import run
 
 ReduceOp = dist.ReduceOp
-
-
-@pytest.fixture
-def ranks(tmp_path, monkeypatch):
-    """As `processes.run`, with the stand-in; function(rank, library)."""
-    monkeypatch.setattr(ProcessGroup, "runs_steps", True)
-    monkeypatch.setattr(nccl, "ABORT_WAIT", 0.05)
-    monkeypatch.setattr(watchdog, "TICK", 0.02)
-
-    def start(function, size=2, seconds=30.0):
-        return run(lambda rank: function(rank, fake_nccl.install(tmp_path)), size, "nccl", seconds, gpus=size)
-
-    return start
 
 
 def test_every_collective_gives_what_the_other_path_gives(ranks):

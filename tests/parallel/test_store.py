@@ -1,7 +1,6 @@
 """The store and the way to it: addresses, names, secrets, and ranks that come late or never."""
 
 import os
-import pickle
 import socket
 import threading
 from datetime import timedelta
@@ -10,10 +9,11 @@ import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
-from flambeau.parallel import exchange, hub
+from flambeau.parallel import hub
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.store import HAS_HUB, SECRET, listening
 from flambeau.testing import machine
+from tests.parallel.processes import forked
 
 OTHER_HOST = "127.0.0.2"  # another address of the loopback interface
 KEY = "a secret of this test"
@@ -34,26 +34,15 @@ def server():
 
 
 def ranks(function, environments):
-    """What function(rank) returns or raises in forked processes that form a group by env://, or their status."""
-    started = []
-    for rank, environment in enumerate(environments):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.environ.update({HAS_HUB: "True", SECRET: KEY, "WORLD_SIZE": "2", "RANK": str(rank)} | environment)
-                with machine(devices=1), open(write, "wb") as answer:
-                    answer.write(pickle.dumps(one(function, rank)))
-            finally:
-                os._exit(0)
-        os.close(write)
-        started.append((child, read))
-    found = []
-    for child, read in started:
-        with open(read, "rb") as answer:
-            found.append(pickle.loads(answer.read()))
-        os.waitpid(child, 0)
-    return found
+    """The result of function(rank), or (class, text) of its error, in processes that form a group by env://."""
+
+    def start(rank):
+        settings = {HAS_HUB: "True", SECRET: KEY, "WORLD_SIZE": "2", "RANK": str(rank)}
+        os.environ.update(settings | environments[rank])
+        with machine(devices=1):
+            return one(function, rank)
+
+    return forked(start, len(environments))
 
 
 def one(function, rank):
@@ -141,15 +130,6 @@ def test_a_wrong_secret_is_refused_and_said(server):
         assert "FLAMBEAU_JOB_SECRET" in str(caught.value) and KEY not in str(caught.value)
     right = [{"MASTER_ADDR": host, "MASTER_PORT": str(port)}] * 2
     assert ranks(summed, right) == [[3.0, 3.0, 3.0]] * 2  # those that were refused count for nothing
-
-
-def test_a_rank_of_another_machine_is_refused(server, monkeypatch):
-    made = server("localhost")
-    monkeypatch.setattr(exchange, "place_of_processes", lambda: "another kernel")
-    monkeypatch.setattr(socket, "gethostname", lambda: "far.test")
-    with pytest.raises(dist.CollectiveError, match="rank 1 runs on another machine than rank 0.*: far.test"):
-        Client(*made.address, KEY, 10, 1, 2)
-    Client(*made.address, KEY, 10).close()  # the store alone may be used from anywhere
 
 
 def test_ranks_may_come_before_the_hub(monkeypatch):

@@ -196,6 +196,19 @@ def test_other_calls(call, waits_for, reason):
     assert found.waits_for == waits_for and reason in found.reason
 
 
+def test_a_size_that_depends_on_values_has_a_hint_of_its_own():
+    x = made("cuda:0")
+    sized = [
+        lambda: x[x > 0], lambda: x.nonzero(), lambda: torch.argwhere(x), lambda: torch.unique(x), lambda: x.unique(),
+        lambda: torch.masked_select(x, x > 0), lambda: x.unique_consecutive(),
+        lambda: torch.repeat_interleave(torch.ones(2, dtype=torch.int64, device="cuda:0")),
+    ]  # fmt: skip
+    for number, call in enumerate(sized):
+        found = torch.explain(call)
+        assert found.waits_for == CUDA0 and "depends on values" in found.hint, number
+    assert "read values less often" in torch.explain(lambda: x.flatten()[0].item()).hint
+
+
 def test_launch_blocking_is_named(monkeypatch):
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     with machine(devices=1):

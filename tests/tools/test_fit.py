@@ -290,7 +290,10 @@ def test_the_largest_batch(fit):
 
 def test_a_program_that_fails_passes_its_status_on(fit):
     done = fit("import sys, flambeau as torch\ntorch.ones(3, device='cuda')\nsys.exit(7)\n", options=["--card", "t4"])
-    assert done.returncode == 7 and "t4: unknown: " in done.stdout
+    assert done.returncode == 7 and "t4: unknown: " in done.stdout and "hint" not in done.stdout
+    text = "import sys, flambeau as torch\nsys.exit(7 * torch.zeros(1, device='cuda', dtype=int).item())\n"
+    done = fit(text, options=["--card", "t4"])
+    assert done.returncode == 7 and "\n    hint: " in done.stdout and "--values" in done.stdout
 
 
 def test_a_shape_that_depends_on_values_names_its_line_and_the_option(fit):

@@ -122,6 +122,18 @@ def test_the_text_names_the_peak_and_the_failure():
         assert part in text
 
 
+def test_the_text_repeats_no_table_and_has_a_line_for_an_unused_device():
+    found = as_pytorch()
+    found["segments"] = [segment(BASE, [block(BASE, 30 * MIB, "active_allocated", 6)])]
+    found["device_traces"] = [
+        [event("segment_alloc", BASE, 30 * MIB, 6, at=1), event("alloc", BASE, 30 * MIB, 6, at=2)],
+        [event("snapshot", 0, 0, at=3)],
+    ]
+    text = memory_report.explain(parse(found), "a.pickle")
+    assert "GPU 0 at its peak, event 2 of 2, after 0.000 s: as at the end" in text and text.count("reserved ") == 1
+    assert text.endswith("\n\nGPU 1: no memory was reserved")
+
+
 def test_a_state_in_between_is_rebuilt():
     (device,) = parse(as_pytorch()).devices
     assert sorted(state.address for state in before_events(device).segments()) == [BASE, BASE + 128 * MIB]

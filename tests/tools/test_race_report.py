@@ -14,6 +14,7 @@ import flambeau as torch
 from flambeau.errors import ArgumentError, RaceError
 from flambeau.testing import check, machine
 from flambeau.tools import race_report
+from tests.edits import edited
 
 
 class Programs:
@@ -40,19 +41,6 @@ class Programs:
 @pytest.fixture
 def programs(tmp_path):
     return Programs(tmp_path)
-
-
-def edited(text, edits):
-    """A program with the edits in it."""
-    lines = text.splitlines()
-    places = []
-    for edit in edits:
-        line = int(edit.site.rpartition(":")[2])
-        indent = re.match(r"\s*", lines[line - 1])[0]
-        places.append((line - 1 if edit.where == "before" else line, indent + edit.statement))
-    for at, statement in sorted(places, reverse=True):
-        lines.insert(at, statement)
-    return "\n".join(lines) + "\n"
 
 
 def random_program(rng):
@@ -383,6 +371,25 @@ def test_a_stream_may_be_an_attribute_of_a_variable(programs):
     found, _ = programs.run(text)
     assert edits_of(found) == {("before", 16, "main.wait_stream(loader.stream)")} and found.verified
     assert programs.run(edited(text, found.edits))[0].races == ()
+
+
+def test_an_edit_says_which_stream_has_no_name_at_its_line(programs):
+    text = BEGIN.replace("side", "made") + (
+        "class Loader:\n"
+        "    def __iter__(self):\n"
+        "        self.stream = torch.cuda.Stream()\n"
+        "        with torch.cuda.stream(self.stream):\n"
+        "            batch = torch.ones(8, device='cuda')\n"
+        "        yield batch\n"
+        "for batch in Loader():\n"
+        "    total = batch.sum()\n"
+    )
+    found, path = programs.run(text)
+    (edit,), line = found.edits, text.splitlines().index("    total = batch.sum()") + 1
+    placeholder = edit.statement[len("main.wait_stream(") : -1]
+    assert edit.site == f"{path}:{line}" and re.fullmatch(r"<stream \d+>", placeholder)
+    assert edit.note == f"{placeholder}: made at {path}:{line - 5}, self.stream at {path}:{line - 3}"
+    assert not found.verified and edit.note in str(found)
 
 
 def test_a_line_before_a_comprehension_runs_once(programs):

@@ -236,6 +236,10 @@ def test_the_summary_has_five_lines():
     assert [each.split("  ")[0] for each in text] == ["busy", "idle", "blocked", "overlapped", "worst line"]
     assert "cuda:0 72 % of 400 ns (modelled)" in text[0] and "0 % of 100 ns" in text[3] and "a.py:2" in text[4]
     assert "nothing ran" in Analysis(Trace()).summary()
+    found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
+    assert Analysis(found).summary().splitlines()[2].endswith("hidden in other calls; longest: item at a.py:5")
+    found.calls.append(Call(1, "exit", 100_000, 100_001, "a.py:9"))
+    assert "mainly because: nothing more was submitted" in Analysis(found).summary()
 
 
 def test_copies_beside_kernels_overlap(two):
@@ -336,7 +340,9 @@ def test_help_shows_the_command():
 def test_a_place_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path, place):
     with pytest.raises(SystemExit, match="flambeau trace: cannot write") as refused:
         command.trace(lambda: pytest.fail("it ran"), str(tmp_path / place), None, 5)
-    assert "hint:" in str(refused.value)
+    assert "hint:" in str(refused.value) and "-o" in str(refused.value)
+    with pytest.raises(SystemExit, match=r"cannot write(.|\n)*hint: .*--chrome"):
+        command.trace(lambda: pytest.fail("it ran"), str(tmp_path / "x.html"), str(tmp_path / place), 5)
 
 
 @pytest.mark.parametrize("status", [0, 3])

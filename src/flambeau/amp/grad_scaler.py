@@ -230,7 +230,7 @@ class GradScaler:
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the optimizer's step, unless one of its gradients is not finite; the gradients are unscaled before.
 
-        Returns what the optimizer's step returns, None if it is skipped.  Further arguments go to the optimizer's step.
+        Returns the result of the optimizer's step, None if it is skipped.  Further arguments are passed to it.
         Host:   waits, except for optimizers with fused=True.
         Raises: ScalingError for a closure, a second step since the last `update`, or without gradients.
         Example:
@@ -475,7 +475,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what state_dict returned; a disabled scaler ignores it.
+        """Restore the result of `state_dict`; a disabled scaler ignores it.
 
         Raises: ScalingError for an empty dict.
         Example:

@@ -48,6 +48,15 @@ def common_dtype(a: dtype, b: dtype) -> dtype:
     return _SIGNED_BY_SIZE[2 * unsigned.itemsize]
 
 
+def _checked(name: str, value: Any) -> dtype:
+    """Return a data type.  Raises ArgumentTypeError for anything else."""
+    if not isinstance(value, dtype):
+        raise ArgumentTypeError(
+            f"expected a data type, got {shown(value)}", hint="as in torch.float32, or x.dtype", operator=name
+        )
+    return value
+
+
 def number_like(value: Any, array: Any) -> Any:
     """Make a 0-dimensional tensor of a Python number, of the type of an array if that can hold it."""
     kind = dtypes.of_scalar(value, dtypes.default.floating)
@@ -90,9 +99,9 @@ def can_cast(from_: Any, to: dtype, /) -> bool:
         >>> torch.array_api.can_cast(torch.int32, torch.int64), torch.array_api.can_cast(torch.ones(2), torch.int64)
         (True, False)
     """
-    source = from_.dtype if isinstance(from_, TensorBase) else from_
+    source = from_.dtype if isinstance(from_, TensorBase) else _checked("can_cast", from_)
     try:
-        return common_dtype(source, to) is to
+        return common_dtype(source, _checked("can_cast", to)) is to
     except DtypeError:
         return False
 
@@ -101,13 +110,14 @@ def isdtype(dtype: dtype, kind: Any) -> bool:
     """Return whether a data type is of a kind, which is a data type, the name of a kind, or a tuple of these.
 
     Names: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric".
-    Raises: ArgumentError for another name.
+    Raises: ArgumentError for another name, ArgumentTypeError if dtype is no data type.
     Example:
         >>> torch.array_api.isdtype(torch.uint8, "integral"), torch.array_api.isdtype(torch.uint8, torch.int8)
         (True, False)
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
+    _checked("isdtype", dtype)
     if not isinstance(kind, str):
         return dtype is kind
     if kind not in KINDS:

@@ -15,7 +15,7 @@ MAX_DIMENSIONS = 64
 
 
 class NamespaceInfo:
-    """What the namespace offers, as `__array_namespace_info__()` returns it.
+    """Describes the namespace: its capabilities, devices and data types.  `__array_namespace_info__()` returns one.
 
     Example:
         >>> torch.array_api.__array_namespace_info__().default_dtypes()["indexing"]
@@ -23,7 +23,7 @@ class NamespaceInfo:
     """
 
     def capabilities(self) -> dict[str, Any]:
-        """Return whether masks index arrays and shapes may depend on values, and the greatest number of dimensions.
+        """Return optional features and limits: boolean indexing, data-dependent shapes, maximum number of dimensions.
 
         Example:
             >>> torch.array_api.__array_namespace_info__().capabilities()["max dimensions"]
@@ -32,7 +32,7 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
 
     def default_device(self) -> device:
-        """Return the device of arrays that are made without one.
+        """Return the device of arrays that are created without a `device`.
 
         Example:
             >>> torch.array_api.__array_namespace_info__().default_device()
@@ -41,7 +41,7 @@ class NamespaceInfo:
         return get_default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtype]:
-        """Return the types of arrays that are made without one, by kind; they are the same on every device.
+        """Return the default data types by kind.  They are the same on every device.
 
         Example:
             >>> torch.array_api.__array_namespace_info__().default_dtypes()["real floating"]
@@ -59,7 +59,7 @@ class NamespaceInfo:
         return [device("cpu"), *(device("cuda", index) for index in range(device_count()))]
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, dtype]:
-        """Return the data types of the standard by name, of a kind or of a tuple of kinds; None: all.
+        """Return the data types of one kind, or of a tuple of kinds, by name.  None: all kinds.
 
         Raises: ArgumentError for a kind that does not exist.
         Example:

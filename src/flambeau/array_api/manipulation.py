@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..errors import ArgumentError, ValueRangeError
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, ValueRangeError, shown
 from ..ops import gather_scatter, indexing, join, slicing, views
 from .data_types import result_type
 
 
-def _of_one_type(arrays: Any) -> list[Any]:
-    """Convert arrays to the type that they promote to."""
+def _of_one_type(name: str, arrays: Any) -> list[Any]:
+    """Convert arrays to the type that they promote to.  Raises ArgumentTypeError unless there is at least one."""
     found = list(arrays)
+    if not found or not all(isinstance(each, TensorBase) for each in found):
+        hint = "as in [x, torch.asarray(2)]"
+        raise ArgumentTypeError(f"expected one array or more, got {shown(found)}", hint=hint, operator=name)
     wanted = result_type(*found)
     return [each.to(wanted) for each in found]
+
+
+def _of_int64(indices: Any) -> Any:
+    """Convert an array of indices to int64.  Anything else is returned unchanged, for the operator to refuse it."""
+    array: Any = indices
+    return array.to(dtypes.int64) if isinstance(indices, TensorBase) else indices
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
@@ -45,7 +55,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
         >>> torch.array_api.concat([torch.tensor([[1, 2]]), torch.tensor([3.0])], axis=None)
         tensor([1., 2., 3.])
     """
-    converted = _of_one_type(arrays)
+    converted = _of_one_type("concat", arrays)
     if axis is None:
         return join.cat([each.reshape(-1) for each in converted], 0)
     return join.cat(converted, axis)
@@ -138,7 +148,7 @@ def squeeze(x: Any, /, axis: Any) -> Any:
         torch.Size([3])
     """
     for each in axis if isinstance(axis, tuple) else (axis,):
-        if x.shape[each] != 1:
+        if x.size(each) != 1:
             raise ValueRangeError(
                 f"axis {each} has size {x.shape[each]}, in shape {tuple(x.shape)}",
                 hint="only axes of size one can be removed",
@@ -155,7 +165,7 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
         tensor([[1, 3],
                 [2, 4]])
     """
-    return join.stack(_of_one_type(arrays), axis)
+    return join.stack(_of_one_type("stack", arrays), axis)
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
@@ -169,7 +179,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator="take")
-    return indexing.index_select(x, axis or 0, indices.to(dtypes.int64))
+    return indexing.index_select(x, axis or 0, _of_int64(indices))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
@@ -180,7 +190,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         tensor([[6],
                 [7]])
     """
-    return gather_scatter.take_along_dim(x, indices.to(dtypes.int64), axis)
+    return gather_scatter.take_along_dim(x, _of_int64(indices), axis)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

@@ -19,13 +19,14 @@ def _dtype_of_sum(x: Any, wanted: dtype | None) -> dtype:
     """Return the type of a sum or a product: integers and bool accumulate in 64 bits, and keep their sign."""
     if wanted is not None:
         return wanted
-    if x.dtype.category > INTEGER:
-        return x.dtype  # type: ignore[no-any-return]
-    return dtypes.uint64 if x.dtype.category == INTEGER and not x.dtype.is_signed else dtypes.int64
+    given: dtype = x.dtype
+    if given.category > INTEGER:
+        return given
+    return dtypes.uint64 if given.category == INTEGER and not given.is_signed else dtypes.int64
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return whether all elements along axes are true, as bool of every type, where PyTorch keeps uint8.
+    """Test whether all elements along axes are true.  The result is bool; PyTorch returns uint8 for uint8.
 
     Example:
         >>> torch.array_api.all(torch.tensor([[1, 2], [0, 3]]), axis=1)
@@ -36,7 +37,7 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return whether any element along axes is true, as bool of every type, where PyTorch keeps uint8.
+    """Test whether any element along axes is true.  The result is bool; PyTorch returns uint8 for uint8.
 
     Example:
         >>> torch.array_api.any(torch.tensor([[0, 2], [0, 0]]), axis=1)
@@ -47,7 +48,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _scan(name: str, operator: Any, x: Any, axis: int | None, dtype: dtype | None, initial: int | None) -> Any:
-    """Accumulate along an axis, from an initial value that the result begins with, if there is one."""
+    """Accumulate along an axis.  initial: a first element of the result, or None."""
     if axis is None:
         if x.ndim != 1:
             raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator=name)
@@ -63,10 +64,10 @@ def _scan(name: str, operator: Any, x: Any, axis: int | None, dtype: dtype | Non
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
 ) -> Any:
-    """Return products of the elements up to each one along an axis, which may be left out for one dimension.
+    """Return the cumulative product along an axis, which may be omitted if there is one dimension.
 
     include_initial: begin with a 1.
-    Raises: ArgumentError if the axis is left out for several dimensions.
+    Raises: ArgumentError if the axis is omitted and there are several dimensions.
     Example:
         >>> torch.array_api.cumulative_prod(torch.tensor([2, 3, 4]))
         tensor([ 2,  6, 24])
@@ -77,10 +78,10 @@ def cumulative_prod(
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
 ) -> Any:
-    """Return sums of the elements up to each one along an axis, which may be left out for one dimension.
+    """Return the cumulative sum along an axis, which may be omitted if there is one dimension.
 
     include_initial: begin with a 0.
-    Raises: ArgumentError if the axis is left out for several dimensions.
+    Raises: ArgumentError if the axis is omitted and there are several dimensions.
     Example:
         >>> torch.array_api.cumulative_sum(torch.tensor([2, 3, 4]), include_initial=True)
         tensor([0, 2, 5, 9])
@@ -89,7 +90,9 @@ def cumulative_sum(
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    """Return differences of neighbours along an axis, taken n times; values may be put before and after first.
+    """Return the n-th differences of adjacent elements along an axis.
+
+    prepend, append: values to join to the array, before and after its elements, first.
 
     Example:
         >>> torch.array_api.diff(torch.tensor([1, 4, 9]))
@@ -99,7 +102,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the maximum along axes, without its index; NaN if there is one.
+    """Return the maximum along axes; NaN if any element is NaN.
 
     Example:
         >>> torch.array_api.max(torch.tensor([[1, 5], [7, 2]]), axis=0)
@@ -119,7 +122,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the minimum along axes, without its index; NaN if there is one.
+    """Return the minimum along axes; NaN if any element is NaN.
 
     Example:
         >>> torch.array_api.min(torch.tensor([[1, 5], [7, 2]]), axis=0)
@@ -129,20 +132,14 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
-    """Return the product along axes; of unsigned integers it is uint64, where PyTorch has int64.
+    """Return the product along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
     Example:
         >>> torch.array_api.prod(torch.tensor([[1, 5], [7, 2]]), axis=(0, 1))
         tensor(70)
     """
     wanted = _dtype_of_sum(x, dtype)
-    if axis is None:
-        result = reducing.prod_(x, dtype=wanted)
-        return result.reshape((1,) * x.ndim) if keepdims else result
-    result = x.to(wanted)
-    for each in sorted((each % x.ndim for each in (axis if isinstance(axis, tuple) else (axis,))), reverse=True):
-        result = reducing.prod_(result, each, keepdims, dtype=wanted)
-    return result
+    return x.to(wanted, copy=True) if axis == () else reducing.prod_(x, axis, keepdims, dtype=wanted)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -156,7 +153,7 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
-    """Return the sum along axes; of unsigned integers it is uint64, where PyTorch has int64.
+    """Return the sum along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
     Example:
         >>> torch.array_api.sum(torch.tensor([[1, 5], [7, 2]], dtype=torch.uint8), axis=0)

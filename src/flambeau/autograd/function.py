@@ -253,7 +253,7 @@ class Function:
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Save values for backward, where `forward` takes no ctx.  A subclass defines it.
 
-        inputs: the arguments of `apply`.  output: what `forward` returned.
+        inputs: the arguments of `apply`.  output: the result of `forward`.
         Example:
             >>> class Square(torch.autograd.Function):
             ...     @staticmethod

@@ -87,7 +87,7 @@ class saved_tensors_hooks:  # noqa: N801
     """A context in which each tensor saved for backward is replaced by the result of pack_hook.
 
     pack_hook: called with the tensor when it is saved; it may not write it.
-    unpack_hook: called in backward with what pack_hook returned; returns a tensor like the saved one.
+    unpack_hook: called in backward with the result of pack_hook; returns a tensor like the saved one.
     Raises: AutogradError where hooks are disabled.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -287,7 +287,7 @@ def keep_gradient(tensor: TensorBase) -> None:
 def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
     """Add or remove an observer, a function that is called with each new node and a list of its saved values.
 
-    For a write in place it is called twice: before the write, and after it with what was saved of the result.
+    For a write in place it is called twice: before the write, and after it with the saved results.
     """
     devices.unmirror("nodes of the graph were observed")
     with _observing:

@@ -86,6 +86,8 @@ def _check(chosen: Program) -> None:
     if not chosen.is_module:
         if not os.path.exists(chosen.name):
             raise MissingProgram(f"flambeau {chosen.command}: there is no file {chosen.name!r} in {os.getcwd()}")
+        if os.path.isdir(chosen.name) and not os.path.exists(os.path.join(chosen.name, "__main__.py")):
+            raise MissingProgram(f"flambeau {chosen.command}: the folder {chosen.name!r} has no __main__.py")
     elif not _is_there(chosen.name):
         where = f"in {os.getcwd()} or on Python's path"
         raise MissingProgram(f"flambeau {chosen.command}: there is no module {chosen.name!r} {where}")
@@ -127,15 +129,24 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def launch_ranks(
-    count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any, command: Sequence[str] = ("run",)
+    count: int,
+    chosen: Program,
+    gpus: str,
+    wants_torch: bool,
+    modelled: Any,
+    command: Sequence[str] = ("run",),
+    nodes: Any = None,
 ) -> int:
-    """Run a program as the ranks of a job, and return its status.  modelled: the cluster;  command: with options."""
+    """Run a program as the ranks of a job, and return its status.
+
+    modelled: the cluster.  command: with options.  nodes: the machines, if there are several.
+    """
     from .launch import launch  # `run` of one process does without it
 
     _check(chosen)
     options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
     what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
-    return launch(count, [*command, *options, *what, *chosen.arguments], modelled)
+    return launch(count, [*command, *options, *what, *chosen.arguments], modelled, nodes)
 
 
 def modelled_cluster(nproc: int | None, **options: Any) -> Any:
@@ -151,6 +162,22 @@ def modelled_cluster(nproc: int | None, **options: Any) -> Any:
     return cluster(
         nproc, options["hosts"] or 1, options["network"], options["latency"], options["slow_link"], options["straggler"]
     )
+
+
+def checked_nodes(
+    nproc: int | None, count: int, rank: int | None, host: str | None, port: int | None, modelled: Any
+) -> Any:
+    """The machines that options of `run` describe; None for this one alone."""
+    from .launch import PORT, nodes  # `run` of one process does without it
+
+    if count == 1:
+        given = {"--node-rank": rank or None, "--master-addr": host, "--master-port": port}
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise click.UsageError(f"{', '.join(wrong)}: for a job on several machines, which has --nnodes N")
+        return None
+    if nproc is None:
+        raise click.UsageError(f"--nnodes {count} needs --nproc, the number of ranks on each machine")
+    return nodes(count, rank, host, port or PORT, modelled)
 
 
 def ranks(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,7 +222,7 @@ def check(
 ) -> None:
     """Run a program, print every race of it, and exit with the program's status, or with 1 if it has races.
 
-    With style "json" or "sarif", stdout has the report only: what the program prints goes to stderr.
+    With style "json" or "sarif", stdout has the report only: the program's output goes to stderr.
     limit: of a search for a schedule that gives another result, None for no search.
     """
     from ..tools import race_report  # `run` does without it
@@ -255,7 +282,7 @@ class Limit(NamedTuple):
 
 
 def _prove(program: Callable[[], int], suppressions: str | None, limit: Limit) -> Any:
-    """Search schedules of a program.  Its first run prints what the program prints; a count goes to a terminal."""
+    """Search schedules of a program.  The output of the first run is printed; progress goes to a terminal."""
     from ..tools import prove, race_report
 
     def began(first: Any) -> None:
@@ -283,7 +310,8 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
         print(json.dumps(report.to_sarif(), indent=2), file=file)
     else:
         sys.stdout.flush()
-        print(f"\nflambeau check: {report}", file=file)
+        ended = f"; the program ended with exit status {status}" if status and not report.races else ""
+        print(f"\nflambeau check: {report}{ended}", file=file)
         if proof is not None:
             print(f"flambeau check: {proof.text}", file=file)
 
@@ -358,7 +386,23 @@ def pick_gpus() -> str:
 
 
 Job = Callable[[], None]
-PLAIN_SCRIPT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def reporting(job: Job) -> Job:
+    """Make a job that prints a report end with status 1 if the reader of stdout ends first (`| head`)."""
+
+    def report() -> None:
+        try:
+            job()
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes the rest of stdout at exit
+            sys.exit(1)
+
+    return report
+
+
+PLAIN_SCRIPT = {"allow_interspersed_args": False}  # options after the script are its own
 
 
 def checked_gpus(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -367,7 +411,7 @@ def checked_gpus(ctx: click.Context, param: click.Parameter, value: str | None) 
         if value is not None:
             config.parse_gpus(value)
     except ConfigError as failure:
-        raise click.BadParameter(str(failure), ctx, param) from failure
+        raise click.BadParameter(str(failure).removeprefix(f"FLAMBEAU_GPUS={value!r}: "), ctx, param) from failure
     return value
 
 
@@ -441,7 +485,8 @@ def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[.
     def decorate(function: Callable[..., Job]) -> Callable[..., Job]:
         @wraps(function)
         def call(script: str, args: tuple[str, ...], module: bool, code: bool, **options: Any) -> Job:
-            return function(chosen=_chosen(command, script, args, module, code), **options)
+            job = function(chosen=_chosen(command, script, args, module, code), **options)
+            return job if command == "run" else reporting(job)
 
         for each in reversed(added):
             each(call)
@@ -464,11 +509,22 @@ def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool,
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="nvidia, none, or virtual:N[,memory=2GiB][,races=poison|error|real][,schedule=seeded:7].  "
-    "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
+    help="nvidia, none, or virtual:N, as in virtual:2,memory=2GiB.  Options of virtual GPUs: memory=2GiB, races=poison "
+    "(or error, real), schedule=seeded:7, preset=l4.  Default: FLAMBEAU_GPUS, else NVIDIA GPUs, else virtual:2.",
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @ranks
+@click.option(
+    "--nnodes",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Run the job on N machines: this command runs on each, with --nproc ranks, the same FLAMBEAU_JOB_SECRET, "
+    "--master-addr, and its own --node-rank.",
+)
+@click.option("--node-rank", type=click.IntRange(0), metavar="R", help="Number of this machine, from 0.")
+@click.option("--master-addr", metavar="HOST", help="Name or address of machine 0, where it listens.")
+@click.option("--master-port", type=click.IntRange(1, 65535), metavar="PORT", help="Port of machine 0 (29500).")
 @click.option(
     "--fault",
     callback=checked_faults,
@@ -486,6 +542,10 @@ def run_command(
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
+    nnodes: int,
+    node_rank: int | None,
+    master_addr: str | None,
+    master_port: int | None,
     fault: str,
     **cluster: Any,
 ) -> Job:
@@ -500,6 +560,7 @@ def run_command(
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
       flambeau run --gpus virtual:8 --nproc 32 --hosts 4 --straggler 3:2 train.py
+      flambeau run --nproc 8 --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 train.py
       flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
     if fault:
@@ -508,8 +569,10 @@ def run_command(
         os.environ["FLAMBEAU_FAULTS"] = fault
     wanted = with_schedule(gpus, schedule)
     modelled = modelled_cluster(nproc, **cluster)
+    nodes = checked_nodes(nproc, nnodes, node_rank, master_addr, master_port, modelled)
     if nproc is not None:
-        return lambda: sys.exit(launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled))
+        gpus = wanted or pick_gpus()
+        return lambda: sys.exit(launch_ranks(nproc, chosen, gpus, as_torch, modelled, nodes=nodes))
     return lambda: run_here(chosen, wanted, as_torch)
 
 
@@ -518,7 +581,7 @@ def run_command(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="virtual:N[,memory=2GiB][,schedule=seeded:7].  Without it: what FLAMBEAU_GPUS says, else virtual:2.",
+    help="nvidia, or virtual:N, as in virtual:2,memory=2GiB.  Default: FLAMBEAU_GPUS, else virtual:2.",
 )
 @click.option(
     "--races",
@@ -615,7 +678,7 @@ def memory_command(
       flambeau memory --replay max_split_size_mb:64 --capacity 24GiB snapshot.pickle
       flambeau memory --gpus virtual:1,memory=8GiB --html memory.html train.py --epochs 1
     """
-    memory.check_options(list(settings), capacity)
+    memory.check_options(list(settings), capacity, html, save)
     if not chosen.is_module and chosen.code is None and memory.is_snapshot(chosen.name):
         return lambda: memory.explain_file(chosen.name, list(settings), capacity, html)
 
@@ -643,7 +706,7 @@ def memory_command(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="nvidia, or virtual:N[,memory=2GiB].  Without it: as `flambeau run`.",
+    help="nvidia, or virtual:N, as in virtual:2,memory=2GiB.  Default: as for `flambeau run`.",
 )
 @ranks
 @takes_program("trace")
@@ -762,11 +825,19 @@ def doctor_command(as_json: bool) -> Job:
 
     GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, and the extras.  It works without a GPU.
     """
-    return lambda: doctor.print_report(as_json)
+    return reporting(lambda: doctor.print_report(as_json))
+
+
+def _open_closed_files() -> None:
+    """Open /dev/null in place of stdout and stderr where the shell has closed them, as in `>&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (until the process ends)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Parse the command line, then run the command outside of click, which would catch a program's exceptions."""
+    _open_closed_files()
     try:
         job = commands.main(argv, prog_name="flambeau", standalone_mode=False)
     except click.ClickException as failure:

@@ -126,7 +126,9 @@ def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
     """The report for people."""
     how = "values computed" if asked.values else "values not computed"
     steps = max(each.run.steps for each in answers)
-    ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step: the whole program"
+    ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step"
+    if not steps and answers[0].fits is not None:
+        ran += ": the whole program"
     of = f", rank 0 of {asked.nproc} that do the same" if asked.nproc else ""
     lines = [f"{name}: {ran}, {how}{of}"]
     shown: dict[str, int] | None = None
@@ -143,7 +145,7 @@ def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
 
     run, peak, capacity = answer.run, answer.run.peak, answer.capacity
     if answer.fits is None:
-        return [f"{answer.card}: unknown: {run.error}"]
+        return f"{answer.card}: unknown: {run.error}".replace("\n", "\n  ").split("\n")
     if peak is None:
         return [f"{answer.card}: the program used no GPU"]
     verdict = "fits" if answer.fits else "does not fit"

@@ -1,4 +1,7 @@
-"""`flambeau run --nproc N`: the ranks of a job on this machine, as processes with torchrun's environment variables."""
+"""`flambeau run --nproc N`: the ranks of a job on this machine, as processes with torchrun's environment variables.
+
+With --nnodes, a job has ranks on several machines: the command runs once on each.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ import click
 GRACE = 2.0  # seconds that the other ranks get to print why they fail, after one has failed
 KILL = 5.0  # seconds until a rank that was asked to end is killed
 HOST = "127.0.0.1"
+PORT = 29500  # torchrun's, of a job on several machines
+SECRET = "FLAMBEAU_JOB_SECRET"
 
 
 class Cluster(NamedTuple):
@@ -27,6 +32,29 @@ class Cluster(NamedTuple):
     hosts: int
     links: str
     stragglers: Mapping[int, float]
+
+
+class Nodes(NamedTuple):
+    """The machines of a job.  number: that of this one;  host, port: the address of machine 0."""
+
+    total: int
+    number: int
+    host: str
+    port: int
+
+
+def nodes(count: int, rank: int | None, host: str | None, port: int, modelled: Cluster) -> Nodes:
+    """Check the options of a job on `count` machines.  Raises click.UsageError."""
+    if rank is None or host is None or rank >= count:
+        raise click.UsageError(
+            f"--nnodes {count} needs --master-addr, an address of machine 0, and --node-rank, the number of this one: "
+            f"0 to {count - 1}"
+        )
+    if not os.environ.get(SECRET):
+        raise click.UsageError(f"--nnodes {count} needs a secret text in {SECRET}, the same on all machines")
+    if modelled.hosts > 1:
+        raise click.UsageError("--hosts models machines, which --nnodes has: give one of them")
+    return Nodes(count, rank, host, port)
 
 
 def cluster(
@@ -51,40 +79,50 @@ def cluster(
     return Cluster(hosts, ",".join(options), factors)
 
 
-def launch(count: int, command: Sequence[str], modelled: Cluster) -> int:
+def launch(count: int, command: Sequence[str], modelled: Cluster, nodes: Nodes | None = None) -> int:
     """Run `flambeau COMMAND` as `count` ranks; return the status of the first rank that fails, else 0."""
     from ..parallel.hub import Hub  # other programs do without it
 
-    secret = secrets.token_hex(16)
-    hub = Hub(HOST, 0, count, secret)
-    job = f"{os.getpid()}-{hub.address[1]}"
+    hub: Hub | None
+    if nodes is None:
+        secret, size, first, hosts = secrets.token_hex(16), count, 0, modelled.hosts
+        hub = Hub(HOST, 0, size, secret)
+        address = HOST, hub.address[1]
+        job = f"{os.getpid()}-{address[1]}"
+    else:
+        secret, size, first, hosts = os.environ[SECRET], count * nodes.total, count * nodes.number, nodes.total
+        address = nodes.host, nodes.port
+        hub = Hub(*address, size, secret) if nodes.number == 0 else None
+        job = f"{nodes.host}:{nodes.port}"
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for rank in range(count):
-            variables = _variables(rank, count, hub.address[1], job, modelled.hosts)
-            environment = {**os.environ, **variables, "FLAMBEAU_JOB_SECRET": secret}
+        for rank in range(first, first + count):
+            variables = _variables(rank, size, address, job, hosts)
+            environment = {**os.environ, **variables, SECRET: secret}
             environment.setdefault("OMP_NUM_THREADS", "1")
             if modelled.links:
                 environment["FLAMBEAU_LINKS"] = modelled.links
             if rank in modelled.stragglers:
                 environment["FLAMBEAU_SLOWDOWN"] = str(modelled.stragglers[rank])
             started.append(subprocess.Popen([sys.executable, "-m", "flambeau", *command], env=environment))
-        return _wait(started)
+        return _wait(started, first)
     finally:
         for each in started:
             if each.poll() is None:
                 each.kill()
                 each.wait()
-        hub.stop()
+        if hub is not None:
+            hub.stop()
 
 
 def alike(count: int, modelled: Cluster) -> dict[str, str]:
     """Return the environment variables of a process that stands for all ranks of a job."""
-    found = {**_variables(0, count, 0, str(os.getpid()), modelled.hosts), "FLAMBEAU_ALIKE_RANKS": str(count)}
+    variables = _variables(0, count, (HOST, 0), str(os.getpid()), modelled.hosts)
+    found = {**variables, "FLAMBEAU_ALIKE_RANKS": str(count)}
     return {**found, "FLAMBEAU_LINKS": modelled.links} if modelled.links else found
 
 
-def _variables(rank: int, count: int, port: int, job: str, hosts: int) -> dict[str, str]:
+def _variables(rank: int, count: int, address: tuple[str, int], job: str, hosts: int) -> dict[str, str]:
     """The environment variables of a rank, as torchrun sets them on `hosts` hosts."""
     local = count // hosts
     return {
@@ -97,8 +135,8 @@ def _variables(rank: int, count: int, port: int, job: str, hosts: int) -> dict[s
         "LOCAL_WORLD_SIZE": str(local),
         "GROUP_WORLD_SIZE": str(hosts),
         "ROLE_WORLD_SIZE": str(count),
-        "MASTER_ADDR": HOST,
-        "MASTER_PORT": str(port),
+        "MASTER_ADDR": address[0],
+        "MASTER_PORT": str(address[1]),
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_MAX_RESTARTS": "0",
         "TORCHELASTIC_RUN_ID": job,
@@ -106,8 +144,8 @@ def _variables(rank: int, count: int, port: int, job: str, hosts: int) -> dict[s
     }
 
 
-def _wait(ranks: Sequence[subprocess.Popen[bytes]]) -> int:
-    """Wait for all ranks.  After one has failed, or a signal came, the others are ended."""
+def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int) -> int:
+    """Wait for ranks, whose numbers begin at `first`.  After one has failed, or a signal came, the others are ended."""
     received: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -137,7 +175,9 @@ def _wait(ranks: Sequence[subprocess.Popen[bytes]]) -> int:
                     if ended and not status:
                         status, end = ended, time.monotonic() + GRACE
                         if left and not received:
-                            click.echo(f"flambeau run: rank {rank} {_how(ended)}; the other ranks are ended", err=True)
+                            click.echo(
+                                f"flambeau run: rank {first + rank} {_how(ended)}; the other ranks are ended", err=True
+                            )
                 if received and not asked:
                     status, end = status or -received[0], 0
                 if time.monotonic() >= end:

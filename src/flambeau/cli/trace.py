@@ -1,4 +1,4 @@
-"""`flambeau trace`: run a program and write the page of what its GPUs did.
+"""`flambeau trace`: run a program and write a page of its work on GPUs.
 
 The report is written however the program ends: it returned, raised, called `sys.exit`, or got SIGINT or SIGTERM.
 A forked child writes nothing.  Of a job, each rank writes a part, and the launcher joins them.
@@ -16,13 +16,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from .output import checked_place
+
 PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which ranks write their traces
 
 
 def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -> None:
     """Run a program, write its trace, print five lines, and exit with the program's status.
 
-    run: runs the program, prints what it raises, and returns its exit status.
+    run: runs the program, prints its exception, and returns its exit status.
     """
     from ..tools.recorder import Recorder  # other commands do without it
 
@@ -66,25 +68,8 @@ def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> N
 
 def _places(output: str, chrome: str | None) -> list[Path]:
     """The files to write.  Exits if one cannot be written."""
-    places = [Path(each).absolute() for each in (output, chrome) if each is not None]
-    for place in places:
-        _check_place(place)
-    return places
-
-
-def _check_place(place: Path) -> None:
-    """Exit if no file can be written there, before the program runs."""
-    why = ""
-    if place.is_dir():
-        why = "it is a directory"
-    else:
-        try:
-            with tempfile.TemporaryFile(dir=place.parent):
-                pass
-        except OSError as error:
-            why = str(error.strerror)
-    if why:
-        raise SystemExit(f"flambeau trace: cannot write {str(place)!r}: {why}\nhint: choose another file with -o")
+    named = (("-o", output), ("--chrome", chrome))
+    return [checked_place("trace", option, name) for option, name in named if name is not None]
 
 
 def _join_threads() -> None:

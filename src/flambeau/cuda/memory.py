@@ -1,4 +1,4 @@
-"""torch.cuda.memory: how much memory is in use, and by what."""
+"""torch.cuda.memory: how much memory is in use, and its users."""
 
 from ..runtime.memory_history import allocation_traceback as _allocation_traceback  # noqa: F401
 from ..runtime.memory_history import dump_snapshot as _dump_snapshot  # noqa: F401

@@ -1,4 +1,4 @@
-"""The library's functions, and what the distributions share: broadcasting of parameters, probabilities and logits."""
+"""Helpers of the distributions: the library's functions, broadcasting of parameters, probabilities and logits."""
 
 from __future__ import annotations
 

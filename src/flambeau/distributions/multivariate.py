@@ -303,8 +303,8 @@ class LKJCholesky(Distribution):
     D. Lewandowski, D. Kurowicka and H. Joe, "Generating random correlation matrices based on vines and extended onion
     method", 2009.
     dim: the size of the matrices, 2 or more.  concentration: positive, of the batch shape; for 1 all correlation
-    matrices
-    have the same density.  Shapes: the event shape is [dim, dim].
+         matrices have the same density.
+    Shapes: the event shape is [dim, dim].
     Raises: ArgumentError for a dim below 2.
     Example:
         >>> factor = torch.distributions.LKJCholesky(3, 1.0).sample()

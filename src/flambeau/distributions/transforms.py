@@ -763,7 +763,7 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """The bijective transform of n real numbers to n + 1 positive numbers of sum 1, in the last dimension.
 
-    Each number decides which share it takes of what the previous ones left of a stick of length 1.
+    Each number decides which share it takes of the rest of a stick of length 1 that the previous ones left.
     Shapes: [*, n] to [*, n + 1].
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))

@@ -1,4 +1,4 @@
-"""History of the caching allocators: who allocated and freed each block, and when.
+"""History of the caching allocators: the lines that allocated and freed each block, and when.
 
 - An event is a tuple of under 200 bytes: its kind and its stack are interned, however deep the stack is.
 - A stack is kept as code objects and instruction offsets.  Lines and names are looked up when a snapshot is made.

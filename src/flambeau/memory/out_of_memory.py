@@ -36,7 +36,7 @@ class Shortage:
     """State of a device's memory when a request failed.  All sizes in bytes.
 
     block, segment:  the rounded request, and the driver segment that it needs.
-    total, free:     as the driver reports them;  limit: what this process may reserve, or None.
+    total, free:     as the driver reports them;  limit: the bytes that this process may reserve, or None.
     processes:       (process id, bytes) where known.
     allocated:       in blocks that have an owner;  active: these and the blocks that wait for events.
     reserved:        in all segments;  largest: the largest idle block, of any stream and pool.

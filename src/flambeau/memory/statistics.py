@@ -15,7 +15,7 @@ NS_PER_US = 1_000
 
 
 def current(flow: Flow) -> int:
-    """Return what is allocated and not freed."""
+    """Return the blocks that are allocated and not freed."""
     return flow.allocated - flow.freed
 
 

@@ -853,7 +853,7 @@ class Module(Hooked):
         raise _no_extra_state("get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Restore what get_extra_state returned; load_state_dict calls it, and subclasses define it.
+        """Restore the result of get_extra_state; load_state_dict calls it, and subclasses define it.
 
         Raises: NotSupportedError if the class does not define it.
         Example:

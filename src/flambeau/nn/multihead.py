@@ -103,7 +103,7 @@ def multi_head_attention_forward(
     k_proj_weight and v_proj_weight with use_separate_proj_weight.
     bias_k, bias_v: one more key and value for every batch.  add_zero_attn: one more of zeros.
     static_k, static_v: projected keys and values, [batch * heads, source length, head size].
-    key_padding_mask: keys that nobody attends to.  attn_mask: pairs, masked where True, or numbers to add.
+    key_padding_mask: keys that no query attends to.  attn_mask: pairs, masked where True, or numbers to add.
     need_weights: return the weights, which average_attn_weights averages over the heads.
     is_causal: a hint that attn_mask is the causal mask, which must be given.
     Shapes: query [t, n, e], key and value [s, n, *], or without n; the result as the query; the weights [n, t, s].

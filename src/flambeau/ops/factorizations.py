@@ -1,4 +1,4 @@
-"""Factorizations, inverses and solutions of linear systems: what torch.linalg has beside products and norms.
+"""Factorizations, inverses and solutions of linear systems, for torch.linalg.
 
 - A public operator is a composite: it checks its arguments, calls an operator of solvers.py, which has the derivative,
   and reads the codes of failures, if it raises an error for them.
@@ -91,11 +91,13 @@ def check_info(name: str, info: Any, fact: str, hint: str) -> None:
 
     Host: waits for codes of a GPU.
     """
-    codes = info.reshape((-1,)).tolist()
-    for index, code in enumerate(codes):
-        if code:
-            batch = f"(batch element {index}) " if len(info.shape) else ""
-            raise LinAlgError(f"{batch}{fact.format(at=code)}", hint=hint, operator=name)
+    found = (info if len(info.shape) < 2 else info.reshape((-1,))).tolist()
+    codes = found if isinstance(found, list) else [found]
+    if not any(codes):
+        return
+    index, code = next((index, code) for index, code in enumerate(codes) if code)
+    batch = f"(batch element {index}) " if len(info.shape) else ""
+    raise LinAlgError(f"{batch}{fact.format(at=code)}", hint=hint, operator=name)
 
 
 SINGULAR = "the diagonal element {at} is zero, the {what} could not be completed because the input matrix is singular"

@@ -750,7 +750,7 @@ def grid_sample(
     """Values of images at the points of a grid.
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
-    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: what is outside an image: "zeros", its
+    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
     "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
     Host:   returns at once.

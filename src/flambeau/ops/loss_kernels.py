@@ -71,7 +71,8 @@ def _picked_params(dtype: dtype) -> list[Any]:
 def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
     """The weight of each target in NumPy, 0 where it is ignored.  Raises IndexRangeError."""
     counted = target != ignored
-    check_range("nll_loss", np.where(counted, target, 0), classes, "classes", "target")
+    targets = np.where(counted, target, 0)
+    check_range("nll_loss", targets[:, 0] if targets.shape[1] == 1 else targets, classes, "classes", "target")
     if weight is None:
         return counted.astype(wide)
     return np.where(counted, weight.astype(wide)[np.where(counted, target, 0)], wide.type(0))

@@ -561,7 +561,7 @@ def avg_pool2d(
 ) -> Any:  # fmt: skip
     """Mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two.
 
-    divisor_override: what sums are divided by, instead of the number of elements.
+    divisor_override: divisor of sums, instead of the number of elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
     Host:   returns at once.
     Raises: ShapeError, DtypeError, ValueRangeError.

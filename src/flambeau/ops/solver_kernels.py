@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..dtypes import dtype, int32
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
+from ..solver_operation import LEAST_TOGETHER, lapack
 from .indexing_kernels import check_index, scalars
 from .pointwise import PRELUDE, THREADS
 
 WARP = 32
+
+
+@lru_cache(256)
+def is_lower(rows: int, columns: int) -> Any:
+    """Whether each element of a matrix lies below its diagonal."""
+    return np.tri(rows, columns, -1, bool)
 
 
 @cache
@@ -40,8 +47,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         if row_step == 1:
             factors = factors.reshape(batch, columns, rows).swapaxes(1, 2)
         factors = factors.reshape(batch, rows, columns)
-        lower.reshape(batch, rows, least)[...] = np.tril(factors[:, :, :least], -1) + np.eye(rows, least)
-        upper.reshape(batch, least, columns)[...] = np.triu(factors[:, :least])
+        below, beside = is_lower(rows, least), is_lower(least, columns)
+        lower.reshape(batch, rows, least)[...] = np.where(below, factors[:, :, :least], np.eye(rows, least))
+        upper.reshape(batch, least, columns)[...] = np.where(beside, 0, factors[:, :least])
 
     params: list[Param] = [
         Pointer("lower", kind, "w", ("batch", "rows", "least")),
@@ -76,6 +84,12 @@ extern "C" __global__ void __launch_bounds__({THREADS}) row_order(
     def reference(order: Any, pivots: Any, batch: int, rows: int, count: int) -> None:
         others = check_index(pivots - 1, 0, rows, -1)
         order[...] = np.arange(rows)
+        if batch == 1:
+            mine = list(range(rows))
+            for at, other in enumerate(others[0].tolist()):
+                mine[at], mine[other] = mine[other], mine[at]
+            order[0] = mine
+            return
         matrices = np.arange(batch)
         for at in range(count):
             other = others[:, at]
@@ -129,7 +143,7 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
     for (long long at = threadIdx.x; at < n; at += {WARP}) {{
       const {of} x = factors[(i * n + at) * n + at], turn = pivots[i * n + at] == at + 1 ? 1 : -1;
       whole *= turn * x;
-      signs *= x > 0 ? turn : x < 0 ? -turn : x;
+      signs *= x > 0 ? turn : x < 0 ? -turn : 0;
       sum += log(x < 0 ? -x : x);
     }}
     for (int step = {WARP // 2}; step; step /= 2) {{
@@ -160,22 +174,21 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
 
 def _diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
     """(Diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
-    turns = np.where(pivots == np.arange(1, factors.shape[-1] + 1), 1, -1).prod(-1).astype(factors.dtype)
-    return np.diagonal(factors, 0, -2, -1), turns
+    is_odd = np.logical_xor.reduce(pivots != np.arange(1, factors.shape[-1] + 1), -1)
+    return factors.diagonal(0, -2, -1), 1 - 2 * is_odd
 
 
 def product_of_diagonal(factors: Any, pivots: Any) -> Any:
     """The determinants of LU factors, in NumPy."""
     numbers, turns = _diagonal(factors, pivots)
-    with np.errstate(all="ignore"):
-        return numbers.prod(-1) * turns
+    return np.multiply.reduce(numbers, -1) * turns
 
 
 def logarithm_of_diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
     """(signs, logarithms of the absolute values) of the determinants of LU factors, in NumPy."""
     numbers, turns = _diagonal(factors, pivots)
-    with np.errstate(all="ignore"):
-        return np.sign(numbers).prod(-1) * turns, np.log(np.abs(numbers)).sum(-1)
+    signs = np.subtract(numbers > 0, numbers < 0, dtype="int8")  # 0 for NaN
+    return np.multiply.reduce(signs, -1) * turns, np.add.reduce(np.log(np.abs(numbers)), -1)
 
 
 @cache
@@ -230,7 +243,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 def apply_reflections(vectors: Any, factors: Any, target: Any, last_first: bool) -> None:
     """Apply reflections to the columns of a batch of arrays.  vectors: [batch, count or more, rows]."""
-    count, ones = factors.shape[-1], np.ones((len(target), 1), factors.dtype)
+    count = factors.shape[-1]
+    if len(target) <= LEAST_TOGETHER * count:
+        order, lwork, ormqr = "N" if last_first else "T", 64 * max(target.shape[1:]), lapack("ormqr", target.dtype.char)
+        for columns, each, mine in zip(vectors[:, :count].swapaxes(1, 2), factors, target):
+            mine[...] = ormqr("L", order, columns, each, mine, lwork)[0]
+        return
+    ones = np.ones((len(target), 1), factors.dtype)
     for at in reversed(range(count)) if last_first else range(count):
         vector = np.concatenate([ones, vectors[:, at, at + 1 :]], 1)
         along = factors[:, at, None, None] * (vector[:, None] @ target[:, at:])

@@ -32,6 +32,7 @@ from ..solver_operation import (
     REFLECTORS,
     SCRATCH,
     SINGULAR,
+    SMALL_SIDE,
     SOLUTION,
     SPENT,
     TRIANGULAR,
@@ -39,10 +40,12 @@ from ..solver_operation import (
     WRITTEN,
     Argument,
     Solver,
+    lapack,
     lu,
     reflected_columns,
     reflectors,
     routine,
+    single,
     solution,
 )
 from .copies import fill
@@ -56,6 +59,7 @@ from .solver_kernels import (
     WARP,
     apply_reflections,
     determinant_kernel,
+    is_lower,
     logarithm_of_diagonal,
     permutation_kernel,
     product_of_diagonal,
@@ -65,7 +69,6 @@ from .solver_kernels import (
 )
 
 TYPES = dtypes.FLOATING_TYPES[-2:]
-SMALL_SIDE = 32  # rows and columns of a small matrix
 Shape = Sequence[int]
 
 
@@ -239,6 +242,9 @@ def identities(like: Any) -> Any:
 
 @routine("inverse")
 def _inverse(a: Any) -> tuple[Any, Any]:
+    matrix = single(a)
+    if matrix is not None:
+        return solution(matrix, np.eye(len(matrix)))
     try:
         return np.linalg.inv(a), 0
     except np.linalg.LinAlgError:
@@ -457,6 +463,11 @@ def permutation_of(call: Call, pivots: Operand, rows: int, dtype: Any) -> Any:
 
 @routine("determinant")
 def _determinant(a: Any) -> tuple[Any]:
+    matrix = single(a)
+    if matrix is not None:
+        factors, order, _ = lapack("getrf", matrix.dtype.char)(matrix)
+        product = np.multiply.reduce(factors.diagonal())
+        return (-product if np.count_nonzero(order != np.arange(len(order))) % 2 else product,)
     factors, _, pivots = lu(a)
     return (product_of_diagonal(factors, pivots),)
 
@@ -576,17 +587,19 @@ def reflectors_of(call: Call, input: Operand) -> Any:
 def _qr(a: Any, columns: int) -> tuple[Any, Any]:
     """(Q with a number of columns, R)."""
     packed, factors = reflectors(a)
-    *batch, m, n = a.shape
+    *batch, m, n = packed.shape
     if is_small_batch(a):
         q = np.zeros((prod(batch), m, columns), a.dtype)
         q[...] = np.eye(m, columns)
         apply_reflections(packed.reshape(-1, m, n).swapaxes(1, 2), factors.reshape(len(q), -1), q, True)
         q = q.reshape(*batch, m, columns)
     else:
-        wide = np.zeros((*batch, m, columns), a.dtype)
-        wide[..., :n] = packed[..., :columns]
+        wide = packed[..., :columns]
+        if columns > n:
+            wide = np.zeros((*batch, m, columns), a.dtype)
+            wide[..., :n] = packed
         (q,) = reflected_columns(wide, factors)
-    return q, np.triu(packed[..., :columns, :])
+    return q, np.where(is_lower(columns, n), 0, packed[..., :columns, :])
 
 
 @solver_operator()

@@ -7,12 +7,13 @@ that of the links between all ranks.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NotSupportedError
 from .calls import Description, Descriptions
-from .exchange import Client, Given
+from .exchange import Client, Given, Unfinished
 from .flight_recorder import FlightRecorder
 
 ALIKE_RANKS = "FLAMBEAU_ALIKE_RANKS"
@@ -28,6 +29,7 @@ class AlikeRanks(Client):
         self.recorder = FlightRecorder(rank)
         self.descriptions = Descriptions()
         self.failure: str | None = None
+        self.unfinished: dict[str, deque[Unfinished]] = {}
         self._members: dict[str, Sequence[int]] = {}
         self._given: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
 
@@ -56,6 +58,9 @@ class AlikeRanks(Client):
         self.recorder.completed(key)
         members = self._members.pop(key)
         return Given(dict.fromkeys(members, data), {} if times is None else dict.fromkeys(members, times))
+
+    def end_before_machine(self) -> None:
+        pass
 
     def serve_by(self, driver: Any) -> None:
         pass

@@ -132,7 +132,7 @@ class Told(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Calls of one place in a channel's order that do not fit.  texts: by rank, of the ranks that have made it."""
+    """Calls of several ranks that must agree and do not.  texts: descriptions of the calls, by rank."""
 
     reason: str
     texts: dict[int, str]

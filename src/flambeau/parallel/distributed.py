@@ -121,7 +121,6 @@ class DistributedDataParallel(Module, joins.Joinable):
         self.require_backward_grad_sync = True
         self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
-        self._notices: list[Any] = []  # Works that tell of this rank's last inputs, inside of join()
         self._caps = _caps(bucket_cap_mb, bucket_cap_mb_list)
         named = self._reduced_parameters()
         if init_sync:
@@ -171,24 +170,14 @@ class DistributedDataParallel(Module, joins.Joinable):
         reducer, is_joined = self.reducer, self._join_config.enable
         if is_grad_enabled():
             reducer.check_finished()
-        self._end_notices()
         count = joins.notify(self)
-        if count is not None:
-            self._notices.append(count[0])
         reducer.join_count = None if self._divide_by_initial_world_size else count
         if is_grad_enabled():
             reducer.rebuild()
         if self.will_sync_module_buffers():
             self._sync_buffers(self._common_rank(True) if is_joined else 0)
         if is_joined:
-            syncs = int(self.require_backward_grad_sync)
-            self._notices.append(joins.counted(self.process_group, self.device, syncs, async_op=True)[0])
-
-    def _end_notices(self) -> None:
-        """Wait for what this rank told the others of its last inputs: else the end of the group waits for its reads."""
-        for work in self._notices:
-            work.wait()
-        self._notices.clear()
+            joins.counted(self.process_group, self.device, int(self.require_backward_grad_sync), async_op=True)
 
     def _after_forward(self, output: Any) -> Any:
         if not is_grad_enabled() or not self.require_backward_grad_sync:
@@ -376,7 +365,6 @@ class _Shadow(joins.JoinHook):
 
     def post_hook(self, is_last_joiner: bool) -> None:
         wrapper = self.wrapper
-        wrapper._end_notices()
         wrapper._sync_state(wrapper._common_rank(is_last_joiner), wrapper.forward_sync_buffers)
         wrapper._divide_by_initial_world_size = True
 

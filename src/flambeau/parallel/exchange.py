@@ -1,8 +1,9 @@
-"""A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks of its host.
+"""A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks.
 
-- A rank puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and the others open it
-  through /proc, which their user may do.  Nothing is left behind, however a process ends.
+- A rank on the hub's machine puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and
+  the others open it through /proc, which their user may do.  Nothing is left behind, however a process ends.
 - A file is used again once every member has read it.
+- A rank on another machine sends its bytes to the hub, and gets those of the others from it.
 - Collectives of virtual GPUs give their bytes when the stream has computed them.  A thread of the process runs what
   other ranks wait for (`serve_by`), whether or not the program waits for anything.
 - Collectives that GPUs run among themselves are logged; a thread watches over them (watchdog.py).
@@ -18,19 +19,22 @@ import sys
 import threading
 import time
 import weakref
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol
 
 from ..core.native import run_handlers
 from ..driver.api import Driver
 from ..errors import FlambeauError
 from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
-from .hub import GOODBYE, Inbox, packed, place_of_processes
+from .hub import GOODBYE, PIECE, Inbox, packed, place_of_processes, watched
 from .watchdog import Watchdog
 
 ENDED = "the process of rank 0, which holds the store, has ended"
+LEFT = "this process has left the group"
 REFUSED = "the store closed the connection before it answered"
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
 ROUND = 1 << 16  # sizes of files are multiples of it
@@ -72,6 +76,37 @@ class Given(NamedTuple):
 
     data: dict[int, bytes]
     times: dict[int, tuple[int, int]]
+
+
+class NextGroup(CollectiveError):
+    """The hub of a former group ends, and this rank belongs to the group of the next one at the address.
+
+    is_told: whether the hub has said so; else it has closed the connection, as it does for a wrong secret too.
+    """
+
+    is_told = False
+
+
+class Unfinished(Protocol):
+    """The result of a collective on the host (several.HostWork)."""
+
+    def finish(self, timeout: timedelta | None = None) -> None: ...
+    def is_completed(self) -> bool: ...
+
+
+def at_exit(function: Callable[[], None]) -> None:
+    """Call a function at the end of the process, before those that were registered earlier.
+
+    A process that multiprocessing has forked ends without the functions of atexit.
+    """
+    atexit.register(function)
+    if "multiprocessing.util" in sys.modules:
+        sys.modules["multiprocessing.util"].Finalize(None, function, exitpriority=0)
+
+
+def ends_by_exception() -> bool:
+    """Whether the process ends because of an exception that the program has not caught."""
+    return hasattr(sys, "last_value")
 
 
 class _Ending:
@@ -120,8 +155,16 @@ class Client:
     """A connection to the hub, for the store alone or, with a rank, for collectives."""
 
     def __init__(
-        self, host: str, port: int, secret: str, timeout: float, rank: int | None = None, size: int | None = None
+        self,
+        host: str,
+        port: int,
+        secret: str,
+        timeout: float,
+        rank: int | None = None,
+        size: int | None = None,
+        find: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
+        """find: returns the address, which may change until a hub listens; else it is that of host and port."""
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)
         self.descriptions = Descriptions()
@@ -129,6 +172,8 @@ class Client:
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}
+        self._pieces: defaultdict[str, defaultdict[int, bytearray]]  # on another machine: bytes by key and rank
+        self._pieces = defaultdict(lambda: defaultdict(bytearray))
         self._arrivals = 0  # messages about collectives
         self._driver: Driver | None = None  # whose streams run collectives
         self._server: threading.Thread | None = None
@@ -137,38 +182,46 @@ class Client:
         self._number = 0
         self._slots: dict[str, Slot] = {}
         self._free: list[Slot] = []
+        self.unfinished: dict[str, deque[Unfinished]] = {}  # by channel, in the order of the calls
         self.failure: str | None = None
         self._is_over = False  # whether the hub has ended in an orderly way, before any failure
         self._is_closed = False
         self._is_welcome = False  # whether the hub has answered the first message
+        self._is_listening = True
+        self._ends_before_machine = False
         self._sending, self._reporting = threading.Lock(), threading.Lock()
-        self._link = _connected(host, port, timeout)
+        self._link = _connected(find or (lambda: (host, port)), timeout)
         _clients.add(self)
         self._thread = threading.Thread(target=self._listen, name="flambeau hub client", daemon=True)
         self._thread.start()
         self._pid = os.getpid()
-        where = {"place": place_of_processes(), "host": socket.gethostname()}
-        self._send(do="hello", id=0, secret=secret, rank=rank, size=size, **where)
+        self._send(do="hello", id=0, secret=secret, rank=rank, size=size, place=place_of_processes())
         try:
-            reply = self._reply(0, timeout, "a connection to the hub")
-        except DistError:
+            reply = self._reply(0, timeout, "a connection to the hub, after all ranks have left the former group,")
+        except BaseException:
             self.close()
             raise
         self._is_welcome = True
+        self._is_near = reply.get("is_near", True)  # whether the hub can open files of this process
+        if reply.get("again"):
+            self.close()
+            refusal = NextGroup("the hub of the former group ends", operator="init_process_group")
+            refusal.is_told = True
+            raise refusal
         if reply.get("error"):
             self.close()
             raise CollectiveError(
                 reply["error"],
-                hint="start each rank once, all with one WORLD_SIZE, on one machine",
+                hint="start each rank once, all with one WORLD_SIZE",
                 operator="init_process_group",
             )
         if rank is not None:
-            atexit.register(self.leave)
+            at_exit(self.end)
 
-    def _send(self, **message: Any) -> None:
-        data = packed(message)
+    def _send(self, data: bytes = b"", **message: Any) -> None:
+        sent = packed(message, data)
         with self._sending, suppress(OSError):  # `_listen` reads the end, and what came before it
-            self._link.sendall(data)
+            self._link.sendall(sent)
 
     def _listen(self) -> None:
         inbox = Inbox()
@@ -179,8 +232,8 @@ class Client:
             except (OSError, ValueError):
                 messages = None
             if messages is None:
-                if not self._is_closed:
-                    self._fail(ENDED if self._is_welcome else REFUSED)
+                self._is_listening = False
+                self._fail(LEFT if self._is_closed else ENDED if self._is_welcome else REFUSED)
                 return
             with self._changed:
                 for message in messages:
@@ -193,6 +246,8 @@ class Client:
             self._arrivals += 1
         elif "over" in message:
             self._is_over = self.failure is None
+        elif "piece" in message:
+            self._pieces[message["key"]][int(message["piece"])] += message["data"]
         elif "given" in message:
             self._ready[message["key"]] = message["given"]
             self._arrivals += 1
@@ -210,8 +265,11 @@ class Client:
             self._changed.notify_all()
 
     def _reply(self, number: int, timeout: float, what: str) -> dict[str, Any]:
+        def is_over() -> bool:
+            return number in self._replies or not self._is_listening
+
         with self._changed:
-            is_there = self._changed.wait_for(lambda: number in self._replies or self.failure is not None, timeout)
+            is_there = self._changed.wait_for(is_over, timeout)
             if number in self._replies:
                 return self._replies.pop(number)
         if not is_there:
@@ -220,8 +278,10 @@ class Client:
                 hint="does every rank run, with the same address?",
                 operator="store",
             )
-        hint = "" if self._is_welcome else "set the same FLAMBEAU_JOB_SECRET for all ranks, and the address of this job"
-        raise CollectiveError(str(self.failure), hint=hint, operator="store")
+        if not self._is_welcome:
+            hint = "set the same FLAMBEAU_JOB_SECRET for all ranks, and the address of this job"
+            raise NextGroup(str(self.failure), hint=hint, operator="store")
+        raise CollectiveError(str(self.failure), operator="store")
 
     def ask(self, timeout: float, what: str, **message: Any) -> Any:
         """Send a request of the store; return its answer.  Raises StoreTimeoutError, CollectiveError."""
@@ -294,10 +354,17 @@ class Client:
             return self._changed.wait_for(lambda: self.failure is not None or self._is_closed, seconds)
 
     def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
-        """Give the others arrays of bytes, and the call's modelled start and duration.  Host: does not wait."""
+        """Give the others arrays of bytes, and the call's modelled start and duration.
+
+        Host: does not wait; on another machine than the hub's, until the bytes are sent.
+        """
         size = sum(len(part) for part in parts)
         where = None
-        if size:
+        if not self._is_near:
+            for part in parts:
+                for begin in range(0, len(part), PIECE):
+                    self._send(part[begin : begin + PIECE].tobytes(), do="piece", key=key)
+        elif size:
             slot = self._slot(size)
             at = 0
             for part in parts:
@@ -361,11 +428,14 @@ class Client:
         if key not in self._ready and self.failure is None:
             self.wait([key], timeout, lambda: False)
         with self._changed:
-            given = self._ready.pop(key, None)
+            given, pieces = self._ready.pop(key, None), dict(self._pieces.pop(key, {}))
         if given is None:
             raise self.error(operator)
         try:
-            data = {int(rank): _bytes_of(what["where"], what["part"]) for rank, what in given.items()}
+            data = {
+                int(rank): bytes(pieces.get(int(rank), b"")) or _bytes_of(what["where"], what["part"])
+                for rank, what in given.items()
+            }
         except OSError as failure:  # the hub and the rank have ended
             with self._changed:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
@@ -396,12 +466,17 @@ class Client:
             self._driver = driver
             self._watchdog = Watchdog(self, driver)
 
+    def end_before_machine(self) -> None:
+        """Let `end` run before the function of atexit that ends the machine, which must exist."""
+        if not self._ends_before_machine:
+            self._ends_before_machine = True
+            atexit.unregister(self.end)
+            at_exit(self.end)
+
     def serve_by(self, driver: Driver) -> None:
         """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""
         self._driver = driver
         if self._server is None:
-            atexit.unregister(self.leave)
-            atexit.register(self.leave)  # after the machine's, so that it runs first and reports failures
             self._server = threading.Thread(target=self._serve_others, name="flambeau collectives", daemon=True)
             self._server.start()
 
@@ -415,8 +490,19 @@ class Client:
             if self._driver is not None and self.failure is None and not self._is_closed:
                 self._driver.serve_exchanges()
 
+    def end(self) -> None:
+        """Leave, as the process ends.  One that ends by an exception waits for no other rank."""
+        if not self._is_closed and ends_by_exception():
+            if self._watchdog is not None:
+                self._watchdog.stop_raising()
+            self.is_told = True
+            self._fail("the process ends by an exception")
+            if self._driver is not None:
+                self._driver.abort_exchanges()
+        self.leave()
+
     def leave(self) -> None:
-        """Say goodbye, once the collectives of GPUs are done and the others have read this rank's bytes.
+        """Say goodbye, once this rank's collectives are done.  Host: waits for the ranks that take part in them.
 
         A failure that no call has raised is printed, and makes the exit status 1.
         """
@@ -425,18 +511,33 @@ class Client:
         self.report()
         if self._watchdog is not None:
             self._watchdog.stop_raising()
+        self._end_quietly(self.finish)
         if self._driver is not None:
-            try:
-                self._driver.finish_exchanges()
-            except FlambeauError as error:
-                if not getattr(error, "is_repeated", False):
-                    _end_with(f"{type(error).__name__}: {error}")
+            self._end_quietly(self._driver.finish_exchanges)
         if self._watchdog is not None and self.is_broken and not self.is_told:
             _end_with(f"CollectiveError: {self.error('destroy_process_group')}")
-        with self._changed:
-            self._changed.wait_for(lambda: not self._slots or self.failure is not None, GOODBYE)
-        self._send(do="leave")
+        with suppress(DistError):  # the hub has ended
+            self._number += 1
+            self._send(id=self._number, do="leave")
+            self._reply(self._number, GOODBYE, "the end")
         self.close()
+
+    def _end_quietly(self, finish: Callable[[], None]) -> None:
+        try:
+            finish()
+        except FlambeauError as error:
+            if not getattr(error, "is_repeated", False):
+                _end_with(f"{type(error).__name__}: {error}")
+
+    def finish(self, group: str = "") -> None:
+        """Wait for the collectives on the host for which nothing has waited, and write their outputs.
+
+        group: the name of the one to which they belong; "" for all.  Raises: CollectiveError.
+        """
+        for channel, works in list(self.unfinished.items()):
+            if channel.startswith(f"{group}:" if group else ""):
+                for each in list(works):
+                    each.finish()
 
     def drop(self) -> None:
         """Close this process's copy of the connection."""
@@ -445,24 +546,30 @@ class Client:
         self._link.close()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and the files in memory: the hub has opened those that others read."""
         with self._changed:
             self._is_closed = True
+            self.failure = self.failure or LEFT
+            slots, self._free = [*self._free, *self._slots.values()], []
+            self._slots.clear()
             self._changed.notify_all()
+        for slot in slots:
+            slot.close()
         with suppress(OSError):  # the other end has closed it
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
-        atexit.unregister(self.leave)
+        atexit.unregister(self.end)
 
 
-def _connected(host: str, port: int, timeout: float) -> socket.socket:
+def _connected(find: Callable[[], tuple[str, int]], timeout: float) -> socket.socket:
     """A connection to an address where a hub may not listen yet."""
     end = time.monotonic() + timeout
     while True:
+        host, port = find()
         try:
             link = socket.create_connection((host, port), timeout=max(end - time.monotonic(), 0.001))
             link.settimeout(None)
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            watched(link)
             return link
         except OSError as failure:
             if time.monotonic() + 0.05 > end:

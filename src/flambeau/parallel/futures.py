@@ -36,7 +36,7 @@ class Future:
         self._error: BaseException | None = None
         self._events: list[Event] = []
         self._callbacks: list[Callable[[Future], Any]] = []
-        self._start: Callable[[], None] | None = None  # makes the host wait for the value
+        self.start: Callable[[], Any] | None = None  # makes the host wait for the value
         self._changing = threading.Lock()
 
     def done(self) -> bool:
@@ -137,14 +137,14 @@ class Future:
             tensor([2., 2.], device='cuda:0')
         """
         result = Future()
-        if self._start is not None:
-            result._start = self._begin
+        if self.start is not None:
+            result.start = self._begin
         self.add_done_callback(lambda done: _set(result, callback, done))
         return result
 
     def _begin(self) -> None:
         """Make the host wait for a collective on the CPU, which completes this future."""
-        start, self._start = self._start, None
+        start, self.start = self.start, None
         if start is not None:
             start()
 
@@ -191,7 +191,7 @@ def future_of(work: Any, outputs: Sequence[Any]) -> Future:
         if work.is_completed():
             future.set_result(outputs)
         else:
-            future._start = start
+            future.start = start
         return future
     with ExitStack() as stack:
         _enter_streams(stack, devices)

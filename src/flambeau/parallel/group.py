@@ -68,9 +68,13 @@ class ProcessGroup:
         rank: int = 0,
         client: Client | None = None,
         timeout: timedelta = TIMEOUT,
+        description: str = "undefined",
+        device: Any = None,
     ) -> None:
         self.backend = backend
         self.group_name = name
+        self.group_desc = description
+        self.bound_device_id = device  # the GPU that init_process_group was given
         self.ranks = ranks  # of the job, by rank of the group
         self.client = client  # None for a group of one process
         self.timeout = timeout
@@ -129,6 +133,17 @@ class ProcessGroup:
             >>> torch.distributed.destroy_process_group()
         """
         return self.backend
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set how long later collectives wait for other ranks.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.group.WORLD.set_timeout(timedelta(seconds=10))
+            >>> torch.distributed.destroy_process_group()
+        """
+        self.timeout = timeout
 
     def next_key(self, kind: str = "") -> str:
         """The key of this rank's next collective, or of its next message of a kind: equal on all members."""
@@ -194,6 +209,16 @@ class Work:
         if self._done is not None:
             thread.current_stream(self._done.device_index).wait_event(self._done)
         return True
+
+    def synchronize(self) -> None:
+        """Make the current stream wait for the outputs, as `wait` does.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.all_reduce(torch.ones(1), async_op=True).synchronize()
+            >>> torch.distributed.destroy_process_group()
+        """
+        self.wait()
 
     def is_completed(self) -> bool:
         """Return whether the outputs are there.

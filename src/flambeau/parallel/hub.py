@@ -2,16 +2,19 @@
 
 One process, that of rank 0, runs a `Hub` in a thread.  Every process has one connection to it.
 
-- A message is a JSON object behind its length, at most MAX_MESSAGE bytes.  The first one carries the job's secret; a
-  connection without it is closed.  Nothing that is received is executed.
-- Tensors do not pass through the hub: a rank's message says where its bytes are (see exchange.py).
-- The members of a collective post their calls under one key, and give their bytes then or later.  When all have given
-  theirs, the hub sends each of them the places of the others' bytes.
+- A message is a JSON object behind its length, at most MAX_MESSAGE bytes; as many bytes of data may follow it.  The
+  first one carries the job's secret; a connection without it is closed.  Nothing that is received is executed.
+- The members of a collective post their calls under one key, and give their bytes then or later.
+- The bytes of ranks on the hub's machine do not pass through it: a rank's message says where they are (exchange.py).
+  When all have given theirs, the hub sends each rank the places of the others' bytes.
+- Ranks on other machines send their bytes to the hub, in pieces, and get those of the others in pieces.
 - The hub keeps each file of bytes open until all members have read it, so a collective that is complete stays so if a
   member ends.
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
+- A rank that has left and comes again, as after `destroy_process_group`, waits until all others have left too.  Then
+  the hub forgets the former group and its failure.
 """
 
 from __future__ import annotations
@@ -29,68 +32,115 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from .calls import Comparison, wrong_size
 
 MAX_MESSAGE = 1 << 24
+PIECE = 1 << 20  # bytes of data in one message
+SILENCE = 10  # seconds without a sign of life, after which another machine is asked for one
+LOOKS = 3  # unanswered questions, as many seconds apart, after which it counts as gone
 SIZE = 4  # bytes of a message's length
 GOODBYE = 10.0  # seconds that the end of a process waits for the others to read bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
 
 
-def packed(message: dict[str, Any]) -> bytes:
-    """A message as bytes.  Raises ValueError if it is too long."""
-    data = json.dumps(message, separators=(",", ":")).encode()
-    if len(data) > MAX_MESSAGE:
-        raise ValueError(f"a message of {len(data)} bytes; at most {MAX_MESSAGE} are sent")
-    return len(data).to_bytes(SIZE, "little") + data
+def packed(message: dict[str, Any], data: bytes = b"") -> bytes:
+    """A message as bytes, with the data that belongs to it.  Raises ValueError if it is too long."""
+    text = json.dumps({**message, "nbytes": len(data)} if data else message, separators=(",", ":")).encode()
+    if len(text) > MAX_MESSAGE:
+        raise ValueError(f"a message of {len(text)} bytes; at most {MAX_MESSAGE} are sent")
+    return len(text).to_bytes(SIZE, "little") + text + data
+
+
+def watched(link: socket.socket) -> None:
+    """Set a connection up: messages leave at once, and the end of a machine that says nothing is noticed."""
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, LOOKS)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, LOOKS)
 
 
 class Inbox:
-    """The messages of a connection, put together from what arrives."""
+    """The messages of a connection, put together from received bytes.  The data of a message is its entry "data"."""
 
     def __init__(self) -> None:
         self._data = bytearray()
+        self._message: dict[str, Any] | None = None  # the one whose data is still to come
 
     def add(self, data: bytes) -> list[dict[str, Any]]:
         """Add bytes; return the messages that they complete.  Raises ValueError for what is no message."""
         self._data += data
-        found = []
-        while len(self._data) >= SIZE:
-            length = int.from_bytes(self._data[:SIZE], "little")
-            if length > MAX_MESSAGE:
-                raise ValueError(f"a message of {length} bytes; at most {MAX_MESSAGE} are read")
-            if len(self._data) < SIZE + length:
-                break
-            message = json.loads(bytes(self._data[SIZE : SIZE + length]))
-            del self._data[: SIZE + length]
-            if not isinstance(message, dict):
-                raise ValueError("a message that is no object")
-            found.append(message)
+        found: list[dict[str, Any]] = []
+        while True:
+            if self._message is None:
+                self._message = self._next()
+            if self._message is None:
+                return found
+            nbytes = self._message.get("nbytes", 0)
+            if type(nbytes) is not int or not 0 <= nbytes <= MAX_MESSAGE:
+                raise ValueError(f"a message with {nbytes} bytes of data; at most {MAX_MESSAGE} are read")
+            if len(self._data) < nbytes:
+                return found
+            self._message["data"] = self._taken(nbytes)
+            found.append(self._message)
+            self._message = None
+
+    def _next(self) -> dict[str, Any] | None:
+        if len(self._data) < SIZE:
+            return None
+        length = int.from_bytes(self._data[:SIZE], "little")
+        if length > MAX_MESSAGE:
+            raise ValueError(f"a message of {length} bytes; at most {MAX_MESSAGE} are read")
+        if len(self._data) < SIZE + length:
+            return None
+        message = json.loads(self._taken(SIZE + length)[SIZE:])
+        if not isinstance(message, dict):
+            raise ValueError("a message that is no object")
+        return message
+
+    def _taken(self, nbytes: int) -> bytes:
+        found = bytes(self._data[:nbytes])
+        del self._data[:nbytes]
         return found
+
+
+class Piece(NamedTuple):
+    """A part of a file, to be sent to a rank on another machine.  message: the one whose data it is."""
+
+    message: dict[str, Any]
+    file: int
+    offset: int
+    nbytes: int
 
 
 class Call(NamedTuple):
     """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line.
 
-    gpu: that no other member may use, "" for any.
+    gpu: that no other member on this machine, `place`, may use, "" for any.
     sends, takes: bytes for and from each member, where they may differ; None where they are equal.
     """
 
     same: Any
     text: str
+    place: str
     gpu: str
     sends: list[int] | None
     takes: list[int] | None
 
 
 class Connection:
-    """One connection.  rank: None until it says hello, and for a connection that uses the store alone."""
+    """One connection.  rank: None until it says hello, and for a connection that uses the store alone.
+
+    place: that of its process; see `place_of_processes`.
+    """
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
+        self.place = ""
         self.inbox = Inbox()
-        self.outbox: deque[bytes] = deque()
+        self.outbox: deque[bytes | Piece] = deque()
         self.is_known = False
         self.rank: int | None = None
         self.has_left = False
@@ -99,7 +149,7 @@ class Connection:
 class Meeting:
     """A collective that not all members have read yet.
 
-    given: by rank, the place of its bytes, and what else it says to the others.  files: what the hub keeps open.
+    given: by rank, the place of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
     """
 
     def __init__(self, members: list[int]) -> None:
@@ -107,7 +157,7 @@ class Meeting:
         self.calls: dict[int, Call] = {}
         self.given: dict[int, dict[str, Any]] = {}
         self.readers: set[int] = set()
-        self.files: list[int] = []
+        self.files: dict[int, int] = {}
         self.is_announced = False  # whether the members know the places of all bytes
 
     @property
@@ -130,23 +180,35 @@ class Meeting:
             found[str(rank)] = {**what, "part": part}
         return found
 
-    def keep(self, where: Any) -> Any:
-        """Open a rank's file; return its places in this process and in the rank's."""
+    def keep(self, rank: int, where: Any) -> Any:
+        """Open a rank's file; return its size, and its places in this process and in the rank's."""
         if where is None:
             return None
         process, file, size = (int(each) for each in where)
         places = [[process, file]]
         with suppress(OSError):  # the rank has ended, or too many files are open
-            kept = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
-            self.files.append(kept)
-            places.insert(0, [os.getpid(), kept])
+            self.files[rank] = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
+            places.insert(0, [os.getpid(), self.files[rank]])
         return [size, places]
+
+    def receive(self, rank: int, data: bytes) -> None:
+        """Add to the bytes of a rank on another machine."""
+        if rank not in self.files:
+            self.files[rank] = os.memfd_create("flambeau", os.MFD_CLOEXEC)
+        with open(self.files[rank], "wb", buffering=0, closefd=False) as file:
+            while data:
+                data = data[file.write(data) :]
+
+    def received(self, rank: int) -> Any:
+        """As `keep`, of the bytes of a rank on another machine."""
+        file = self.files.get(rank)
+        return None if file is None else [os.fstat(file).st_size, [[os.getpid(), file]]]
 
     def forget(self) -> None:
         """Close the files."""
-        for file in self.files:
+        for file in self.files.values():
             os.close(file)
-        self.files = []
+        self.files = {}
 
 
 def _resolved(host: str, port: int) -> tuple[int, Any]:
@@ -162,6 +224,18 @@ def place_of_processes() -> str:
         kernel = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{kernel} {os.readlink('/proc/self/ns/pid')}"
     return socket.gethostname()
+
+
+_hubs: WeakSet[Hub] = WeakSet()
+
+
+def _in_child() -> None:
+    """A forked child has copies of the sockets: closed, so that the ranks see its parent's end."""
+    for hub in list(_hubs):
+        hub.drop()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 class Hub:
@@ -184,30 +258,65 @@ class Hub:
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
         self._failure: str | None = None
+        self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
+        self._is_ending = self._is_hurried = False
+        self._is_deaf = threading.Event()  # whether the listener is closed
+        self._selector = selectors.DefaultSelector()
+        _hubs.add(self)
         self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
         self._thread.start()
 
+    def retire(self) -> None:
+        """Accept no more connections, and end once all ranks have left.  Host: does not wait for that.
+
+        Another hub may listen at the address then.
+        """
+        self._is_ending = True
+        with suppress(OSError):  # it has ended
+            self._wake.send(b"x")
+        while self._listener.fileno() >= 0 and self._thread.is_alive():
+            self._is_deaf.wait(GOODBYE)
+
+    def join(self) -> None:
+        """Wait for the end.  Does nothing in a forked child."""
+        if self._thread.is_alive():
+            self._thread.join()
+
     def stop(self) -> None:
-        """Close all connections, once no rank needs the hub any more, or after GOODBYE."""
-        self._wake.send(b"x")
-        self._thread.join()
+        """End once all bytes of complete collectives have been read, or after GOODBYE.  Host: waits."""
+        self._is_hurried = True
+        self.retire()
+        self.join()
+
+    def drop(self) -> None:
+        """Close this process's copies of the sockets."""
+        with suppress(RuntimeError, ValueError):  # the parent's thread was changing the table, or has closed it
+            for key in list((self._selector.get_map() or {}).values()):
+                if isinstance(key.fileobj, socket.socket):
+                    key.fileobj.close()
+        for each in (self._listener, self._waker, self._wake, self._selector):
+            each.close()
+        for meeting in self._meetings.values():
+            meeting.forget()
 
     # connections
 
     def _serve(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            self._selector = selector
+        with self._selector as selector:
             self._listener.setblocking(False)
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)
             end = math.inf
-            while time.monotonic() < end and (end == math.inf or self._is_needed()):
+            while not self._is_ending or (self._is_needed() and time.monotonic() < end):
+                if self._is_ending and end == math.inf and (self._is_hurried or self._failure is not None):
+                    end = time.monotonic() + GOODBYE
                 for key, events in selector.select(None if end == math.inf else max(end - time.monotonic(), 0)):
                     if key.fileobj is self._waker:
-                        selector.unregister(self._waker)
-                        end = time.monotonic() + GOODBYE
+                        self._waker.recv(64)
+                        self._accept_no_more()
                     elif key.fileobj is self._listener:
-                        self._accept()
+                        with suppress(OSError):  # the other end has given up, or the listener is closed
+                            self._accept()
                     else:
                         self._handle(key.data, events)
             for link in [each for each in selector.get_map().values() if each.data is not None]:
@@ -217,18 +326,33 @@ class Hub:
             meeting.forget()
         for each in (self._listener, self._waker, self._wake):
             each.close()
+        self._is_deaf.set()
+
+    def _accept_no_more(self) -> None:
+        """Close the listener, so that another hub may listen at the address; send ranks of the next group there."""
+        if self._listener.fileno() >= 0:
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._is_deaf.set()
+        early, self._early = self._early, []
+        for connection, _ in early:
+            self._send(connection, id=0, again=True)
 
     def _is_needed(self) -> bool:
-        """Whether a rank has still to read the bytes of a complete collective, or to report its calls."""
+        """Whether a rank has not left; in a hurry or after a failure, whether it has bytes to read or calls to report.
+
+        Those are bytes of complete collectives, and calls of GPUs.
+        """
+        has_ranks = any(not connection.has_left for connection in self._ranks.values())
+        if not self._is_hurried and self._failure is None:
+            return has_ranks
         is_reported_to = bool(self._logged) and self._failure is None
-        return any(meeting.is_announced for meeting in self._meetings.values()) or (
-            is_reported_to and any(not connection.has_left for connection in self._ranks.values())
-        )
+        return any(meeting.is_announced for meeting in self._meetings.values()) or (is_reported_to and has_ranks)
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
         link.setblocking(False)
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        watched(link)
         self._selector.register(link, selectors.EVENT_READ, Connection(link))
 
     def _handle(self, connection: Connection, events: int) -> None:
@@ -261,6 +385,8 @@ class Hub:
         try:
             while connection.outbox:
                 data = connection.outbox.popleft()
+                if isinstance(data, Piece):
+                    data = packed(data.message, os.pread(data.file, data.nbytes, data.offset))
                 sent = connection.link.send(data)
                 if sent < len(data):
                     connection.outbox.appendleft(data[sent:])
@@ -276,6 +402,7 @@ class Hub:
         self._selector.unregister(connection.link)
         connection.link.close()
         self._waiters = [each for each in self._waiters if each[0] is not connection]
+        self._early = [each for each in self._early if each[0] is not connection]
         rank = connection.rank
         if rank is None or self._ranks.get(rank) is not connection:
             return
@@ -285,6 +412,7 @@ class Hub:
             self._gone[rank] = "its process has ended"
             self._fail(f"the process of rank {rank} has ended", {})
         self._reads_no_more(rank)
+        self._begin_next()
 
     # messages
 
@@ -299,6 +427,8 @@ class Hub:
             self._post(connection, message)
         elif kind == "read":
             self._read(self._rank_of(connection), message["key"])
+        elif kind == "piece":
+            self._meetings[message["key"]].receive(self._rank_of(connection), message["data"])
         elif kind == "give":
             self._give(self._rank_of(connection), message)
         elif kind == "wait":
@@ -319,12 +449,18 @@ class Hub:
             self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
         elif kind == "leave":
             self._leave(connection)
+            self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
+            self._begin_next()
         else:
             self._use_store(connection, kind, message)
 
     def _welcome(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, size = message.get("rank"), message.get("size")
         wrong = ""
+        if rank in self._gone:
+            self._early.append((connection, message))
+            self._begin_next()
+            return
         if rank is not None:
             if size != self._world_size:
                 wrong = f"rank {rank} has world_size {size}, and rank 0 has {self._world_size}"
@@ -332,15 +468,27 @@ class Hub:
                 wrong = f"rank {rank} is not in a world of {size} processes"
             elif rank in self._ranks:
                 wrong = f"there are two processes of rank {rank}"
-            elif message["place"] != self._place:
-                wrong = f"rank {rank} runs on another machine than rank 0, or in another container: {message['host']}"
             else:
-                connection.rank = rank
+                connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
-                self._gone.pop(rank, None)
-        self._send(connection, id=0, value=None, error=wrong)
+        self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
+
+    def _begin_next(self) -> None:
+        """Forget the group that all ranks have left, if a rank has come again."""
+        if self._early and self._is_ending:
+            self._accept_no_more()
+        if not self._early or any(not connection.has_left for connection in self._ranks.values()):
+            return
+        for meeting in self._meetings.values():
+            meeting.forget()
+        for table in (self._ranks, self._meetings, self._logged, self._waiting, self._latest, self._gone):
+            table.clear()
+        self._failure = None
+        early, self._early = self._early, []
+        for connection, message in early:
+            self._welcome(connection, message)
 
     def _rank_of(self, connection: Connection) -> int:
         if connection.rank is None:
@@ -409,7 +557,8 @@ class Hub:
     def _post(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, key, members = self._rank_of(connection), message["key"], list(message["members"])
         meeting = self._meetings.setdefault(key, Meeting(members))
-        call = Call(message["same"], str(message["text"]), message["gpu"], message["sends"], message["takes"])
+        sizes = message["sends"], message["takes"]
+        call = Call(message["same"], str(message["text"]), connection.place, message["gpu"], *sizes)
         self._latest[rank] = call.text
         meeting.calls[rank] = call
         other = next((each for each in meeting.calls.values() if each.same != call.same), None)
@@ -420,7 +569,8 @@ class Hub:
         if missing:
             self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting.texts)
             return
-        users = sorted(each for each, made in meeting.calls.items() if made.gpu == call.gpu != "")
+        alike = (call.place, call.gpu)
+        users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
         if len(users) > 1:
             what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own"
             self._fail(what, meeting.texts)
@@ -447,16 +597,34 @@ class Hub:
     def _give(self, rank: int, message: dict[str, Any]) -> None:
         key = message["key"]
         meeting = self._meetings[key]
-        meeting.given[rank] = {"where": meeting.keep(message["where"]), "times": message.get("times")}
+        is_near = self._ranks[rank].place == self._place
+        where = meeting.keep(rank, message["where"]) if is_near else meeting.received(rank)
+        meeting.given[rank] = {"where": where, "times": message.get("times")}
         if self._failure is None and meeting.is_complete:
             meeting.is_announced = True
             for index, each in enumerate(meeting.members):
                 self._waiting.pop(each, None)
                 if each in self._ranks:
-                    self._send(self._ranks[each], key=key, given=meeting.given_to(index))
+                    self._announce(self._ranks[each], key, meeting.given_to(index), meeting.files)
             for each in meeting.members:
                 if each not in self._ranks:
                     self._read(each, key)
+
+    def _announce(self, connection: Connection, key: str, given: dict[str, Any], files: Mapping[int, int]) -> None:
+        """Send a rank the places of all bytes for it.  To another machine, send the bytes."""
+        if connection.place != self._place:
+            for rank, what in given.items():
+                size, _ = what["where"] or (0, [])
+                offset, nbytes = what["part"] or (0, size)
+                what["where"], what["part"] = None, None
+                if nbytes and int(rank) not in files:
+                    self._fail(f"the process of rank {rank} has ended", {})
+                    return
+                for at in range(offset, offset + nbytes, PIECE):
+                    message = {"key": key, "piece": rank}
+                    piece = Piece(message, files[int(rank)], at, min(PIECE, offset + nbytes - at))
+                    connection.outbox.append(piece)
+        self._send(connection, key=key, given=given)
 
     def _read(self, rank: int, key: str) -> None:
         meeting = self._meetings.get(key)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -20,9 +21,10 @@ from ..core import thread
 from ..core.tensor import TensorBase
 from ..driver import nccl_version
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..runtime.device import as_device
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
-from .exchange import Client
+from .exchange import Client, NextGroup, at_exit, ends_by_exception
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
 from .hub import Hub
@@ -35,6 +37,7 @@ SPREAD = "DistributedDataParallel keeps a whole copy in each process"
 LARGE = 1 << 27  # bytes of an object
 
 _hub: Hub | None = None  # where this process is the one of rank 0
+_hubs: list[tuple[int, Hub]] = []  # this one and earlier ones, and the processes that began them
 
 # the group
 
@@ -142,8 +145,9 @@ def init_process_group(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
         )
     chosen, limit = _backend(name, backend), TIMEOUT if timeout is None else timeout
+    named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
     if size == 1:
-        GroupMember.WORLD = ProcessGroup(chosen, timeout=limit)
+        GroupMember.WORLD = ProcessGroup(chosen, timeout=limit, **named)
         return
     if "nccl" in chosen and thread.machine().choice.kind == "nvidia" and nccl_version() is None:
         raise NotSupportedError(
@@ -151,36 +155,56 @@ def init_process_group(
             hint="pip install \"nvidia-nccl-cu13\", or pass backend='gloo', which copies through the host",
             operator=name,
         )
-    client: Client
     if ALIKE_RANKS in os.environ:
-        client = AlikeRanks(number, size)
-    else:
-        client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
-    group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit)
+        client: Client = AlikeRanks(number, size)
+        GroupMember.WORLD = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit, **named)
+        return
+    meeting = meeting_of(init_method, store, number, size, limit.total_seconds())
+    client = _meet(meeting, number, size, limit)
+    group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit, **named)
     several.barrier(group, name).wait()
+    meeting.forget()
     GroupMember.WORLD = group
 
 
 def _meet(meeting: Meeting, rank: int, size: int, limit: timedelta) -> Client:
     """Connect to the hub.  The process of rank 0 begins it, where no other does."""
     global _hub
-    seconds = limit.total_seconds()
+    end, has_tried = time.monotonic() + limit.total_seconds(), False
     if meeting.begins_hub:
         _hub = listening(meeting.host, meeting.port, size, meeting.secret)
+        _hubs.append((os.getpid(), _hub))
+        at_exit(end_hubs)  # after the clients have left
         meeting.tell(_hub.address)
     try:
-        host, port = meeting.find()
-        return Client(host, port, meeting.secret, seconds, rank, size)
+        while True:
+            seconds = end - time.monotonic()
+            try:
+                return Client(meeting.host, meeting.port, meeting.secret, seconds, rank, size, meeting.find)
+            except NextGroup as refusal:
+                if has_tried and not refusal.is_told:
+                    raise
+                has_tried = True
     except BaseException:
-        _stop_hub()
+        _retire_hub()
         raise
 
 
-def _stop_hub() -> None:
+def _retire_hub() -> None:
+    """Let this process's hub end once all ranks have left."""
     global _hub
     if _hub is not None:
-        _hub.stop()
+        _hub.retire()
         _hub = None
+
+
+def end_hubs() -> None:
+    """Wait, as the process ends, until no rank needs its hubs; not if it ends by an exception."""
+    while _hubs:
+        process, hub = _hubs.pop()
+        if process == os.getpid() and not ends_by_exception():
+            hub.retire()
+            hub.join()
 
 
 def _number(name: str, given: Any, variable: str, default: int) -> int:
@@ -228,11 +252,13 @@ def destroy_process_group(group: Any = None) -> None:
         for each in GroupMember.others:
             each.is_destroyed = True
         GroupMember.others.clear()
+        _retire_hub()  # first, so that ranks which come again go to the next hub
         if found.client is not None:
             found.client.leave()
-        _stop_hub()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
+        if found.client is not None:
+            found.client.finish(found.group_name)
         for stream in found._streams.values():
             stream.driver.finish_exchanges([stream.handle])
 
@@ -306,7 +332,8 @@ def new_group(
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
     limit = world.timeout if timeout is None else timeout
-    group = ProcessGroup(chosen, name, tuple(wanted), wanted.index(world.rank()), world.client, limit)
+    own, description = wanted.index(world.rank()), group_desc or "undefined"
+    group = ProcessGroup(chosen, name, tuple(wanted), own, world.client, limit, description)
     GroupMember.others.append(group)
     return group
 

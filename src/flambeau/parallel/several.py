@@ -8,15 +8,19 @@
 - On GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
   when all ranks have given theirs.  It follows the work submitted to the current stream; later work of the current
   stream follows `Work.wait`.  So a missing wait is a race that the race checker sees.  The host does not wait.
-- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host.  So it is
-  on NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
+- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host and ends the
+  earlier collectives of the channel too; the end of the group waits for those that are left (`HostWork`).  So it is on
+  NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -34,12 +38,14 @@ from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
 from .exchange import Client
+from .futures import Future
 from .group import CoalescedCall, ProcessGroup, ReduceOp, Work
 from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
 Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
 COALESCED = "coalesced"  # in the description of each part of a coalesced operation
+MAX_UNFINISHED = 16  # results of a channel that are kept once all ranks have called
 POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
 
 
@@ -311,13 +317,14 @@ class Collective:
         if all(keys):  # else one has become ready
             self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
-    def collect(self) -> tuple[Received, int]:
+    def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
         """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
 
-        Raises: CollectiveError.
+        timeout: that of the group if None.  Raises: CollectiveError.
         """
+        seconds = self.timeout if timeout is None else timeout.total_seconds()
         try:
-            found = self.client.collect(self.key, self.timeout, self.name)
+            found = self.client.collect(self.key, seconds, self.name)
         finally:
             self.is_over = True
         starts, lengths = [list(each) for each in zip(*found.times.values())] or ([0], [0])
@@ -344,22 +351,46 @@ class Collective:
 
 
 class HostWork(Work):
-    """A collective whose outputs `wait` writes."""
+    """A collective whose outputs the host writes: in `wait`, of this one or of a later one of its channel.
+
+    The client keeps it until then.  At the end of the group, it waits for those that are left.
+    """
 
     def __init__(self, collective: Collective, outputs: Sequence[Any], place: Place) -> None:
         super().__init__(outputs)
         self._collective: Collective | None = collective
         self._outputs, self._place = list(outputs), place
+        self._futures: list[Future] = []
+        self._finishing = threading.RLock()  # autograd's threads wait for collectives too
+        self._channel = collective.client.unfinished.setdefault(f"{collective.group}:{collective.kind}", deque())
+        self._channel.append(self)
+        while len(self._channel) > MAX_UNFINISHED and self._channel[0].is_completed():
+            pass  # its outputs have been written
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait for the other ranks, and write the outputs; the current stream follows it.  Host: waits."""
-        collective, self._collective = self._collective, None
-        if collective is not None:
-            data, end_ns = collective.collect()
+        if self._collective is not None:
+            for each in list(self._channel):
+                each.finish(timeout)
+                if each is self:
+                    break
+        return super().wait(timeout)
+
+    def finish(self, timeout: timedelta | None = None) -> None:
+        """Wait for the other ranks, and write the outputs, once."""
+        with self._finishing:
+            collective = self._collective
+            if collective is None:
+                return
+            data, end_ns = collective.collect(timeout)
             _reach(end_ns)
             values = [(self._outputs[index], value) for index, value in collective.values(data)]
             self._done = _write(self._place, values)
-        return super().wait(timeout)
+            self._collective = None
+            self._channel.remove(self)
+            futures, self._futures = self._futures, []
+        for future in futures:
+            future.set_result(self.value)
 
     def is_completed(self) -> bool:
         """Return whether the outputs are there; they are written if all ranks have called."""
@@ -369,6 +400,16 @@ class HostWork(Work):
                 return False
             self.wait()
         return super().is_completed()
+
+    def get_future(self) -> Future:
+        """Return the future of the outputs, which `wait` of this or of a later collective completes."""
+        with self._finishing:
+            if self._collective is None or self._place.stream is not None:
+                return super().get_future()
+            future = Future()
+            future.start = self.wait
+            self._futures.append(future)
+        return future
 
 
 class Part(NamedTuple):
@@ -493,6 +534,8 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     runs_steps = collective.begin(stream)
     if stream is None or not (runs_steps or stream.driver.capabilities.exchanges):
         collective.give([_on_host(tensor, place) for tensor in sent], _now())
+        if stream is not None:
+            client.end_before_machine()
         return HostWork(collective, outputs, place)
     written = [outputs[index] for index in collective.written]
     if runs_steps:
@@ -504,6 +547,7 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
     results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
     stream.exchange(collective, inputs, results)
+    client.end_before_machine()
     client.serve_by(stream.driver)
     for tensor in written:
         tensor._storage.version += 1
@@ -639,6 +683,12 @@ FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
 
 def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
     """Raise NotSupportedError for a reduction that does not exist for the tensor's type."""
+    if op is ReduceOp.AVG and tensor.dtype.name == "bool":
+        raise NotSupportedError(
+            f"AVG is not there for bool, and the tensor is {tensor.describe()}",
+            hint="use SUM, or convert it with float()",
+            operator=name,
+        )
     if op not in FUNCTIONS:
         raise NotSupportedError(f"{op.name} is not there", hint="multiply the tensor first, and use SUM", operator=name)
     is_bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
@@ -654,6 +704,17 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
             hint="reduce abs()",
             operator=name,
         )
+
+
+def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
+    """Raise ShapeError unless tensors have the type of another one, and as many elements."""
+    for each in tensors:
+        if each.numel() != other.numel() or each.dtype is not other.dtype:
+            raise ShapeError(
+                f"an {what} is {each.describe()}, and the {other_what} {other.describe()}",
+                hint=f"each {what} has the elements and the type of the {other_what}",
+                operator=name,
+            )
 
 
 def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
@@ -712,14 +773,8 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """outputs: one tensor per rank."""
+    _check_alike(name, outputs, "output", tensor, "input")
     form = _form(tensor)
-    for output in outputs:
-        if output.numel() != tensor.numel() or output.dtype is not tensor.dtype:
-            raise ShapeError(
-                f"an output is {output.describe()}, and the input {tensor.describe()}",
-                hint="outputs have the elements and the type of the input",
-                operator=name,
-            )
 
     def compute(found: Received) -> Written:
         for rank in range(len(outputs)):
@@ -750,6 +805,7 @@ def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: 
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
+    _check_alike("gather", outputs, "output", tensor, "input")
     forms = [_form(output) for output in outputs]
 
     def compute(found: Received) -> Written:
@@ -764,6 +820,7 @@ def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -
 
 
 def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
+    _check_alike("scatter", inputs, "input", tensor, "output")
     form, rank = _form(tensor), group.rank()
 
     def compute(found: Received) -> Written:
@@ -783,6 +840,8 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
     if earlier is not None:
         return _again(earlier, inputs[0], output)
     _check_reduction(name, op, output)
+    if len(inputs) == group.size() > 1:
+        _check_alike(name, inputs, "input", output, "output")
     form, rank, size = _form(output), group.rank(), group.size()
 
     def compute(found: Received) -> Written:
@@ -802,6 +861,13 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
+    dtypes = list(dict.fromkeys(each.dtype for each in (*inputs, *outputs)))
+    if len(dtypes) > 1:
+        raise ArgumentError(
+            f"tensors are of the types {', '.join(each.name for each in dtypes)}",
+            hint="inputs and outputs have one type",
+            operator=name,
+        )
     forms = [_form(output) for output in outputs]
     sends, takes = (tuple(_form(each).nbytes for each in tensors) for tensors in (inputs, outputs))
 

@@ -11,6 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -394,12 +395,21 @@ class Meeting(NamedTuple):
                 opened.write(f"{address[0]}:{address[1]}")
             os.replace(name, self.file)
 
+    def forget(self) -> None:
+        """Remove the file, once all ranks have come: the next group may use its path."""
+        if self.begins_hub and self.file is not None:
+            self.file.unlink(missing_ok=True)
+
     def find(self) -> tuple[str, int]:
         """Return the hub's address.  Host: waits for it."""
         if self.file is None:
             return self.host, self.port
         end = time.monotonic() + self.seconds
-        while not (self.file.exists() and self.file.stat().st_size):
+        while True:
+            with suppress(FileNotFoundError):
+                host, _, port = self.file.read_text().rpartition(":")
+                if port:
+                    return host, int(port)
             if time.monotonic() > end:
                 raise StoreTimeoutError(
                     f"{self.file} was not written within {self.seconds:g} s",
@@ -407,8 +417,6 @@ class Meeting(NamedTuple):
                     operator="init_process_group",
                 )
             time.sleep(POLL)
-        host, _, port = self.file.read_text().rpartition(":")
-        return host, int(port)
 
 
 def meeting_of(init_method: str | None, store: Any, rank: int, size: int, seconds: float) -> Meeting:

@@ -99,9 +99,9 @@ class Virtual:
     def reset(self) -> None:
         """Replace the virtual GPUs by new ones, of the same kind and number, for example after a device assert.
 
-        What survives: tensors of the CPU, pinned ones too, with their values; the CPU's generator; settings of the
+        These survive: tensors of the CPU, pinned ones too, with their values; the CPU's generator; settings of the
         process, such as the gradient mode, the default dtype and device, and the choice of `torch.virtual`.
-        What does not: device memory, streams, events, graphs and the generators of devices, which start anew, as do
+        These do not: device memory, streams, events, graphs and the generators of devices, which start anew, as do
         statistics, allocator settings and peer access.  Each thread is on device 0 and on default streams.  Tensors and
         streams of the former GPUs can be freed; another use of them raises an error.
         Host:   waits for the work of devices that have not failed.

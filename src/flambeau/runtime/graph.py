@@ -641,7 +641,7 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def reset(self) -> None:
-        """Discard the capture.  `empty_cache` then returns its memory to the driver, except what tensors hold.
+        """Discard the capture.  `empty_cache` then returns its memory to the driver, except blocks of tensors.
 
         Raises: AcceleratorError while it is being captured.
         Example:

@@ -1,4 +1,4 @@
-"""Parameters of a program's kernels: what the signature says, what the program describes, and checks of arguments."""
+"""Parameters of a program's kernels: from the signature and from the program's description; checks of arguments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DESCRIPTION_HINT = (
 
 
 class ArrayParameter:
-    """An array: what the kernel does with it, and its type and sizes where they are declared.
+    """An array: how the kernel accesses it, and its type and sizes where they are declared.
 
     sizes: numbers, or the names of integer parameters; None for the tensor's own shape.
     may_have_gaps: whether tensors need not be contiguous.

@@ -37,7 +37,7 @@ WIDEST_VECTOR = 16  # bytes; a longer vector is accessed in parts
 class CParameter(NamedTuple):
     """A parameter of a kernel.
 
-    ctype: its C type without qualifiers, for a pointer the type of what it points to.  is_const: for a pointer, whether
+    ctype: its C type without qualifiers, for a pointer the type that it points to.  is_const: for a pointer, whether
     the kernel may only read through it.  dtype: the type of the elements or of the number; None if it is not known.
     alignment: bytes of which the address must be a multiple.
     """

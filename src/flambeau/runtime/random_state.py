@@ -106,7 +106,7 @@ class State:
             )
 
     def read(self, data: bytes) -> None:
-        """Restore what `to_bytes` returned."""
+        """Restore the state that `to_bytes` returned."""
         with self._lock:
             self.seed = int.from_bytes(data[:8], "little")
             self.counter = int.from_bytes(data[8:], "little") // 4

@@ -400,7 +400,7 @@ class Event:
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
         """Open another process's event; both processes may record it and wait for it.
 
-        device: the device to open it on.  handle: what `ipc_handle` returned in the other process.
+        device: the device to open it on.  handle: the result of `ipc_handle` in the other process.
         Raises: ArgumentError for a malformed handle, ArgumentTypeError if it is not bytes; ProcessGoneError if its
                 process has ended.
         """

@@ -152,7 +152,7 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
 class CudaKernel:
     """A kernel that a program wrote; `torch.cuda.kernel` makes it.
 
-    name, source, reference: as given.  parameters: what the kernel takes, in order.
+    name, source, reference: as given.  parameters: those of the kernel, in order.
     Example:
         >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
         >>> torch.cuda.kernel(source, "zero", {"x": "w[n]"})

@@ -262,7 +262,7 @@ def load_state_dict_from_url(
     """Download a file that `torch.save` wrote, unless the cache has it, and load it.
 
     model_dir: the cache's folder, checkpoints in `get_dir()` by default.  check_hash: its name has its hash.
-    Raises: what `download_url_to_file` and `torch.load` raise.
+    Raises: the errors of `download_url_to_file` and `torch.load`.
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
 - It has the opcodes of protocols 2 to 5, except those of out-of-band buffers and extension codes.
 - Names are looked up in a `Vocabulary`, never imported.  What REDUCE, NEWOBJ and BUILD do is decided there too.
-- Every opcode takes at most what the pickle still has; nothing is allocated by a length that was not compared with it.
+- Every opcode takes at most the rest of the pickle; nothing is allocated by a length that was not compared with it.
 - There is no recursion.  Keys are hashed by Python, which recurses: their nesting is checked first.
 """
 

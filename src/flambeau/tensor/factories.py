@@ -41,7 +41,7 @@ from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
 MAX_DEPTH = 64  # dimensions of a NumPy array
-NUMPY_HINT = "convert with .astype(np.float32)"
+NUMPY_HINT = "convert with .astype(np.float32); pass complex numbers as .real and .imag"
 
 
 def kind_of(array: Any, name: str) -> dtype:
@@ -422,7 +422,7 @@ def asarray(
 ) -> Any:  # fmt: skip
     """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
 
-    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf of what is in no graph.
+    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
     Example:
         >>> x = torch.ones(2)

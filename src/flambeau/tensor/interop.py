@@ -26,7 +26,7 @@ ARRAY_API = ("2021.12", "2022.12", "2023.12", "2024.12")
 def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """Convert a tensor to a NumPy array: `__array__`, for `np.asarray(tensor)` and `np.array(tensor)`.
 
-    Raises: what `Tensor.numpy` raises; ArgumentError if copy is False and another type is asked for.
+    Raises: the errors of `Tensor.numpy`; ArgumentError if copy is False and another type is asked for.
     """
     array = self.numpy()
     if dtype is None or array.dtype == dtype:

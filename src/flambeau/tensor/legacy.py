@@ -114,7 +114,7 @@ def make(cls: TensorType, args: tuple[Any, ...], device: Any = None, **other: An
 
 
 def make_tensor(*args: Any, **options: Any) -> Any:
-    """Make a tensor as `Tensor(...)` does: as FloatTensor, but sharing a CPU tensor of any type."""
+    """Make the result of `Tensor(...)`: as `FloatTensor(...)`, but it shares a CPU tensor of any type."""
     if len(args) == 1 and not options and isinstance(args[0], TensorBase) and not args[0].is_cuda:
         source: Any = args[0]
         return source.detach()

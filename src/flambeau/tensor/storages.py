@@ -65,7 +65,7 @@ def mapped(name: str, filename: Any, shared: bool, nbytes: int, content: str = "
     """Return a uint8 array over the first bytes of a file.
 
     shared: writes go to the file, which is made or grows if it is too small; else they stay in this process.
-    content: what the bytes are, for the error.
+    content: a name of the bytes, for the error.
     Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
     """
     if shared:

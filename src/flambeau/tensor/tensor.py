@@ -620,7 +620,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self._storage.record_stream(s)
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
-        """Return what `load_state_dict` puts in this tensor's place: `other`, or this tensor with its values.
+        """Return the tensor by which `load_state_dict` replaces this one: `other`, or this tensor with its values.
 
         assign: whether it is `other`.
         Example:

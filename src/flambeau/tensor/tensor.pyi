@@ -857,7 +857,7 @@ class Tensor:
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the most frequent element along a dimension."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """Return what `load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
+        """Return the tensor by which `load_state_dict` replaces this one: `other`, or this tensor with its values."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:

@@ -29,7 +29,7 @@ def compiled_modules() -> list[str]:
 
 
 def configuration() -> str:
-    """Return what is compiled, as the text of `torch.__config__.show()`."""
+    """Return a text that names the compiled modules, for `torch.__config__.show()`."""
     modules = compiled_modules()
     return f"flambeau: {len(modules)} compiled modules{': ' if modules else ''}{', '.join(modules)}\n"
 

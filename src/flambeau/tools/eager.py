@@ -1,7 +1,7 @@
 """PyTorch's compilers (compile, jit, onnx) with eager meanings: functions run as they are written.
 
 - A function that would compile returns its argument itself.  The first `compile` of a process says so in the log.
-- What would write or read a compiled program raises NotSupportedError.
+- Functions that write or read a compiled program raise NotSupportedError.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _said: list[str] = []  # the functions that have said in the log that they run e
 
 
 def _say(name: str) -> None:
-    """Log, once per process and function, that what it returns runs eagerly."""
+    """Log, once per process and function, that its result runs eagerly."""
     if name not in _said:
         _said.append(name)
         log.info("%s: flambeau has no compiler of programs; the callable is returned as it is and runs eagerly", name)
@@ -140,7 +140,7 @@ def same(value: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def substitute(original_fn: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """Return a decorator that returns its argument: the original function is what runs.
+    """Return a decorator that returns its argument: the original function runs.
 
     Example:
         >>> torch.compiler.substitute_in_graph(len)(max) is max
@@ -400,11 +400,11 @@ class Proxy(NoGraph):
 
 
 class Tracer(NoGraph):
-    """What traces a program."""
+    """Stand-in of a tracer of programs."""
 
 
 class Interpreter(NoGraph):
-    """What runs a traced program node by node."""
+    """Stand-in of an interpreter of traced programs."""
 
 
 class SymBool(NoGraph):
@@ -506,7 +506,7 @@ operators = Operators()
 class CustomOperator:
     """A function as an operator of its own, for `torch.library.custom_op`: called, it runs as it is.
 
-    What is registered for a compiler has no effect.
+    Functions that are registered for a compiler have no effect.
     Example:
         >>> def double(x):
         ...     return x * 2
@@ -648,7 +648,7 @@ def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib:
 
 
 def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """Return a decorator that returns its argument: what it registers has no effect.
+    """Return a decorator that returns its argument: the registration has no effect.
 
     Example:
         >>> torch.library.register_fake("mine::double")(len) is len
@@ -669,7 +669,7 @@ RUNS = ("", "CPU", "CUDA", "CompositeImplicitAutograd", "CompositeExplicitAutogr
 
 
 class Library:
-    """A namespace of operators, for `torch.library.Library`: what is defined for a compiler has no effect.
+    """A namespace of operators, for `torch.library.Library`: definitions for a compiler have no effect.
 
     Example:
         >>> library = torch.library.Library("mine", "DEF")

@@ -12,14 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from .. import callers
 from ..core.hooks import subscribe, unsubscribe
 from ..runtime.copy import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
 from ..tensor import checks
+from ..transfer import READ
 
 FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # kinds of waits of the host, in order of cost
 NOTHING_WAITS = "everything is put on streams, and the host goes on"
 ON_HOST_HINT = "have the source contiguous, of the wanted type and pinned beforehand, or change it on the device"
+SIZED_BY_VALUES = ("argwhere", "index", "masked_select", "nonzero", "repeat_interleave", "unique", "unique_consecutive")
+SIZE_HINT = "the result's size depends on values: where(), or a product with the mask, keeps its size and does not wait"
 FROM_DEVICE_HINT = "copy into a contiguous pinned tensor with non_blocking=True, and arrange it after wait()"
 
 
@@ -46,10 +50,10 @@ class Explanation:
 
 
 def explain(call: Callable[[], Any]) -> Explanation:
-    """Run a call and explain whether, for what and why the host waited: explain(lambda: x.to("cuda")).
+    """Run a call and explain whether the host waited, for which work, and why: explain(lambda: x.to("cuda")).
 
     Host:   as the call.
-    Raises: what the call raises.
+    Raises: the exceptions of the call.
     Example:
         >>> x = torch.ones(2)
         >>> torch.explain(lambda: x.to("cuda")).asynchronous
@@ -115,7 +119,7 @@ class _Watcher:
         self.steps.append(f"{nbytes} bytes go {_way(route, stream, other)}{where}")
         if route is BETWEEN_DEVICES:
             self.steps.append(f"{named(other)} waits for the copy, which has waited for what it had before")
-        hint = ON_HOST_HINT if self._arranged_on_host else route.hint
+        hint = ON_HOST_HINT if self._arranged_on_host else hint_of(route, callers.call()[1])
         if route.waits:
             self._host_waits(FOR_DEVICE, named(stream), route.reason, hint)
         elif route.is_staged:
@@ -144,6 +148,11 @@ class _Watcher:
     def _host_waits(self, weight: int, what: str, reason: str, hint: str) -> None:
         if weight > self._weight:
             self._weight, self.waits_for, self._reason, self._hint = weight, what, reason, hint
+
+
+def hint_of(route: Route, called: str) -> str:
+    """How to make a copy asynchronous.  called: the name of the public function that makes it."""
+    return SIZE_HINT if route is READ and called in SIZED_BY_VALUES else route.hint
 
 
 def _way(route: Route, stream: Stream | None, other: Stream | None) -> str:

@@ -33,7 +33,7 @@ from ..errors import OutOfMemoryError
 from ..nn.hooks import register_module_forward_pre_hook
 from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ..runtime import machine as machines
-from ..uncomputed import leave_out_host_values
+from ..uncomputed import has_read, leave_out_host_values
 
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
 KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, "workspace", "fragmentation")
@@ -42,6 +42,7 @@ PATIENCE = 10  # so many times the wanted steps of one optimizer end the program
 UNLIMITED = 1 << ADDRESS_BITS  # bytes, more than any card has
 MAX_BATCH = 1 << 20
 FOLDED_AT = 1 << 20  # events
+READ_HINT = "the program had read values, which are 1 as they are not computed: --values computes them"
 GROWN, SHRUNK = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 
 
@@ -254,7 +255,7 @@ class Meter:
         return all(each in self._ends for each in made)
 
     def run(self, status: int, error: str) -> Run:
-        """Return what was measured so far, as the result of the run."""
+        """Return the measurements so far, as the result of the run."""
         ends = self._longest
         time = (ends[-1] - ends[0]) // (len(ends) - 1) if len(ends) > 1 and self._driver is not None else None
         peaks = [self._peak(device, log) for device, log in sorted(self._logs.items()) if log.best[0]]
@@ -291,7 +292,7 @@ def size(nbytes: int) -> str:
 def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
     """Run a program, which returns its exit status or raises OutOfMemoryError, in a forked process.
 
-    is_quiet: drop what it prints.  The child does not return: it ends with SystemExit and the program's status.
+    is_quiet: drop its output.  The child does not return: it ends with SystemExit and the program's status.
     """
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as errors:
         sys.stdout.flush()
@@ -321,7 +322,8 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
         seen = Run.from_json(text)
         if seen.status and not seen.shortage:
             said = next((line for line in reversed(lines) if line and not line.startswith("hint:")), "")
-            seen = seen._replace(error=said or f"the program ended with exit status {seen.status}")
+            said = said or f"the program ended with exit status {seen.status}"
+            seen = seen._replace(error="\nhint: ".join(each for each in (said, seen.error) if each))
         return seen
 
 
@@ -340,7 +342,7 @@ def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> Non
     meter.end()
     if not ran_out:
         meter.shortage = ""
-    answer.write(meter.run(status, "").to_json().encode())
+    answer.write(meter.run(status, READ_HINT if status and has_read() else "").to_json().encode())
     answer.flush()
     sys.exit(status)
 
@@ -358,7 +360,7 @@ class Fit(NamedTuple):
     fits: whether the program ran in the card's memory; None if it failed for another reason.
     run: the run on the card, or in unlimited memory if it did not fit.  shortage: where the card's memory ran out.
     batch: the largest batch that fits, None if none was searched for or none fits.
-    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: what happened with it.
+    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: why it does not fit.
     """
 
     card: str

@@ -116,7 +116,7 @@ def replay(device: Device, settings: str = "", capacity: int | None = None) -> R
 
 
 def compare(snapshot: Snapshot, settings: list[str], capacity: int | None = None) -> str:
-    """A table of each device's peak under each of the settings, beside what was recorded."""
+    """A table of each device's peak, as recorded and under each of the settings."""
     where = "" if capacity is None else f" on a device of {size(capacity)}"
     lines = [f"Replay{where}", f"  {'GPU':<4} {'peak reserved':>13} {'peak live':>12} {'overhead':>9}  settings"]
     for device in snapshot.devices:

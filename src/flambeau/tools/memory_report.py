@@ -86,14 +86,19 @@ def explain(snapshot: Snapshot, title: str) -> str:
 
 def _explain_device(snapshot: Snapshot, device: Device) -> Iterator[str]:
     end = usage(snapshot, device.segments)
+    count = peaks_of(device).events if device.events else 0
+    peak = usage(snapshot, state_at(device, count).segments()) if device.events else end
+    if not end.reserved and not peak.reserved and not any(event.action == "oom" for event in device.events):
+        yield f"GPU {device.index}: no memory was reserved"
+        return
     yield f"GPU {device.index} at the end"
     yield from _table(end)
     if device.events:
-        count = peaks_of(device).events
-        peak = usage(snapshot, state_at(device, count).segments())
         when = (device.events[count - 1].time_us - device.events[0].time_us) / 1e6 if count else 0.0
-        yield f"GPU {device.index} at its peak, event {count} of {len(device.events)}, after {when:.3f} s"
-        yield from _table(peak)
+        same = ": as at the end" if peak == end else ""
+        yield f"GPU {device.index} at its peak, event {count} of {len(device.events)}, after {when:.3f} s{same}"
+        if not same:
+            yield from _table(peak)
     for count in [count for count, event in enumerate(device.events) if event.action == "oom"][-TOP:]:
         yield from _failure(snapshot, device, count)
 

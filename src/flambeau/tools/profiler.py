@@ -137,7 +137,7 @@ def profile() -> Profile:
 
 @contextmanager
 def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
-    """Collect what every stream does inside a `with` block, and write the page of it, even if the block raises.
+    """Record the work of every stream inside a `with` block, and write a page of it, even if the block raises.
 
     path: of the page, or of a file for Perfetto if it ends in .json or .json.gz; None to write nothing.
     Host:   as `profile`.
@@ -408,7 +408,7 @@ class SteppedProfile:
     """`with torch.profiler.profile(schedule=..., on_trace_ready=...) as p:` around a loop that calls `p.step()`.
 
     activities: CPU for named ranges, CUDA for the work of streams; both if None.
-    schedule: what is done with each step; without it, everything inside the block is recorded.
+    schedule: the action of each step; without it, everything inside the block is recorded.
     on_trace_ready: called with this object when a cycle, or the block, has been recorded.
     with_stack: events have the lines of the program that led to them.  acc_events: events of all cycles are kept.
     record_shapes: kernels have the shapes of their operands.  profile_memory: events have the change of memory.
@@ -416,7 +416,7 @@ class SteppedProfile:
     with_flops, with_modules: not recorded; a warning says so.
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
-    Host:   waits, at the end of what is recorded, for every device that was used.
+    Host:   waits, at the end of the recording, for every device that was used.
     Raises: NoDeviceError if there is no GPU; ModeError if another profile is open; NotSupportedError for an
             execution_trace_observer.
     Example:

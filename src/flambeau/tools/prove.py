@@ -105,7 +105,7 @@ class Proof(NamedTuple):
 
 
 class TracedSchedule(Replay):
-    """A replay that keeps what there was to choose from."""
+    """A replay that keeps the choices at each step."""
 
     def __init__(self, choices: Sequence[int]) -> None:
         super().__init__(choices)
@@ -140,7 +140,7 @@ class Operation(NamedTuple):
 
 
 class TracedRecorder(Recorder):
-    """A recorder that keeps all commands, the bytes of races, and what is copied to the host."""
+    """A recorder that keeps all commands, the bytes of races, and the bytes that are copied to the host."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -262,7 +262,7 @@ def run_once(
 ) -> Seen:
     """Run a program, which returns its exit status, in a forked process under a schedule.
 
-    is_quiet: drop what it writes to stderr.  Raises: ArgumentError if the process was killed.
+    is_quiet: drop its stderr.  Raises: ArgumentError if the process was killed.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as answer:
         sys.stdout.flush()

@@ -99,11 +99,15 @@ class Race:
 
 @dataclass(frozen=True)
 class Edit:
-    """A line to insert: `statement`, "before" or "after" the statement at `site`, with that one's indentation."""
+    """A line to insert: `statement`, "before" or "after" the statement at `site`, with that one's indentation.
+
+    note: which stream a placeholder such as <stream 3> in the statement stands for, "" if there is none.
+    """
 
     where: str
     site: str
     statement: str
+    note: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.where} {callers.shown_site(self.site)}: {self.statement}"
@@ -115,7 +119,7 @@ class Report:
 
     edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
     suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
-    mistakes: what else is wrong (runtime/mistakes.py).
+    mistakes: other errors of the program (runtime/mistakes.py).
     """
 
     races: tuple[Race, ...] = ()
@@ -213,10 +217,13 @@ def text_of(report: Report) -> str:
     lines.append("")
     if report.edits:
         replayed = f"checked by a replay of {_counted(report.replayed, 'operation')}"
-        checked = replayed if report.verified else "not verified"
+        has_placeholder = any("<" in edit.statement for edit in report.edits)
+        unverified = "not verified: replace <...> by the stream" if has_placeholder else "not verified"
+        checked = replayed if report.verified else unverified
         what = "this edit orders them" if len(report.edits) == 1 else "these edits order them"
         what += ", and none can be left out" if report.verified and len(report.edits) > 1 else ""
-        lines += [f"{what} ({checked}):", *(f"  {edit}" for edit in report.edits)]
+        notes = dict.fromkeys(f"  {edit.note}" for edit in report.edits if edit.note)
+        lines += [f"{what} ({checked}):", *(f"  {edit}" for edit in report.edits), *notes]
     return "\n".join([*lines, *_mistake_lines(report), *report.notes]).rstrip()
 
 
@@ -243,6 +250,8 @@ def _access_text(access: RaceAccess) -> str:
     if access.operator.startswith(("copy ", "fill ")) and access.dtype == "uint8":
         form = f"{access.high - access.low} bytes"
     what = " ".join(each for each in (access.name and f"`{access.name}`", form and f"({form})") if each)
+    if access.verb == "takes" and not what:
+        what = f"a block of {access.high - access.low} bytes"
     made = f" (made at {callers.shown_site(access.made_at)})" if access.made_at else ""
     place = "on the host" if access.device is None else f"on cuda:{access.device}, {access.stream}{made}"
     return f"{access.operator} {access.verb} {what + ' ' if what else ''}{place}"
@@ -498,6 +507,14 @@ def _expression(line: Line, queue: Queue, device: int, is_current: bool) -> str:
     return f"<{queue.label}>"
 
 
+def _placeholder(stream: Queue, line: Line, site: str) -> str:
+    """Which stream an edit's placeholder stands for: where it was made, and its name at another line of the race."""
+    facts = [f"made at {callers.shown_site(stream.site)}"] if stream.site else []
+    if stream.handle in line.streams:
+        facts.append(f"{line.streams[stream.handle]} at {callers.shown_site(site)}")
+    return f"<{stream.label}>: {', '.join(facts)}" if facts else ""
+
+
 # the record
 
 OPERATION, POINT, LEARN, CHECK = range(4)
@@ -676,6 +693,8 @@ class Recorder:
             statement = f"{_expression(line, waiting, device, is_current)}.wait_stream({awaits})"
             waiter = waiting.handle
         edit = _edit(site, spot, after, statement)
+        if f"<{awaited.label}>" in statement:
+            edit = replace(edit, note=_placeholder(awaited, older_line, race.older.site))
         remedy = self._remedies.setdefault(edit, Remedy(edit))
         remedy.is_certain = remedy.is_certain and (after or queue is None or not spot.is_loop)
         remedy.waits.add((self._site(site), waiter, awaited.handle))

@@ -28,6 +28,7 @@ from ..kernel import Access
 from ..runtime.copy import Route
 from ..runtime.machine import Machine
 from ..runtime.stream import Event, Stream
+from .explain import hint_of
 from .measuring import Measuring, Piece, begun
 from .trace import LIMIT, NONE, Arrow, Call, HostWait, Launch, MemoryPoint, Range, Span, Trace
 
@@ -41,7 +42,7 @@ _THREADS = threading.__file__, str(Path(concurrent.futures.__file__).parent)
 
 
 class _Host:
-    """What a thread is doing.
+    """The state of a thread.
 
     call: the index of its present call;  route: of a copy that is about to wait;  wait: the wait that goes on.
     opened: what Measuring.open returned for the present call.
@@ -413,7 +414,8 @@ class Recorder:
         if route.waits and stream is not None and stream.machine.capture is None:
             host.route, host.machine = stream, stream.machine
             name = f"copy {route.kind.value}" if route.kind else route.name
-            host.wait = self._new_wait(host, name, True, stream, route.reason, route.hint)
+            host.wait = self._new_wait(host, name, True, stream, route.reason)
+            host.wait.hint = hint_of(route, host.wait.name)
 
     def _host_waits(self, awaited: Any) -> None:
         host = self._host()
@@ -428,11 +430,11 @@ class Recorder:
             host.wait.device = awaited.index if of is None else of.device_index
 
     def _new_wait(
-        self, host: _Host, name: str, is_hidden: bool, stream: Stream | None, reason: str = "", hint: str = ""
+        self, host: _Host, name: str, is_hidden: bool, stream: Stream | None, reason: str = ""
     ) -> HostWait:
         now = self._now(host.machine)
         site, called = _call()
-        wait = HostWait(host.number, called or name, now, now, site, is_hidden, reason, hint)
+        wait = HostWait(host.number, called or name, now, now, site, is_hidden, reason)
         if stream is not None:
             wait.device, wait.stream = stream.device_index, stream.cuda_stream
         if len(self.found.waits) < self.found.limit:

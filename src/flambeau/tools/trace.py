@@ -1,4 +1,4 @@
-"""Trace: the record of what host threads, streams, copy engines and memory did.
+"""Trace: the record of host threads, streams, copy engines and memory.
 
 - A recorder (recorder.py) makes it, trace_analysis.py explains it, trace_page.py and chrome_trace.py write it.
 - Times are nanoseconds of the host's clock since the trace began; on virtual GPUs they are modelled.
@@ -53,7 +53,7 @@ class Span(NamedTuple):
     nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
     site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
     call: the index of the host's call that queued it.  peer: the other device of a copy between devices, else -1.
-    shapes: of its operands, if they are recorded.  launch: what CUPTI reports of it, None without CUPTI.
+    shapes: of its operands, if they are recorded.  launch: CUPTI's record of it, None without CUPTI.
     """
 
     device: int
@@ -95,7 +95,7 @@ class Range(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of the host that put work on a stream.  name: the operator, or what it put there, if it has none.
+    """A call of the host that put work on a stream.  name: the operator, or the kind of work if it has none.
 
     stack: lines of the program, innermost first, if they are recorded.
     """
@@ -115,7 +115,7 @@ class HostWait:
     start_ns, end_ns: while it was blocked, equal if it was not.  name: the operator or the kind of wait.
     is_hidden: whether it is part of another call, such as `item()`; a synchronize is not.
     reason, hint: of a hidden one: why it waits, and how to avoid it.
-    device, stream: what was awaited, -1 for all or unknown.  span: the work that ended last, if known.
+    device, stream: those awaited, -1 for all or unknown.  span: the work that ended last, if known.
     """
 
     thread: int
@@ -157,7 +157,7 @@ class Trace:
     """spans: by start.  threads: names by number.  streams: labels by (device, stream).
 
     modelled: whether the times are modelled;  calibrated: whether the modelled GPU's figures were measured.
-    source: the name of the GPU.  measured_by: what measured the times, such as `events`; "" if they are modelled.
+    source: the name of the GPU.  measured_by: the source of the times, such as `events`; "" if they are modelled.
     left_out: spans that were not kept, because there were `limit` already.  lost: pieces of work that CUPTI did not
         measure.  note: why the program ended early.
     begin_ns: the beginning on the clock of the first machine.  devices_named: names that differ from `cuda:i`.

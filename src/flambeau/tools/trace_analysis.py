@@ -81,7 +81,7 @@ class Gap(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """One device's times.  overlapped_ns: of its copies' time, what kernels of the device run beside."""
+    """One device's times.  overlapped_ns: time in which copies and kernels of the device run together."""
 
     device: int
     busy_ns: int
@@ -119,7 +119,7 @@ class _Sum:
 
 
 class Analysis:
-    """What a trace says.  Everything is computed once, when it is asked for."""
+    """Figures of a trace.  Each is computed once, at its first use."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -235,7 +235,7 @@ class Analysis:
         return [
             ("busy", f"{busy} of {duration(length)} ({times})"),
             ("idle", idle + self._main_cause()),
-            ("blocked", f"the host, {text}, {hidden} of them hidden in other calls"),
+            ("blocked", f"the host, {text}, {hidden} of them hidden in other calls{self._longest_hidden()}"),
             ("overlapped", f"{percent(beside, copies)} of {duration(copies)} of copies" if copies else "no copies"),
             ("worst line", self._worst()),
         ]
@@ -245,7 +245,14 @@ class Analysis:
         for gap in self.gaps:
             sums[gap.cause] += gap.length_ns
         cause = max(sums, key=lambda each: sums[each], default="")
-        return f"; no kernel runs, mainly because: {cause}" if cause else ""
+        text = ADVICE[END] if cause == END else cause
+        return f"; no kernel runs, mainly because: {text}" if cause else ""
+
+    def _longest_hidden(self) -> str:
+        if not self.hidden:
+            return ""
+        longest = self.hidden[0]
+        return f"; longest: {longest.name} at {callers.shown_site(longest.site)}"
 
     def _worst(self) -> str:
         if not self.ranking:
@@ -329,7 +336,7 @@ class _Causes:
         return last if ended >= submitted and spans[last].start_ns < span.start_ns else NONE
 
     def _by_host(self, start: int, end: int, span: Span) -> list[Gap]:
-        """The part of a gap in which the device had no work: what the submitting thread did meanwhile.
+        """Explain the part of a gap in which the device had no work by the calls and waits of the submitting thread.
 
         A wait takes the time from the end of the wait before it, and the last one the rest: it had emptied the stream.
         """

@@ -29,7 +29,7 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def read(path: Path) -> Trace:
-    """Read what `write` wrote."""
+    """Read the parts that `write` wrote."""
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for name, kind in LISTS.items():
         kept[name] = [kind(*map(_as_tuples, entry)) for entry in kept[name]]

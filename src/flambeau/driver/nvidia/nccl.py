@@ -115,7 +115,7 @@ def version() -> tuple[int, int, int] | None:
 
 
 class Communicator:
-    """An ncclComm_t.  Its device is current whenever a function here is called, but for `failure`."""
+    """An ncclComm_t.  Its device must be current when a method other than `failure` is called."""
 
     def __init__(self, library: Any, unique_id: bytes, size: int, rank: int, stream: Stream) -> None:
         """Make it, together with the other members.  Raises AcceleratorError."""

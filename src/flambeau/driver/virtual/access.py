@@ -13,7 +13,7 @@ from ... import host
 from ...byte_ranges import ByteRange, byte_range
 from ...errors import AccessError
 from ...kernel import Access
-from ...vector_clock import Base, Clock, StreamKey
+from ...vector_clock import Clock, StreamKey
 from .space import POISON, Space, Spans
 
 if TYPE_CHECKING:
@@ -253,7 +253,6 @@ class Group:
 _serials = itertools.count(1)
 SEVERAL = object()  # in place of the only stream that used a block
 # When a block was allocated without a command: the operation's number, and the base, changes and version of its clock.
-TakenAt = tuple[int, Base, dict[StreamKey, int], int]
 
 
 class History:

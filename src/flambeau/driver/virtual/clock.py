@@ -58,7 +58,7 @@ Late = dict[Any, int]
 
 
 def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
-    """A time with the ends of commands that have run taken in; and what it still depends on."""
+    """Add the ends of commands that have run to a time; return it and the commands that it still depends on."""
     if late is None:
         return time_ns, None
     for command, ns in late.items():

@@ -158,10 +158,6 @@ class Faults:
         """Remove the link between devices `a` and `b`."""
         self._dropped.add(frozenset((a, b)))
 
-    def restore_peer(self, a: int, b: int) -> None:
-        """Restore the link between devices `a` and `b`."""
-        self._dropped.discard(frozenset((a, b)))
-
     def is_linked(self, a: int, b: int) -> bool:
         return frozenset((a, b)) not in self._dropped
 

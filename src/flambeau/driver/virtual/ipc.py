@@ -107,7 +107,7 @@ class Ipc:
         return self._engine.memory.devices[device].is_there(segment)
 
     def share(self, queue: Queue, low: int, high: int) -> None:
-        """Read the block on its queue, and run the queue.  The caller holds the lock."""
+        """Queue a read of the shared block, and run the queue's work.  The caller holds the lock."""
         engine = self._engine
         access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
