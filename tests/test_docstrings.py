@@ -36,7 +36,7 @@ INTERNAL = {
     "flambeau.Stream": "adopt begin copy exchange fill follow graph_launch launch library_run record wait",
     "flambeau.cuda.CUDAGraph": "covers draw keep keep_event",
     "flambeau.distributed.ProcessGroup": "next_key stream within",
-    "flambeau.ops.operator.Operator": "derivative_body derive lower run",
+    "flambeau.ops.operator.Operator": "derivative_body derive lower",
     "flambeau.ops.pointwise.Pointwise": "kernel lower number promoting spread strides_of",
 }
 # names without an example, by pattern, and why

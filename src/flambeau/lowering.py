@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from . import callers, transfer
 from . import strides as st
@@ -571,8 +571,14 @@ class _Lowering(Lowering):
     def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
         return entry_for(operator, bound, target)
 
-    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
-        return misuse(operator, bound, error)
+    def raise_misuse(self, operator: Operator, bound: list[Any], error: Exception) -> NoReturn:
+        better = misuse(operator, bound, error)
+        try:
+            if better is error:
+                raise
+            raise better from error
+        finally:
+            del better, error, bound  # else the error would hold this frame, which holds it and the operands
 
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
         arguments = bound[:]

@@ -12,8 +12,8 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.core import thread
-from flambeau.core.hooks import subscribe, unsubscribe
-from flambeau.core.queue import NAMES, hooks
+from flambeau.core.hooks import NAMES, subscribe, unsubscribe
+from flambeau.core.queue import hooks
 from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 from flambeau.profiler import tensorboard_trace_handler as handler
 from flambeau.testing import machine

@@ -319,7 +319,7 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
 
 def _one_like(output: Any) -> Any:
     fill, like = REGISTRY["fill"], new_tensor(output._storage, output._layout, output._offset)
-    return fill.run((like, 1))  # fill does not read its operand
+    return fill(like, 1)  # fill does not read its operand
 
 
 def current_task() -> Any:

@@ -90,12 +90,34 @@ def on_tensors(hooks: OrderedDict[int, tuple[int, Hook]], grads: list[Any]) -> N
             grads[index] = changed
 
 
+def on_outputs(task: Any, hooks: NodeHooks, grads: list[Any]) -> None:
+    """Call the hooks of a node's output tensors, and keep the gradients of those that retain theirs."""
+    if hooks.of_tensors:
+        on_tensors(hooks.of_tensors, grads)
+        task.share(grads)
+    keep(hooks.kept, grads)
+
+
 def keep(kept: Sequence[tuple[int, Any]], grads: Sequence[Any]) -> None:
     """Add gradients to the `grad` of the tensors that retain theirs."""
     for index, reference in kept:
         tensor, grad = reference(), grads[index]
         if tensor is not None and grad is not None:
             tensor.grad = grad.clone() if tensor.grad is None else tensor.grad + grad
+
+
+def apply_hooked(task: Any, node: Any, grads: list[Any]) -> Sequence[Any]:
+    """Run a node between its own pre-hooks and post-hooks."""
+    hooks: NodeHooks = node.hooks
+    if hooks.before:
+        grads = before_node(hooks.before, grads)
+        task.share(grads)
+    input_grads: Sequence[Any] = task.apply_bare(node, grads)
+    if hooks.after:
+        input_grads = after_node(hooks.after, input_grads, grads)
+        task.share(input_grads)
+        task.share(grads)
+    return input_grads
 
 
 def before_node(hooks: OrderedDict[int, Hook], grads: list[Any]) -> list[Any]:

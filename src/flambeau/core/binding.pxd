@@ -54,5 +54,4 @@ cdef class OperatorBase:
     cdef public Signature last_signature
     cdef object __weakref__
 
-    cpdef run(self, tuple args)
     cpdef derive(self, list bound)

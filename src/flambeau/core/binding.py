@@ -83,15 +83,7 @@ class OperatorBase:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _caller.call(self, args, kwargs)
 
-    def run(self, args: tuple[Any, ...]) -> Any:
-        """Return `self(*args)`, through a C call where compiled."""
-        return _caller.call(self, args, {})
-
     def derive(self, bound: list[Any]) -> Any:
         """Run the derivative on the values that `saves` lists, without recording."""
         assert self.derivative_call is not None
         return _caller.derive(self.derivative_call, bound)
-
-    def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """Make the signature of a call.  Raises ArgumentTypeError if the call cannot be bound."""
-        raise AssertionError("subclasses implement it")

@@ -23,6 +23,7 @@ from ..scalars import plain_number
 from . import call_errors, record, tensor, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
+from .eviction import add_entry, is_stale
 from .inplace import check_inplace, check_out, disown, node_for_inplace, record_inplace
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
@@ -252,13 +253,7 @@ def _named(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any
             bound = now.autocast.cast(operator, bound)
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     except _lowering.misuses as error:
-        better = _lowering.misuse(operator, bound, error)
-        try:
-            if better is error:
-                raise
-            raise better from error
-        finally:
-            del better  # else the error would hold this frame, which holds it and the operands
+        _lowering.raise_misuse(operator, bound, error)
     finally:
         now.operator = None
 
@@ -311,14 +306,14 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) ->
     entry = plans.entries.get(full)
     if isinstance(entry, Plan):
         plan = entry
-        if plan.settings is None or not plan.is_stale():
+        if plan.settings is None or not is_stale(plan.settings):
             plans.clock += 1
             plan.used = plans.clock
             return plan
         entry = None
     if entry is None:
         entry = _lowering.entry_for(operator, bound, target)
-        plans.add(full, entry)
+        add_entry(plans, full, entry)
     else:
         plans.clock += 1
         entry.used = plans.clock
@@ -423,16 +418,14 @@ def _is_placed(values: Any) -> bool:
 def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     """Run a call that writes operands, and record it.  Raises AutogradError where gradients would be lost."""
     written = [target for name in operator.mutates for target in bound[operator.index_of[name]]]
+    joins = now.grad_enabled and record.joins(operator, bound)
     for target in written:
         before_write(operator.called, target)
-    joins = now.grad_enabled and record.joins(operator, bound)
-    if now.grad_enabled:
-        for target in written:
+        if now.grad_enabled:
             check_inplace(operator.called, target, False)
-        if joins and operator.backward is None:
-            raise call_errors.never_differentiable(operator)
-    key = _key(operator, bound)
-    result = _entry(operator, bound, key, None).run(bound, None)
+    if joins and operator.backward is None:
+        raise call_errors.never_differentiable(operator)
+    result = _entry(operator, bound, _key(operator, bound), None).run(bound, None)
     for target in written:
         target._storage.version += 1
     if joins:

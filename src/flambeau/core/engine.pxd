@@ -41,7 +41,9 @@ cdef class GraphTask:
     cdef list former
     cdef int device
 
-    @cython.locals(now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, index=Py_ssize_t)
+    @cython.locals(
+        now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, index=Py_ssize_t, stream=Queue,
+    )
     cpdef list run(self, list roots, list grads)
     @cython.locals(waiting=Waiting)
     cpdef bint will_run(self, node) except -1
@@ -57,7 +59,6 @@ cdef class GraphTask:
     cdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
     cdef _order(self, Node node, TensorBase grad, dict made_on)
     cdef dict _streams(self, Node node)
-    cdef _add(self, Node node, have, more)
     @cython.locals(
         node=Node, streams=dict, grads=list, edge=tuple, index=Py_ssize_t, above=Waiting
     )
@@ -69,15 +70,12 @@ cdef class GraphTask:
     @cython.locals(stream=Queue)
     cdef _call_leaf_hooks(self, AccumulateGrad node, list grads)
     cpdef apply_node(self, Node node, list grads)
-    cdef _share(self, grads)
+    cpdef share(self, grads)
     cdef _add_to_leaf(self, TensorBase leaf, grad)
     cdef _accumulate(self, TensorBase leaf, grad)
     @cython.locals(layout=Layout, wanted=Layout, storage=Storage)
     cdef _owned(self, TensorBase leaf, TensorBase grad)
-    cdef _apply(self, Node node, list grads)
-
-    @cython.locals(stream=Queue)
-    cdef _join_leaves(self)
+    cpdef apply_bare(self, Node node, list grads)
 
 cdef Lock _accumulating
 

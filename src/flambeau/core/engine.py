@@ -14,7 +14,7 @@ from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
 from ..autograd.fitting import copied
-from ..autograd.node_hooks import after_node, before_node, end_at, keep, on_tensors
+from ..autograd.node_hooks import apply_hooked, end_at, on_outputs, on_tensors
 from ..autograd.observers import observers
 from ..runtime.stream import Stream
 from . import thread
@@ -101,7 +101,10 @@ class GraphTask:
                 now.streams, now.device = self.former, self.device
             now.grad_enabled = recorded
             now.task = outer
-        self._join_leaves()
+        for stream in self.leaf_streams.values():
+            current = thread.current_stream(stream.device_index)
+            if current is not stream:
+                current.wait_stream(stream)
         return [] if self.targets is None else [self._captured_at(edge) for edge in self.targets]
 
     def will_run(self, node: Node) -> bool:
@@ -166,7 +169,10 @@ class GraphTask:
         if waiting.grads is None:
             waiting.grads = [None] * node.outputs
         have = waiting.grads[index]
-        waiting.grads[index] = grad if have is None else self._add(node, have, grad)
+        if have is not None:
+            self._move(self._streams(node))
+            grad = REGISTRY["add"](have, grad)
+        waiting.grads[index] = grad
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Make the consumer's stream wait for the stream on which the gradient was computed."""
@@ -183,10 +189,6 @@ class GraphTask:
     def _streams(self, node: Node) -> dict[int, Stream]:
         """Return the streams on which a node runs in this pass."""
         return self.moved.get(node, node.streams) if self.moved else node.streams
-
-    def _add(self, node: Node, have: Any, more: Any) -> Any:
-        self._move(self._streams(node))
-        return REGISTRY["add"](have, more)
 
     def _run_node(self, waiting: Waiting) -> None:
         node, grads = waiting.node, waiting.grads
@@ -227,10 +229,7 @@ class GraphTask:
         else:
             goes_on = waiting.leads
         if hooks is not None:
-            if hooks.of_tensors:
-                on_tensors(hooks.of_tensors, grads)
-                self._share(grads)
-            keep(hooks.kept, grads)
+            on_outputs(self, hooks, grads)
         if waiting.is_target:
             waiting.captured = grads
         if not goes_on:
@@ -245,28 +244,18 @@ class GraphTask:
         hooks = node.leaf._hooks
         if hooks is not None and hooks.of_gradient:
             on_tensors(hooks.of_gradient, grads)
-            self._share(grads)
+            self.share(grads)
 
     def apply_node(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         """Run a node with its own hooks."""
-        hooks = node.hooks
-        if hooks is None:
-            return self._apply(node, grads)
-        if hooks.before:
-            grads = before_node(hooks.before, grads)
-            self._share(grads)
-        input_grads = self._apply(node, grads)
-        if hooks.after:
-            input_grads = after_node(hooks.after, input_grads, grads)
-            self._share(input_grads)
-            self._share(grads)
-        return input_grads
+        return self.apply_bare(node, grads) if node.hooks is None else apply_hooked(self, node, grads)
 
-    def _share(self, grads: Sequence[Any]) -> None:
+    def share(self, grads: Sequence[Any]) -> None:
         """Note gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
         self.shared.update([identity(grad._storage) for grad in grads if grad is not None])
 
-    def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+    def apply_bare(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """Run a node without its hooks."""
         if isinstance(node, AccumulateGrad):
             if grads[0] is not None:
                 self._add_to_leaf(node.leaf, grads[0])
@@ -275,7 +264,7 @@ class GraphTask:
             return [None] * len(node.edges)
         input_grads = node.apply(grads)
         if node.shares:
-            self._share(input_grads)
+            self.share(input_grads)
         if not self.keep_graph:
             node.release()
         return input_grads
@@ -310,12 +299,6 @@ class GraphTask:
             return copied(grad, wanted)
         self.shared.add(number)
         return new_tensor(storage, layout)
-
-    def _join_leaves(self) -> None:
-        for stream in self.leaf_streams.values():
-            current = thread.current_stream(stream.device_index)
-            if current is not stream:
-                current.wait_stream(stream)
 
 
 def _are_none(grads: list[Any]) -> bool:

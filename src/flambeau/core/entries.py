@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from .operator import Operator
 from .plan import Plan
@@ -85,8 +85,8 @@ class Lowering:
         """Return a new entry for a call that has none.  target: the tensor to write, or None."""
         raise AssertionError("set_lowering replaces it")
 
-    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
-        """Return the error to raise for a call that failed with one of `misuses`."""
+    def raise_misuse(self, operator: Operator, bound: list[Any], error: Exception) -> NoReturn:
+        """Raise the error for a call that failed with one of `misuses`."""
         raise AssertionError("set_lowering replaces it")
 
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:

@@ -9,38 +9,29 @@ from .. import dtypes
 from ..dtypes import dtype
 from ..errors import FlambeauError
 from ..runtime import device
-from ..runtime.device import CPU_INDEX
+from ..runtime.device import CPU_INDEX, CURRENT, indexes
 from . import call_errors, thread
 from .tensor import TensorBase, empty_tensor
 
-_CPU, _CURRENT = CPU_INDEX, -2  # C numbers where compiled
-_places: dict[str, int] = {}  # by device name: a CUDA index, _CPU, or _CURRENT for a plain `cuda`
+_CPU, _CURRENT, _UNKNOWN = CPU_INDEX, CURRENT, CURRENT - 1  # C numbers where compiled
+_indexes = indexes  # typed where compiled
 
 
 def resolve(value: Any) -> int:
     """Return a device's index, as runtime.device.resolve; names that were resolved before are looked up."""
-    known = _places.get(value) if type(value) is str else None
-    if known is None:
-        return _resolved(value)
-    device_index: int = known
+    if type(value) is not str:
+        return device.resolve(value)
+    device_index: int = _indexes.get(value, _UNKNOWN)
     if device_index == _CPU:
         return device_index
     machine = thread.machine()
-    if machine.is_started:
+    if device_index != _UNKNOWN and machine.is_started:
         if device_index != _CURRENT:
             device.unmirror(device.NAMED)
         current = thread.current_device() if device_index == _CURRENT else device_index
         if current < len(machine.devices):
             return current
-    return _resolved(value)
-
-
-def _resolved(value: Any) -> int:
-    resolved = device.resolve(value)
-    if type(value) is str:
-        named = device.as_device(value)
-        _places[value] = _CPU if named.type == "cpu" else _CURRENT if named.index is None else named.index
-    return resolved
+    return device.resolve_name(value)
 
 
 def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:

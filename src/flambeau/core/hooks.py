@@ -47,10 +47,17 @@ from typing import Any
 from .. import host
 from ..kernel import Access
 from .native import Lock
-from .queue import NAMES, Hook, hooks
+from .queue import Hook, hooks
 
+NAMES = (
+    "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
+    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
+    "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
+)  # fmt: skip
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
 _lock = Lock()
+for _name in NAMES:
+    setattr(hooks, _name, None)
 
 
 def subscribe(**functions: Hook) -> None:

@@ -24,4 +24,3 @@ cdef class Layout:
 cpdef Layout layout_of(Device device, dtype, shape, strides, bint aligned=*)
 @cython.locals(layout=Layout)
 cpdef Layout dense_layout(Device device, dtype, shape)
-cpdef Layout known_dense(Device device, dtype, shape)

@@ -6,7 +6,6 @@ machine, so a call that mixes devices or machines never matches another call's p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import dtype, no_tensors_of
@@ -69,11 +68,6 @@ def layout_of(device: Device, dtype: dtype, shape: Size, strides: Shape, aligned
             device.dense.clear()
         layout = device.layouts[key] = Layout(device, dtype, shape, strides, aligned)
     return layout
-
-
-def known_dense(device: Device, dtype: dtype, shape: Sequence[int]) -> Layout | None:
-    """Return the layout of `dense_layout` for these sizes if it is cached, else None."""
-    return device.dense.get((dtype, shape)) if isinstance(shape, tuple) else None
 
 
 def dense_layout(device: Device, dtype: dtype, shape: Size) -> Layout:

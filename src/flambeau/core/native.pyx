@@ -1,7 +1,7 @@
 """Locks, critical sections and small helpers, in C.  native.py has the same for uncompiled runs."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
-from cpython.object cimport PyObject
+from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyObject, PyTypeObject
 from libc.string cimport memcpy
 
 import os
@@ -18,18 +18,6 @@ cdef extern from "Python.h":
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
-cdef extern from *:
-    """
-    static CYTHON_INLINE PyObject *flambeau_blank(PyObject *kind) {
-      static PyObject *nothing = NULL;
-      if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return NULL;
-      PyTypeObject *base = (PyTypeObject *)kind;  /* the compiled class, whose own classes may define __new__ */
-      while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;
-      return base->tp_new((PyTypeObject *)kind, nothing, NULL);
-    }
-    """
-    object flambeau_blank(object kind)
-
 cdef extern from "pthread.h" nogil:
     int pthread_mutex_init(pthread_mutex_t*, void*)
     int pthread_mutex_destroy(pthread_mutex_t*)
@@ -45,7 +33,10 @@ cpdef unsigned long long thread_ident() noexcept:
 
 cpdef object blank(cls):
     """Make an object of a class without calling `__new__` or `__init__`."""
-    return flambeau_blank(cls)
+    cdef PyTypeObject* base = <PyTypeObject*>cls
+    while base.tp_flags & Py_TPFLAGS_HEAPTYPE:  # up to the compiled class: the classes below may define __new__
+        base = base.tp_base
+    return base.tp_new(<type>cls, <PyObject*>(), NULL)
 
 
 cpdef void put_address(bytearray buffer, Py_ssize_t at, unsigned long long address) noexcept:

@@ -72,13 +72,13 @@ NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
 MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
-NAMES = (  # of the calls of rings, by their kinds
+NAMES = (  # of the calls, by their kinds
     "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cuGraphLaunch",
-    "cublasLtMatmul", "cudnnBackendExecute",
+    "cuStreamSynchronize", "cublasLtMatmul", "cudnnBackendExecute",
 )
 
 cdef enum:
-    LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, PRODUCT, EXECUTION  # kinds
+    LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, SYNCHRONIZE, PRODUCT, EXECUTION  # kinds
     RINGS = 64  # at most; calls of further devices are made at once
 
 
@@ -135,6 +135,10 @@ cdef class Function:
         self.address, self.device, self.shared_limit = address, device, shared_limit
 
 
+cdef struct Shape:  # of a launch: see kernel.Grid
+    unsigned int x, y, z, threads, threads_y, threads_z, shared
+
+
 cdef struct LaunchCall:
     RingCall call
     Launch launch
@@ -142,7 +146,7 @@ cdef struct LaunchCall:
     void* stream
     void* data  # the arguments
     size_t size
-    unsigned int x, y, z, threads, threads_y, threads_z, shared
+    Shape shape
 
 
 cdef struct StreamCall:  # of an event, a copy, a fill or a graph
@@ -157,8 +161,10 @@ cdef int make_launch(RingCall* call) noexcept nogil:
     cdef LaunchCall* of = <LaunchCall*>call
     cdef void* extra[5]
     extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, of.data, <void*>2, &of.size, NULL
+    cdef Shape* shape = &of.shape
     return of.launch(
-        of.function, of.x, of.y, of.z, of.threads, of.threads_y, of.threads_z, of.shared, of.stream, NULL, extra
+        of.function, shape.x, shape.y, shape.z, shape.threads, shape.threads_y, shape.threads_z, shape.shared,
+        of.stream, NULL, extra,
     )
 
 
@@ -166,6 +172,8 @@ cdef int make_stream_call(RingCall* call) noexcept nogil:
     cdef StreamCall* of = <StreamCall*>call
     if call.kind == RECORD or call.kind == GRAPH:
         return (<Record>of.function)(<void*>of.what, of.stream)
+    if call.kind == SYNCHRONIZE:
+        return (<Synchronize>of.function)(of.stream)
     if call.kind == WAIT:
         return (<Wait>of.function)(of.stream, <void*>of.what, 0)
     if call.kind == COPY:
@@ -198,6 +206,14 @@ cdef inline object entry(object table, object handle):
     return None if known == NULL else <object>known
 
 
+cdef inline Shape shape_of(grid) except *:
+    cdef Shape shape
+    shape.x, shape.y, shape.z = <tuple><object>PyTuple_GET_ITEM(grid, 0)
+    shape.threads, shape.shared = <object>PyTuple_GET_ITEM(grid, 1), <object>PyTuple_GET_ITEM(grid, 2)
+    shape.threads_y, shape.threads_z = <object>PyTuple_GET_ITEM(grid, 3), <object>PyTuple_GET_ITEM(grid, 4)
+    return shape
+
+
 cdef class Native(HotCalls):
     """The calls of one driver.
 
@@ -206,19 +222,13 @@ cdef class Native(HotCalls):
     Raises: OSError if the library, or a function in it, is not there.
     """
 
-    cdef Launch _cu_launch
+    cdef void* _functions[SYNCHRONIZE + 1]  # by kind
     cdef CurrentContext _cu_current
     cdef SetContext _cu_set_current
-    cdef Record _cu_record
-    cdef Wait _cu_wait
-    cdef Copy _cu_copy
-    cdef Fill _cu_fill
-    cdef Record _cu_graph_launch
-    cdef Synchronize _cu_synchronize
     cdef Ring* _rings[RINGS]
     cdef int _holds
     cdef object _kernels, _streams, _events, _graphs, _contexts, _library_calls
-    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_graph, _slow_run, _slow_synchronize
+    cdef object _slow  # the driver's class: its methods, which this object's replace in the driver itself
     cdef object _last_handle
     cdef Stream _last_stream
 
@@ -227,22 +237,14 @@ cdef class Native(HotCalls):
         cdef void* library = dlopen(path.encode(), RTLD_LAZY)
         if library == NULL:
             raise OSError((<bytes>dlerror()).decode())
-        self._cu_launch = <Launch>found(library, b"cuLaunchKernel")
+        for kind in range(SYNCHRONIZE + 1):
+            self._functions[kind] = found(library, NAMES[kind].encode())
         self._cu_current = <CurrentContext>found(library, b"cuCtxGetCurrent")
         self._cu_set_current = <SetContext>found(library, b"cuCtxSetCurrent")
-        self._cu_record = <Record>found(library, b"cuEventRecord")
-        self._cu_wait = <Wait>found(library, b"cuStreamWaitEvent")
-        self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
-        self._cu_fill = <Fill>found(library, b"cuMemsetD8Async")
-        self._cu_graph_launch = <Record>found(library, b"cuGraphLaunch")
-        self._cu_synchronize = <Synchronize>found(library, b"cuStreamSynchronize")
+        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
         self._kernels, self._streams, self._events, self._graphs = kernels, streams, events, graphs
         self._contexts, self._library_calls = contexts, library_calls
-        self._slow_launch, self._slow_record = driver.launch, driver.event_record
-        self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
-        self._slow_fill, self._slow_graph = driver.fill, driver.graph_launch
-        self._slow_run, self._slow_synchronize = driver.library_run, driver.stream_synchronize
-        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
+        self._slow = type(driver)
 
     def current(self):
         """Return the thread's current context, 0 if it has none."""
@@ -343,7 +345,7 @@ cdef class Native(HotCalls):
         return code == 0
 
     cdef bint _make_stream_call(
-        self, Stream stream, int kind, void* function, unsigned long long to, unsigned long long what, size_t nbytes
+        self, Stream stream, int kind, unsigned long long to, unsigned long long what, size_t nbytes
     ):
         """Make a call of an event, a copy, a fill or a graph, or commit it.  False if it could not be made."""
         cdef StreamCall local
@@ -352,7 +354,7 @@ cdef class Native(HotCalls):
         if not is_placed:
             call = &local
         call.call.perform, call.call.kind = make_stream_call, kind
-        call.function, call.stream = function, <void*>stream.raw
+        call.function, call.stream = self._functions[kind], <void*>stream.raw
         call.to, call.what, call.nbytes = to, what, nbytes
         return self._make(stream, &call.call, is_placed)
 
@@ -386,42 +388,40 @@ cdef class Native(HotCalls):
         cdef Function loaded = entry(self._kernels, kernel)
         cdef Stream of = self._stream(stream)
         if loaded is None or of is None or loaded.device != of.device:
-            return self._slow_launch(kernel, grid, arguments, stream)
-        cdef unsigned int x, y, z
-        cdef unsigned int threads = <object>PyTuple_GET_ITEM(grid, 1), shared = <object>PyTuple_GET_ITEM(grid, 2)
-        cdef unsigned int threads_y = <object>PyTuple_GET_ITEM(grid, 3), threads_z = <object>PyTuple_GET_ITEM(grid, 4)
-        x, y, z = <tuple><object>PyTuple_GET_ITEM(grid, 0)
+            return self._slow.launch(self._driver, kernel, grid, arguments, stream)
+        cdef Shape shape = shape_of(grid)
         cdef size_t size
         cdef void* data
         if PyByteArray_Check(arguments):
             size, data = PyByteArray_GET_SIZE(arguments), PyByteArray_AS_STRING(arguments)
         else:
             size, data = PyBytes_GET_SIZE(arguments), PyBytes_AS_STRING(arguments)
-        if size > MAX_BYTES or shared > loaded.shared_limit:
-            return self._slow_launch(kernel, grid, arguments, stream)
+        if size > MAX_BYTES or shape.shared > loaded.shared_limit or not self._launch(loaded, shape, data, size, of):
+            self._slow.launch(self._driver, kernel, grid, arguments, stream)
+
+    cdef bint _launch(self, Function kernel, Shape shape, void* data, size_t size, Stream stream):
+        """Make a launch, or commit it.  False if it could not be made."""
         cdef LaunchCall local
-        cdef LaunchCall* call = <LaunchCall*>self._place(of, sizeof(LaunchCall) + size)
+        cdef LaunchCall* call = <LaunchCall*>self._place(stream, sizeof(LaunchCall) + size)
         cdef bint is_placed = call != NULL
         if is_placed:
             memcpy(call + 1, data, size)
             data = call + 1
         else:
             call = &local
-        call.call.perform, call.call.kind, call.launch = make_launch, LAUNCH, self._cu_launch
-        call.function, call.stream, call.data, call.size = <void*>loaded.address, <void*>of.raw, data, size
-        call.x, call.y, call.z = x, y, z
-        call.threads, call.threads_y, call.threads_z, call.shared = threads, threads_y, threads_z, shared
-        if not self._make(of, &call.call, is_placed):
-            self._slow_launch(kernel, grid, arguments, stream)
+        call.call.perform, call.call.kind, call.launch = make_launch, LAUNCH, <Launch>self._functions[LAUNCH]
+        call.function, call.stream = <void*>kernel.address, <void*>stream.raw
+        call.data, call.size, call.shape = data, size, shape
+        return self._make(stream, &call.call, is_placed)
 
     cpdef event_record(self, event, stream, bint external=False):
         """See Driver.  Other processes ask only the driver for an event that they may open: its records are not put off."""
         cdef Event recorded = entry(self._events, event)
         cdef Stream of = self._stream(stream)
         if external or recorded is None or of is None or recorded.device != of.device or recorded.interprocess:
-            return self._slow_record(event, stream, external)
-        if not self._make_stream_call(of, RECORD, <void*>self._cu_record, 0, recorded.raw, 0):
-            return self._slow_record(event, stream, external)
+            return self._slow.event_record(self._driver, event, stream, external)
+        if not self._make_stream_call(of, RECORD, 0, recorded.raw, 0):
+            return self._slow.event_record(self._driver, event, stream, external)
         recorded.ring = of.ring
         if of.ring != NULL:
             recorded.position = ring_head(of.ring)
@@ -431,95 +431,60 @@ cdef class Native(HotCalls):
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = self._stream(stream)
         if external or awaited is None or of is None:
-            return self._slow_wait(stream, event, external)
+            return self._slow.stream_wait_event(self._driver, stream, event, external)
         if awaited.ring != NULL and awaited.ring != of.ring and awaited.ring != self._ring_of(of):
-            return self._slow_wait(stream, event, external)
-        if not self._make_stream_call(of, WAIT, <void*>self._cu_wait, 0, awaited.raw, 0):
-            self._slow_wait(stream, event)
+            return self._slow.stream_wait_event(self._driver, stream, event, external)
+        if not self._make_stream_call(of, WAIT, 0, awaited.raw, 0):
+            self._slow.stream_wait_event(self._driver, stream, event)
 
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):
         """See Driver.  A copy of host memory is made at once: of pageable memory, it is done with it when it returns."""
         cdef Stream of = self._stream(stream)
         cdef bint is_made = False
         if not nbytes or of is None:
-            return self._slow_copy(dst, src, nbytes, kind, stream)
+            return self._slow.copy(self._driver, dst, src, nbytes, kind, stream)
         if kind is HOST_TO_DEVICE or kind is DEVICE_TO_HOST:
             self.hold()
-            is_made = self._make_stream_call(of, COPY, <void*>self._cu_copy, dst, src, nbytes)
+            is_made = self._make_stream_call(of, COPY, dst, src, nbytes)
             self.release()
         else:
-            is_made = self._make_stream_call(of, COPY, <void*>self._cu_copy, dst, src, nbytes)
+            is_made = self._make_stream_call(of, COPY, dst, src, nbytes)
         if not is_made:
-            self._slow_copy(dst, src, nbytes, kind, stream)
+            self._slow.copy(self._driver, dst, src, nbytes, kind, stream)
 
     cpdef fill(self, unsigned long long dst, unsigned char value, Py_ssize_t nbytes, stream):
         """See Driver."""
         cdef Stream of = self._stream(stream)
-        if not nbytes or of is None or not self._make_stream_call(of, FILL, <void*>self._cu_fill, dst, value, nbytes):
-            self._slow_fill(dst, value, nbytes, stream)
+        if not nbytes or of is None or not self._make_stream_call(of, FILL, dst, value, nbytes):
+            self._slow.fill(self._driver, dst, value, nbytes, stream)
 
     cpdef graph_launch(self, graph, stream):
         """See Driver."""
         captured = entry(self._graphs, graph)
         cdef Stream of = self._stream(stream)
         if captured is None or of is None or captured.device != of.device:
-            return self._slow_graph(graph, stream)
-        if not self._make_stream_call(of, GRAPH, <void*>self._cu_graph_launch, 0, int(captured.cu), 0):
-            self._slow_graph(graph, stream)
+            return self._slow.graph_launch(self._driver, graph, stream)
+        if not self._make_stream_call(of, GRAPH, 0, int(captured.cu), 0):
+            self._slow.graph_launch(self._driver, graph, stream)
 
     cpdef stream_synchronize(self, stream):
         """See Driver.  A tool that asks how long the host was blocked is told on the slow path."""
         cdef Stream of = self._stream(stream)
-        cdef void* former
-        cdef int code
+        cdef StreamCall call
         if of is None or _hooks.on_blocked is not None:
-            return self._slow_synchronize(stream)
+            return self._slow.stream_synchronize(self._driver, stream)
         self.flush()
-        if not self._use(of, &former):
-            return self._slow_synchronize(stream)
-        with nogil:
-            code = self._cu_synchronize(<void*>of.raw)
-        self._leave(former)
-        if code:
-            self._slow_synchronize(stream)
+        call.call.perform, call.call.kind = make_stream_call, SYNCHRONIZE
+        call.function, call.stream = self._functions[SYNCHRONIZE], <void*>of.raw
+        if not self._make(of, &call.call, False):
+            self._slow.stream_synchronize(self._driver, stream)
 
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
         """See HotCalls."""
         cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = self._stream(stream)
-        cdef LibraryRun* run
-        cdef bint is_made = False
-        if call is not None and of is not None and call.device == of.device:
-            run = <LibraryRun*>self._place(of, sizeof(LibraryRun))
-            if run == NULL:
-                is_made = self._run(call, packed, workspace, of)
-            elif call.prepare(run, packed, workspace, of.raw):
-                ring_commit(of.ring, &run.call)
-                is_made = True
-        if not is_made:
-            self._slow_run(plan, unpack_addresses(packed), workspace, stream)
-
-    cdef bint _run(self, LibraryCall call, bytearray packed, unsigned long long workspace, Stream of) except -1:
-        """Make a library's call.  False if the slow path has to be taken, as where its lock is held."""
-        cdef LibraryRun run
-        cdef void* former
-        cdef bint is_made = False
-        if call.lock is not None and not call.lock.try_acquire():
-            return False
-        self._holds += 1  # rings make such calls without the lock
-        try:
-            if self._use(of, &former):
-                if call.prepare(&run, packed, workspace, of.raw):
-                    with nogil:
-                        is_made = run.call.perform(&run.call) == 0
-                    if not is_made:
-                        call.failed()
-                self._leave(former)
-        finally:
-            self._holds -= 1
-            if call.lock is not None:
-                call.lock.release()
-        return is_made
+        if call is None or of is None or call.device != of.device or not call.queue(self, packed, workspace, of):
+            self._slow.library_run(self._driver, plan, unpack_addresses(packed), workspace, stream)
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
@@ -535,7 +500,7 @@ ctypedef unsigned long long Addresses[POINTERS]
 
 cdef struct LibraryRun:
     RingCall call
-    void* plan  # what the run belongs to: Multiplication, a KernelCall's Template or Executable
+    void* plan  # what the run belongs to: a Multiplication or an Executable
     unsigned long long stream, workspace, algorithm
     bint sets_stream
     Addresses pointers
@@ -549,6 +514,34 @@ cdef class LibraryCall:
 
     cdef readonly int device
     cdef Lock lock
+
+    cdef bint queue(self, Native calls, bytearray packed, unsigned long long workspace, Stream stream) except -1:
+        """Queue a run.  False if the slow path has to be taken."""
+        cdef LibraryRun* run = <LibraryRun*>calls._place(stream, sizeof(LibraryRun))
+        if run == NULL:
+            return self._make(calls, packed, workspace, stream)
+        if not self.prepare(run, packed, workspace, stream.raw):
+            return False
+        ring_commit(stream.ring, &run.call)
+        return True
+
+    cdef bint _make(self, Native calls, bytearray packed, unsigned long long workspace, Stream stream) except -1:
+        """Make a run at once.  False if the slow path has to be taken, as where the lock is held."""
+        cdef LibraryRun run
+        cdef bint is_made = False
+        if self.lock is not None and not self.lock.try_acquire():
+            return False
+        calls._holds += 1  # rings make such calls without the lock
+        try:
+            if self.prepare(&run, packed, workspace, stream.raw):
+                is_made = calls._make(stream, &run.call, False)
+                if not is_made:
+                    self.failed()
+        finally:
+            calls._holds -= 1
+            if self.lock is not None:
+                self.lock.release()
+        return is_made
 
     cdef bint prepare(
         self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
@@ -573,56 +566,36 @@ cdef struct Multiplication:
     size_t workspace_nbytes
 
 
-cdef int multiplied(
-    Multiplication* of, unsigned long long out, unsigned long long a, unsigned long long b,
-    unsigned long long algorithm, unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
-) noexcept nogil:
-    return of.multiply(
-        of.handle, of.operation, of.alpha, <void*>a, of.a, <void*>b, of.b, of.beta, <void*>out, of.d, <void*>out, of.d,
-        <void*>algorithm, <void*>workspace, workspace_nbytes, <void*>stream,
-    )
-
-
 cdef int multiply(RingCall* call) noexcept nogil:
     """pointers: out, operands in cuBLASLt's order, bias."""
     cdef LibraryRun* run = <LibraryRun*>call
     cdef Multiplication* of = <Multiplication*>run.plan
     cdef unsigned long long* given = &run.pointers[0]
+    cdef void* out = <void*>given[0]
     cdef int status = 0
     if of.set_bias != NULL:
         status = of.set_bias(of.operation, BIAS, &given[3], sizeof(given[3]))
-    return status or multiplied(
-        of, given[0], given[1], given[2], run.algorithm, run.workspace, of.workspace_nbytes, run.stream
+    return status or of.multiply(
+        of.handle, of.operation, of.alpha, <void*>given[1], of.a, <void*>given[2], of.b, of.beta, out, of.d, out, of.d,
+        <void*>run.algorithm, <void*>run.workspace, of.workspace_nbytes, <void*>run.stream,
     )
 
 
 cdef class Product(LibraryCall):
-    """cublasLtMatmul with everything but the operands, the algorithm, the workspace and the stream given, as addresses."""
+    """cublasLtMatmul of one plan.
+
+    parts: the fields of Multiplication, as bytes.  algorithms: their addresses, by the alignment of the operands.
+    lock: held from setting a bias to using it;  None without a bias.
+    """
 
     cdef Multiplication _of
     cdef bint _is_swapped
-    cdef readonly dict algorithms
+    cdef dict _algorithms
 
-    def __init__(
-        self, unsigned long long function, unsigned long long handle, unsigned long long operation,
-        unsigned long long alpha, unsigned long long beta, unsigned long long a, unsigned long long b,
-        unsigned long long d,
-    ):
-        self._of.multiply, self._of.set_bias = <Multiply><uintptr_t>function, NULL
-        self._of.handle, self._of.operation = <void*>handle, <void*>operation
-        self._of.alpha, self._of.beta = <void*>alpha, <void*>beta
-        self._of.a, self._of.b, self._of.d = <void*>a, <void*>b, <void*>d
-        self.device = -1
-        self.algorithms = {}
-
-    def serve(self, int device, bint is_swapped, size_t workspace_nbytes, unsigned long long set_attribute, Lock lock):
-        """Be run by Native.library_run.
-
-        set_attribute: cublasLtMatmulDescSetAttribute if there is a bias, else 0.  lock: held from setting a bias to using
-        it.  `algorithms` gives their addresses by the alignment of the operands.
-        """
-        self.device, self._is_swapped, self._of.workspace_nbytes = device, is_swapped, workspace_nbytes
-        self._of.set_bias, self.lock = <SetAttribute><uintptr_t>set_attribute, lock if set_attribute else None
+    def __init__(self, int device, bint is_swapped, bytes parts, dict algorithms, Lock lock):
+        assert len(parts) == sizeof(Multiplication)
+        self.device, self._is_swapped, self._algorithms, self.lock = device, is_swapped, algorithms, lock
+        memcpy(&self._of, PyBytes_AS_STRING(parts), sizeof(Multiplication))
 
     cdef bint prepare(
         self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
@@ -632,7 +605,7 @@ cdef class Product(LibraryCall):
         cdef unsigned long long out = given[0], a = given[1], b = given[2]
         cdef unsigned long long bias = given[3] if self._of.set_bias != NULL else 0
         cdef unsigned long long bits = ALIGNMENT | out | a | b | bias
-        run.algorithm = self.algorithms.get(bits & -bits, 0)
+        run.algorithm = self._algorithms.get(bits & -bits, 0)
         run.call.perform, run.call.kind, run.plan = multiply, PRODUCT, &self._of
         run.workspace, run.stream = workspace, stream
         if not self._is_swapped:
@@ -640,41 +613,10 @@ cdef class Product(LibraryCall):
         run.pointers[0], run.pointers[1], run.pointers[2], run.pointers[3] = out, a, b, bias
         return run.algorithm != 0
 
-    def __call__(
-        self, unsigned long long out, unsigned long long a, unsigned long long b, unsigned long long algorithm,
-        unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
-    ):
-        """Queue operands in cuBLASLt's order, with the bias that is set.  Return the cublasStatus_t."""
-        cdef int status
-        with nogil:
-            status = multiplied(&self._of, out, a, b, algorithm, workspace, workspace_nbytes, stream)
-        return status
-
 
 cdef enum:
     OPERANDS = 4  # of a product
     KERNEL_BYTES = 1024  # of a product's arguments
-
-
-cdef struct Template:  # of a launch; places: where in its arguments the operands' addresses go
-    Launch launch
-    void* function
-    unsigned int x, y, z, threads
-    size_t size
-    size_t places[OPERANDS]
-    char arguments[KERNEL_BYTES]
-
-
-cdef int make_kernel_call(RingCall* call) noexcept nogil:
-    cdef LibraryRun* run = <LibraryRun*>call
-    cdef Template* of = <Template*>run.plan
-    cdef char arguments[KERNEL_BYTES]
-    memcpy(arguments, of.arguments, of.size)
-    for index in range(OPERANDS):
-        memcpy(arguments + of.places[index], &run.pointers[index], sizeof(run.pointers[index]))
-    cdef void* extra[5]
-    extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, arguments, <void*>2, &of.size, NULL
-    return of.launch(of.function, of.x, of.y, of.z, of.threads, 1, 1, 0, <void*>run.stream, NULL, extra)
 
 
 cdef class KernelCall(LibraryCall):
@@ -684,25 +626,24 @@ cdef class KernelCall(LibraryCall):
     """
 
     cdef Function _kernel
-    cdef Template _of
+    cdef Shape _shape
+    cdef bytes _arguments
+    cdef size_t _places[OPERANDS]
 
-    def __init__(self, Native calls, Function kernel, grid, bytes arguments, tuple places):
+    def __init__(self, Function kernel, grid, bytes arguments, tuple places):
         assert len(arguments) <= KERNEL_BYTES and len(places) == OPERANDS
-        self._kernel, self.device = kernel, kernel.device
-        self._of.launch, self._of.function = calls._cu_launch, <void*>kernel.address
-        (self._of.x, self._of.y, self._of.z), self._of.threads = grid[0], grid[1]
-        self._of.size = len(arguments)
-        memcpy(self._of.arguments, PyBytes_AS_STRING(arguments), self._of.size)
+        self._kernel, self._shape, self._arguments, self.device = kernel, shape_of(grid), arguments, kernel.device
         for index in range(OPERANDS):
-            self._of.places[index] = places[index]
+            self._places[index] = places[index]
 
-    cdef bint prepare(
-        self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
-    ) except -1:
+    cdef bint queue(self, Native calls, bytearray packed, unsigned long long workspace, Stream stream) except -1:
         """See LibraryCall."""
-        run.call.perform, run.call.kind, run.plan, run.stream = make_kernel_call, LAUNCH, &self._of, stream
-        memcpy(run.pointers, PyByteArray_AS_STRING(packed), OPERANDS * sizeof(run.pointers[0]))
-        return True
+        cdef char arguments[KERNEL_BYTES]
+        cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
+        memcpy(arguments, PyBytes_AS_STRING(self._arguments), PyBytes_GET_SIZE(self._arguments))
+        for index in range(OPERANDS):
+            memcpy(arguments + self._places[index], &given[index], sizeof(given[index]))
+        return calls._launch(self._kernel, self._shape, arguments, PyBytes_GET_SIZE(self._arguments), stream)
 
 
 cdef enum:  # cudnn_graph.h

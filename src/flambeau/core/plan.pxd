@@ -101,10 +101,9 @@ cdef class Plan:
     @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, target)
     cdef _draw_and_run(self, list bound, Queue stream)
-    cpdef bint is_stale(self) except -1
     cdef _run_step(self, step, Queue stream, list bound, drawn)
     @cython.locals(first=Py_ssize_t, index=Py_ssize_t, number=Py_ssize_t)
-    cdef _run_in_turn(self, Queue stream, list bound, drawn)
+    cdef _run_steps(self, Queue stream, list bound, drawn)
     @cython.locals(call=HostCall, layout=Layout, values=list)
     cdef _run_direct(self, list bound)
 

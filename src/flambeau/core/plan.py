@@ -304,41 +304,25 @@ class Plan:
             bound.append(target)
         if stream is not None and stream.mirror is not None and not _are_mirrored(bound, stream.mirror):
             stream.mirror.end("an operand is on the first device only")
-        if self.draws:
-            self._draw_and_run(bound, stream)
-        elif self.lifetimes is not None:
-            self._run_in_turn(stream, bound, None)
-        else:
+        if self.lifetimes is None:
             for layout in self.taken:
                 bound.append(tensor.taken(layout, stream))
-            for step in self.steps:
-                self._run_step(step, stream, bound, None)
+        if self.draws:
+            self._draw_and_run(bound, stream)
+        else:
+            self._run_steps(stream, bound, None)
         return _built(self.result, bound)
 
     def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
         """Reserve counters of generators and run the steps in a critical section: no reserved counter is lost."""
-        if self.lifetimes is None:
-            for layout in self.taken:
-                bound.append(tensor.taken(layout, stream))
         enter_critical()
         try:
             drawn = self._drawn()
             if stream is not None and stream.mirror is not None:
                 stream.mirror.draw(self.draws)
-            if self.lifetimes is not None:
-                self._run_in_turn(stream, bound, drawn)
-            else:
-                for step in self.steps:
-                    self._run_step(step, stream, bound, drawn)
+            self._run_steps(stream, bound, drawn)
         finally:
             leave_critical()
-
-    def is_stale(self) -> bool:
-        """Return whether a user setting that the plan depends on has changed."""
-        for setting, value in self.settings or ():  # noqa: SIM110 (compiled, there are no closures)
-            if setting.value is not value and setting.value != value:
-                return True
-        return False
 
     def _run_step(self, step: Any, stream: Any, bound: list[Any], drawn: Any) -> None:
         if stream is not None and stream.mirror is not None:
@@ -350,11 +334,14 @@ class Plan:
         else:
             _run_library(step, stream, bound)
 
-    def _run_in_turn(self, stream: Any, bound: list[Any], drawn: Any) -> None:
-        """Run the steps; each memory is allocated before its first use and dropped after its last."""
+    def _run_steps(self, stream: Any, bound: list[Any], drawn: Any) -> None:
+        """Run the steps.  With lifetimes, memory is allocated before its first use and dropped after its last."""
+        if self.lifetimes is None:
+            for step in self.steps:
+                self._run_step(step, stream, bound, drawn)
+            return
         first = len(bound)
         bound += [None] * len(self.taken)
-        assert self.lifetimes is not None
         for number, step in enumerate(self.steps):
             takes, drops = self.lifetimes[number]
             for index in takes:

@@ -96,10 +96,8 @@ cdef class Pool:
     cdef dict _free_lists
     cdef object _last_stream
     cdef FreeLists _last_free_lists
-    cdef Flow _parts
-    cdef Flow _all_parts
-    cdef Flow _part_bytes
-    cdef Flow _all_part_bytes
+    cdef Counters _parts
+    cdef Counters _all_parts
 
     cdef FreeList free_list_of(self, long long nbytes, stream)
     @cython.locals(block=Block)

@@ -210,7 +210,7 @@ class Pool:
     __slots__ = (
         "counters", "filled", "id", "idle", "is_expandable", "is_small", "max_excess", "max_split", "segments",
         "smallest_remainder", "total",
-        "_free_lists", "_last_free_lists", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+        "_all_parts", "_free_lists", "_last_free_lists", "_last_stream", "_parts",
     )  # fmt: skip
 
     def __init__(
@@ -224,9 +224,7 @@ class Pool:
         self.segments = 0
         self.idle: dict[StreamHandle, list[Idle]] = {}
         self.total = total
-        parts, all_parts = (Counters(), Counters()) if is_expandable else (self.counters, total)
-        self._parts, self._all_parts = parts.inactive_split, all_parts.inactive_split
-        self._part_bytes, self._all_part_bytes = parts.inactive_split_bytes, all_parts.inactive_split_bytes
+        self._parts, self._all_parts = (Counters(), Counters()) if is_expandable else (self.counters, total)
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small or is_expandable else LARGE_REMAINDER
@@ -301,8 +299,8 @@ class Pool:
 
     def _change_parts(self, count: int, nbytes: int) -> None:
         """Change the number and the bytes of parts by amounts, which may be negative."""
-        change(self._parts, self._all_parts, count)
-        change(self._part_bytes, self._all_part_bytes, nbytes)
+        change(self._parts.inactive_split, self._all_parts.inactive_split, count)
+        change(self._parts.inactive_split_bytes, self._all_parts.inactive_split_bytes, nbytes)
 
     def carve(self, block: Block, nbytes: int) -> Block:
         """Split a block that is in no list after `nbytes`, if the remainder is large enough."""

@@ -187,17 +187,13 @@ class HotCalls:
 
 Hook = Callable[..., Any]
 
-NAMES = (
-    "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
-    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
-    "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
-)  # fmt: skip
-
 
 class Hooks:
-    """The hook points.  Each is None, the only subscriber's function, or a function that calls all subscribers."""
+    """The hook points.  Each is None, the only subscriber's function, or a function that calls all subscribers.
 
-    __slots__ = NAMES
+    hooks.py says what each reports, and sets them.
+    """
+
     on_submit: Hook | None
     on_launch: Hook | None
     on_copy: Hook | None
@@ -219,10 +215,6 @@ class Hooks:
     on_host_call: Hook | None
     on_host_read: Hook | None
     on_host_write: Hook | None
-
-    def __init__(self) -> None:
-        for name in NAMES:
-            setattr(self, name, None)
 
 
 hooks = Hooks()

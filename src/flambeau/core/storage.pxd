@@ -30,7 +30,7 @@ cdef class Storage:
     cdef public bint aligned
     cdef public unsigned long long _address
     cdef public bint _has_address
-    cdef public object _block
+    cdef public object block
     cdef public BlockAllocator _allocator
     cdef public object _owner
     cdef public object _array
@@ -39,7 +39,6 @@ cdef class Storage:
     cdef object __weakref__
 
     cpdef unsigned long long address(self) except? 0
-    cdef _find_address(self)
 
 @cython.locals(storage=Storage)
 cdef Storage _new(Device device, Py_ssize_t nbytes)

@@ -60,13 +60,15 @@ class Storage:
     whole: the array of the tensor that spans all of the memory, in the layout `whole_layout`.
     place: of a placeholder, its index among the plan's operands; else NO_PLACE.
     twins: its counterparts on other devices, or None (see queue.Mirror).
+    block: of a cache, None for memory that no cache owns.
     """
 
     __slots__ = (
-        "__weakref__", "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "device",
+        "__weakref__", "_address", "_allocator", "_array", "_has_address", "_owner", "aligned", "block", "device",
         "nbytes", "place", "twins", "version", "whole", "whole_layout",
     )  # fmt: skip
     nbytes: int
+    block: Any
     version: int
     place: int
     aligned: bool
@@ -77,26 +79,17 @@ class Storage:
     _address: int
     _has_address: bool
     _array: Any
-    _block: Any
     _allocator: CachingAllocator | None  # the block returns to this allocator, or
     _owner: Any  # to this other owner
 
     def address(self) -> int:
         """Return the address of the first byte, in the device's address space or in this process."""
         if not self._has_address:
-            self._find_address()
+            if self.place != NO_PLACE:
+                raise NotLowerable("an address")
+            self._address = host.address_of(self.whole)
+            self._has_address = True
         return self._address
-
-    def _find_address(self) -> None:
-        if self.place != NO_PLACE:
-            raise NotLowerable("an address")
-        self._address = host.address_of(self.whole)
-        self._has_address = True
-
-    @property
-    def block(self) -> Any:
-        """The block of a cache, None for memory that no cache owns."""
-        return self._block
 
     @property
     def is_pinned(self) -> bool:
@@ -115,9 +108,9 @@ class Storage:
     def record_stream(self, stream: Stream) -> None:
         """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done."""
         if self._allocator is not None:
-            self._allocator.record_stream(self._block, stream.handle)
+            self._allocator.record_stream(self.block, stream.handle)
         elif self._owner is not None:
-            self._owner.record_stream(self._block, stream.handle)
+            self._owner.record_stream(self.block, stream.handle)
 
     def __del__(self) -> None:
         try:
@@ -125,15 +118,15 @@ class Storage:
         except AttributeError:  # `_new` was interrupted
             return
         if allocator is not None:
-            allocator.free(self._block)
+            allocator.free(self.block)
         elif self._owner is not None:
-            self._owner.free(self._block)
+            self._owner.free(self.block)
 
 
 def _new(device: Device, nbytes: int) -> Storage:
     """Make a storage without memory."""
     storage: Storage = Storage.__new__(Storage)
-    storage._block = storage._owner = storage._allocator = storage.twins = None
+    storage.block = storage._owner = storage._allocator = storage.twins = None
     storage.device = device
     storage.nbytes = nbytes
     storage.version = _INFERENCE if thread.here().inference else 0
@@ -149,7 +142,7 @@ def owning(device: Device, nbytes: int, address: int, block: Any, owner: Any) ->
     """Make a storage over memory at an address.  owner: the object whose `free` gets the block, or None."""
     storage = _new(device, nbytes)
     storage._address = address
-    storage._block = block
+    storage.block = block
     storage._owner = owner
     storage.aligned = device.index < 0 or address % _WIDEST == 0
     return storage
@@ -172,7 +165,7 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
         try:
             block = allocator.take(nbytes, stream)
             storage._address = block.address
-            storage._block = block
+            storage.block = block
             storage._allocator = allocator
         finally:
             allocator.lock.release()

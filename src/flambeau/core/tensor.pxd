@@ -1,7 +1,7 @@
 cimport cython
 from .queue cimport Hooks, Mirror, Queue
 from . cimport storage, thread
-from .layout cimport Layout, dense_layout, known_dense, layout_of
+from .layout cimport Layout, dense_layout, layout_of
 from .native cimport blank
 from .storage cimport Storage
 from .thread cimport Device

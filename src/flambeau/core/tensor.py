@@ -14,7 +14,7 @@ from ..kernel import Access
 from ..strides import Size
 from . import call_errors, storage, thread
 from .host_storage import on_host, pinned
-from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
+from .layout import WIDEST_ACCESS, Layout, dense_layout, layout_of
 from .native import blank
 from .queue import hooks
 from .storage import Storage
@@ -228,7 +228,7 @@ def empty_tensor(
     On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
     """
     device = thread.device_at(index)
-    layout = known_dense(device, dtype, shape)
+    layout = device.dense.get((dtype, shape)) if isinstance(shape, tuple) else None
     if layout is None:
         layout = dense_layout(device, dtype, call_errors.checked_size(shape, name, dtype))
     lowering = thread.here().lowering

@@ -17,9 +17,7 @@ cdef class Plans:
     cdef public dict entries
     cdef public Py_ssize_t clock
     cdef public Py_ssize_t limit
-    cdef object _lock
-
-    cpdef add(self, key, entry)
+    cdef public object lock
 
 cdef class Machine:
     cdef public bint is_started

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import host
 from ..driver.api import Driver
-from .eviction import drop_oldest
 from .locks import ReentrantLock
 from .native import Lock, thread_ident
 
@@ -63,27 +62,18 @@ CPU = Device(CPU_INDEX)
 
 
 class Plans:
-    """The call cache of one machine: plans and other entries by the key of a call.
+    """The call cache of one machine: plans and other entries by the key of a call (see eviction.py).
 
-    At `limit` entries, the least recently used quarter is dropped.
+    limit: the number of entries at which some are dropped;  clock: counts uses of entries.
     """
 
-    __slots__ = ("_lock", "clock", "entries", "limit")
+    __slots__ = ("clock", "entries", "limit", "lock")
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
         self.limit = MAX_ENTRIES
         self.clock = 0
-        self._lock = Lock()
-
-    def add(self, key: Any, entry: Any) -> None:
-        """Add an entry."""
-        if len(self.entries) >= self.limit:
-            with self._lock:
-                drop_oldest(self.entries)
-        self.clock += 1
-        entry.used = self.clock
-        self.entries[key] = entry
+        self.lock = Lock()
 
 
 class Machine:

@@ -829,7 +829,7 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
 
     @wraps(original.body)
     def copied(*values: Any) -> Any:
-        result = original.run(values)
+        result = original(*values)
         return tuple([_copy(view) for view in result]) if isinstance(result, tuple) else _copy(result)
 
     copied.__name__ = name

@@ -191,6 +191,17 @@ def resolve(value: Any) -> int:
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
+CURRENT = CPU_INDEX - 1  # index of a plain `cuda` in `indexes`
+indexes: dict[str, int] = {}  # by the names that were resolved
+
+
+def resolve_name(name: str) -> int:
+    """As `resolve`, for a text, whose meaning is kept in `indexes`."""
+    resolved, named = resolve(name), as_device(name)
+    indexes[name] = CPU_INDEX if named.type == "cpu" else CURRENT if named.index is None else named.index
+    return resolved
+
+
 def cuda_index(value: Any = None) -> int:
     """The index of an existing CUDA device; None and un-indexed `cuda` are the current one.
 

@@ -287,8 +287,8 @@ _swept_by = 0
 def _move(storage: Storage, array: Any) -> None:
     """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
     if storage._owner is not None:
-        storage._owner.free(storage._block)
-    storage._block = storage._owner = None
+        storage._owner.free(storage.block)
+    storage.block = storage._owner = None
     storage._address = host.address_of(array)
     storage._has_address = True
     storage._array = array

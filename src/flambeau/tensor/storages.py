@@ -18,7 +18,7 @@ from ..runtime import device as devices
 from . import checks
 
 MEMORY = (  # the attributes of a Storage that say which memory it has
-    "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "nbytes", "twins",
+    "_address", "_allocator", "_array", "_has_address", "_owner", "aligned", "block", "nbytes", "twins",
     "whole", "whole_layout",
 )  # fmt: skip
 

@@ -68,7 +68,7 @@ def as_subclass(self: Any, cls: type) -> Any:
         raise ArgumentTypeError(
             f"expected a subclass of Tensor, got {shown(cls)}", hint="derive it from Tensor", operator="as_subclass"
         )
-    return recast(REGISTRY["alias"].run((self,)), cls)
+    return recast(REGISTRY["alias"](self), cls)
 
 
 def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:

@@ -299,23 +299,16 @@ def test_a_small_product_that_fails_is_launched_once_more_and_raises(native, stu
     assert stub.calls == 1 and len(cuda.named("cuLaunchKernel")) == 1
 
 
-def test_a_product_passes_every_address(stub):
-    function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
-    product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
-    assert product(10, 11, 12, 13, 14, 15, 16) == 7
-    assert stub.arguments(16) == [1, 2, 3, 11, 5, 12, 6, 4, 10, 7, 10, 7, 13, 14, 15, 16]
-
-
 @pytest.mark.parametrize("is_swapped", [False, True])
 def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped):
     function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
-    product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
-    product.serve(0, is_swapped, 15, 0, Lock())
+    parts, algorithms = bytes(packed(function, 0, 1, 2, 3, 4, 5, 6, 7, 15)), {}
+    product = library.native().Product(0, is_swapped, parts, algorithms, None)
     native._library_calls[99], asked = product, []
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
     native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     assert asked == [(0x100, 0x200, 0x440, 0)]  # no algorithm is known yet for 64 bytes
-    product.algorithms[0x40] = 13
+    algorithms[0x40] = 13
     stub.number("returns").value = 0
     native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     raw, (first, second) = native._streams[side].raw, (0x200, 0x440) if is_swapped else (0x440, 0x200)
@@ -327,10 +320,8 @@ def test_a_product_with_a_bias_holds_its_lock_and_not_the_interpreter(native, st
     function, setter = (
         ctypes.cast(each, ctypes.c_void_p).value for each in (stub.loaded.multiply, stub.loaded.set_bias)
     )
-    product, lock, asked, seen = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7), Lock(), [], []
-    product.serve(0, False, 15, setter, lock)
-    product.algorithms[0x40] = 13
-    native._library_calls[99] = product
+    parts, lock, asked, seen = bytes(packed(function, setter, 1, 2, 3, 4, 5, 6, 7, 15)), Lock(), [], []
+    native._library_calls[99] = library.native().Product(0, False, parts, {0x40: 13}, lock)
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
     gate = ctypes.c_int.in_dll(stub.loaded, "gate")
     gate.value, stub.number("returns").value = 1, 0

@@ -321,9 +321,8 @@ def test_products_and_library_calls_run_in_their_places(native, stub, side):
         return ctypes.cast(getattr(stub.loaded, name), ctypes.c_void_p).value
 
     made, lock, raw = library.native(), Lock(), native._streams[side].raw
-    product = made.Product(address("multiply"), 1, 2, 3, 4, 5, 6, 7)
-    product.serve(0, False, 15, address("set_bias"), lock)
-    product.algorithms[0x40] = 13
+    parts = struct.pack("10Q", address("multiply"), address("set_bias"), 1, 2, 3, 4, 5, 6, 7, 15)
+    product = made.Product(0, False, parts, {0x40: 13}, lock)
     dnn = types.SimpleNamespace(handle=0xD, lock=lock, stream=0, device=0)
     names = ("execute", "set_stream", "create", "set_attribute", "finalize", "destroy")
     lists = [struct.pack(f"{len(given)}Q", *given) for given in (map(address, names), (3, 1), (0, 0))

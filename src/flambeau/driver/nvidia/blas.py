@@ -174,22 +174,20 @@ class Blas:
         return plan
 
     def native_product(
-        self, operation: c_void_p, alpha: Any, beta: Any,
-        a: c_void_p, b: c_void_p, d: c_void_p,
-    ) -> Any:  # fmt: skip
-        """cublasLtMatmul without ctypes, or None where the package was built without compiled calls."""
+        self, has_bias: bool, is_swapped: bool, parts: tuple[int, ...], algorithms: dict[int, int], lock: Lock
+    ) -> Any:
+        """A plan's runner without ctypes, or None where the package was built without compiled calls.
+
+        parts: addresses of the operation, of alpha, beta and the layouts, and the bytes of the workspace.
+        """
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
             return None
-        function = ctypes.cast(self._library.cublasLtMatmul, c_void_p)
-        scalars = (ctypes.addressof(each) for each in (alpha, beta))
-        operands = (each.value for each in (a, b, d))
-        return native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
-
-    @property
-    def bias_setter(self) -> int:
-        """The address of the function that sets the bias."""
-        return ctypes.cast(self._library.cublasLtMatmulDescSetAttribute, c_void_p).value or 0
+        functions = self._library.cublasLtMatmul, self._library.cublasLtMatmulDescSetAttribute
+        multiply, set_bias = (ctypes.cast(each, c_void_p).value or 0 for each in functions)
+        fields = multiply, set_bias if has_bias else 0, self.handle.value or 0, *parts
+        packed = bytes((c_uint64 * len(fields))(*fields))
+        return native.Product(self.device, is_swapped, packed, algorithms, lock if has_bias else None)
 
     def call(self, name: str, *arguments: Any) -> None:
         check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
@@ -268,17 +266,20 @@ class BlasPlan:
         scalar = c_double if problem.dtype is float64 else c_float
         self._alpha, self._beta = scalar(1), scalar(0)
         self._algorithms: dict[int, HeuristicResult] = {}
+        self._native_algorithms: dict[int, int] = {}  # their addresses
         self._lock = Lock()
-        parts = self._operation, self._alpha, self._beta, self._a, self._b, self._d
-        self.native = blas.native_product(*parts)
+        self.native: Any = None
         self.workspace_nbytes = blas.workspace_limit
 
     def settle_on(self, workspace_nbytes: int) -> None:
-        """Limit the workspace to a number of bytes for all later runs."""
+        """Limit the workspace to a number of bytes for all later runs, which `native` may then make."""
         self.workspace_nbytes = workspace_nbytes
-        if self.native is not None:
-            setter = self._blas.bias_setter if self._problem.has_bias else 0
-            self.native.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter, self._lock)
+        scalars = [ctypes.addressof(each) for each in (self._alpha, self._beta)]
+        layouts = [each.value or 0 for each in (self._a, self._b, self._d)]
+        parts = self._operation.value or 0, *scalars, *layouts, workspace_nbytes
+        self.native = self._blas.native_product(
+            self._problem.has_bias, self._is_swapped, parts, self._native_algorithms, self._lock
+        )
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the product of (out, a, b, bias).  Raises AcceleratorError."""
@@ -300,18 +301,13 @@ class BlasPlan:
         found = self._blas.heuristic(self._operation, layouts, alignment, self.workspace_nbytes)
         if found is not None:
             self._algorithms[alignment] = found
-            if self.native is not None:
-                self.native.algorithms[alignment] = found.address
+            self._native_algorithms[alignment] = found.address
         return found
 
     def _multiply(self, addresses: tuple[int, ...], algorithm: HeuristicResult, workspace: int, stream: Stream) -> None:
         out, a, b, _ = addresses
         if not self._is_swapped:
             a, b = b, a
-        if self.native is not None:
-            status = self.native(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
-            check_blas(status, "cublasLtMatmul", device=self._blas.device)
-            return
         self._blas.call(
             "cublasLtMatmul", self._blas.handle, self._operation, byref(self._alpha), a, self._a, b, self._b,
             byref(self._beta), out, self._d, out, self._d, byref(algorithm.algo), workspace, self.workspace_nbytes,

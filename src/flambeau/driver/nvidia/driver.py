@@ -683,7 +683,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:
         """As Planner's `prepare`; None without compiled calls.  The lock is held."""
         loaded = self._kernels[self._load(device, kernel)]
-        return self._native and self._native.KernelCall(self.hot, loaded, grid, arguments, places)
+        return self._native and self._native.KernelCall(loaded, grid, arguments, places)
 
     def _load(self, device: int, kernel: Kernel) -> KernelHandle:
         """Load a kernel unless another thread did.  The lock is held."""
