@@ -425,7 +425,7 @@ class Client:
             with self._changed:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
                 self.failure = self.failure or f"the bytes of another rank cannot be read: {failure}"
-            raise self.error(operator) from failure
+            raise self.error(operator) from None
         self.recorder.completed(key)
         self._send(do="read", key=key)
         return Given(data, {int(rank): tuple(what["times"]) for rank, what in given.items() if what["times"]})
