@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import time
+import warnings
 from datetime import timedelta
 
 import pytest
@@ -291,6 +292,27 @@ def test_facts_of_groups_and_results():
     dist.init_process_group("gloo", rank=0, world_size=1, device_id=torch.device("cuda", 0))
     assert dist.group.WORLD.bound_device_id == torch.device("cuda", 0)
     dist.destroy_process_group()
+
+
+def test_processes_that_are_no_members_warn_and_go_on():
+    def function(rank):
+        group, x, found = dist.new_group([0]), torch.full((1,), 5.0), []
+        calls = {
+            "all_reduce": lambda: dist.all_reduce(x, group=group),
+            "barrier": lambda: dist.barrier(group=group),
+            "broadcast_object_list": lambda: dist.broadcast_object_list([1], 0, group=group),
+        }
+        if rank == 1:
+            calls["recv"] = lambda: dist.recv(x, 0, group=group)
+        for name, call in calls.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found.append(call())
+            text = f"Running {name} on global rank 1 which does not belong to the given group."
+            assert [str(each.message) for each in caught] == [text] * rank
+        return found
+
+    assert run(function, 2) == [[None] * 3, [None] * 3 + [-1]]
 
 
 WRONG = {

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
-from flambeau.parallel import hub, process_group, several
+from flambeau.parallel import exchange, hub, process_group, several
 from flambeau.parallel.store import HAS_HUB, SECRET
 from tests.forks import SOURCES
 from tests.parallel.processes import run
@@ -180,6 +180,18 @@ def test_results_that_nothing_waits_for_do_not_pile_up():
 
     found = run(ended, 2)
     assert found[1] == (several.MAX_UNFINISHED, 200.0, 2.0) and found[0][1:] == (200.0, 2.0)
+
+
+def test_files_of_many_messages_do_not_stay_open():
+    def function(rank):
+        before = files()
+        tensors = [torch.ones(1) for _ in range(100)]
+        for work in [dist.isend(each, 1) if rank == 0 else dist.irecv(each, 0) for each in tensors]:
+            work.wait()
+        dist.barrier()  # the hub has told what has been read before
+        return files() - before
+
+    assert max(run(function, 2)) <= 2 * exchange.MAX_FREE  # a mapping has a copy of its file's number
 
 
 def test_a_subgroup_is_destroyed_once_its_collectives_are_done():

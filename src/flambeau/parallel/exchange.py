@@ -38,6 +38,7 @@ LEFT = "this process has left the group"
 REFUSED = "the store closed the connection before it answered"
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
 ROUND = 1 << 16  # sizes of files are multiples of it
+MAX_FREE = 16  # files that are kept to be used again
 SLICE = 0.25  # seconds between looks at signals
 MAX_LOGGED = 10_000  # calls in one message
 
@@ -253,8 +254,10 @@ class Client:
             self._arrivals += 1
         elif "free" in message:
             slot = self._slots.pop(message["free"], None)
-            if slot is not None:
+            if slot is not None and len(self._free) < MAX_FREE:
                 self._free.append(slot)
+            elif slot is not None:
+                slot.close()
         else:
             self._replies[message["id"]] = message
 
@@ -440,7 +443,7 @@ class Client:
             with self._changed:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
                 self.failure = self.failure or f"the bytes of another rank cannot be read: {failure}"
-            raise self.error(operator) from failure
+            raise self.error(operator) from None
         self.recorder.completed(key)
         self._send(do="read", key=key)
         return Given(data, {int(rank): tuple(what["times"]) for rank, what in given.items() if what["times"]})

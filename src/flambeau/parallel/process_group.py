@@ -14,8 +14,10 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
+from .. import callers
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.tensor import TensorBase
@@ -263,6 +265,29 @@ def destroy_process_group(group: Any = None) -> None:
             stream.driver.finish_exchanges([stream.handle])
 
 
+class OutsideError(ArgumentTypeError):
+    """The group is GroupMember.NON_GROUP_MEMBER."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def for_members(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a collective warn and return None, or -1 for a rank, in processes that are no members of its group."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except OutsideError:
+            name = function.__name__
+            callers.warn(f"Running {name} on global rank {get_rank()} which does not belong to the given group.")
+            return cast(R, -1 if name in ("recv", "recv_object_list") else None)
+
+    return call
+
+
 def member(name: str, group: Any) -> ProcessGroup:
     """Return a checked group; None is the default one."""
     world = GroupMember.WORLD
@@ -270,6 +295,8 @@ def member(name: str, group: Any) -> ProcessGroup:
         raise GroupError("Default process group has not been initialized", hint=ALONE, operator=name)
     if group is None:
         return world
+    if group is GroupMember.NON_GROUP_MEMBER:
+        raise OutsideError("this process is no member of the group", hint="get_rank(group) is -1 here", operator=name)
     if not isinstance(group, ProcessGroup):
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
@@ -589,6 +616,7 @@ def _reduction(name: str, op: Any) -> None:
         )
 
 
+@for_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
 
@@ -610,6 +638,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     return _done([tensor], async_op)
 
 
+@for_members
 def reduce(
     tensor: Any,
     dst: int | None = None,
@@ -633,6 +662,7 @@ def reduce(
     return _done([tensor], async_op)
 
 
+@for_members
 def broadcast(
     tensor: Any, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
@@ -650,6 +680,7 @@ def broadcast(
     return _done([tensor], async_op)
 
 
+@for_members
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Copy every process's tensor into a list of tensors.
 
@@ -670,6 +701,7 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
     return _done(tensor_list, async_op)
 
 
+@for_members
 def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -692,6 +724,7 @@ def all_gather_into_tensor(
     return _done([_copy("all_gather_into_tensor", output_tensor, input_tensor)], async_op)
 
 
+@for_members
 def gather(
     tensor: Any,
     gather_list: Any = None,
@@ -719,6 +752,7 @@ def gather(
     return _done(gather_list, async_op)
 
 
+@for_members
 def scatter(
     tensor: Any,
     scatter_list: Any = None,
@@ -746,6 +780,7 @@ def scatter(
     return _done([tensor], async_op)
 
 
+@for_members
 def reduce_scatter(
     output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -767,6 +802,7 @@ def reduce_scatter(
     return _done([_copy("reduce_scatter", output, _one("reduce_scatter", "input_list", input_list))], async_op)
 
 
+@for_members
 def reduce_scatter_tensor(
     output: Any, input: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -788,6 +824,7 @@ def reduce_scatter_tensor(
     return _done([_copy("reduce_scatter_tensor", output, input)], async_op)
 
 
+@for_members
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -812,6 +849,7 @@ def all_to_all(
     return _done(output_tensor_list, async_op)
 
 
+@for_members
 def all_to_all_single(
     output: Any,
     input: Any,
@@ -852,6 +890,7 @@ def _split(name: str, what: str, tensor: Any, sizes: Any, group: ProcessGroup) -
     return list(tensor.detach().split(list(sizes)))
 
 
+@for_members
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
@@ -868,6 +907,7 @@ def barrier(
     return _done(None, async_op)
 
 
+@for_members
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """Wait for all processes.
 
@@ -897,6 +937,7 @@ def _pickled(name: str, obj: Any) -> bytes:
     return data
 
 
+@for_members
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
     """Put a copy of every process's object into a list.
 
@@ -918,6 +959,7 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         object_list[0] = copy.deepcopy(obj)
 
 
+@for_members
 def gather_object(
     obj: Any,
     object_gather_list: Any = None,
@@ -946,6 +988,7 @@ def gather_object(
         object_gather_list[0] = copy.deepcopy(obj)
 
 
+@for_members
 def broadcast_object_list(
     object_list: Any, src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
@@ -969,6 +1012,7 @@ def broadcast_object_list(
         object_list[:] = sent
 
 
+@for_members
 def scatter_object_list(
     scatter_object_output_list: Any,
     scatter_object_input_list: Any = None,
@@ -1021,6 +1065,7 @@ def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag
     return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
 
 
+@for_members
 def isend(
     tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
@@ -1039,6 +1084,7 @@ def isend(
     return _message("isend", tensor, dst, group, group_dst, tag, is_sent=True)
 
 
+@for_members
 def irecv(
     tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
@@ -1057,6 +1103,7 @@ def irecv(
     return _message("irecv", tensor, src, group, group_src, tag, is_sent=False)
 
 
+@for_members
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to one process.  Host: waits until the other has received it, if it is on the CPU.
 
@@ -1073,6 +1120,7 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
     several.ended(_message("send", tensor, dst, group, group_dst, tag, is_sent=True), async_op=False)
 
 
+@for_members
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor from one process; return the process's number.  Host: waits, if it is on the CPU.
 
@@ -1091,6 +1139,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     return member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
 
 
+@for_members
 def send_object_list(
     object_list: Any,
     dst: int | None = None,
@@ -1116,6 +1165,7 @@ def send_object_list(
     several.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
 
 
+@for_members
 def recv_object_list(
     object_list: Any,
     src: int | None = None,

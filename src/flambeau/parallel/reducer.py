@@ -512,8 +512,10 @@ class Reducer:
     def _unused_anywhere(self) -> set[int]:
         """Return the parameters that no process used: their `grad` stays as it is.
 
-        Host: waits if this process did not use all parameters.
+        Host: waits if this process did not use all parameters; not for a static graph, which is that of all processes.
         """
+        if self.is_static:
+            return set(self._never_called())
         if self.used_anywhere is None:
             return set()
         (work, count), self.used_anywhere = self.used_anywhere, None
