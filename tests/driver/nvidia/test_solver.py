@@ -448,7 +448,7 @@ def test_a_library_that_is_missing_is_said_once(monkeypatch):
     def missing(path):
         raise OSError(path)
 
-    monkeypatch.setattr(solver.ctypes, "CDLL", missing)
+    monkeypatch.setattr(ctypes, "CDLL", missing)
     monkeypatch.setattr(solver, "packaged", lambda name: ("/nowhere",))
     monkeypatch.setattr(solver, "load_cublas", lambda: object())
     assert solver.load() is None

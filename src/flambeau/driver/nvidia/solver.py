@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_void_p
@@ -41,8 +40,8 @@ from ...solver_operation import (
     Solver,
 )
 from ..per_thread import PerThread
-from .blas import load_cublas, packaged
-from .library import check_blas, check_solver, declare
+from .blas import load_cublas
+from .library import check_blas, check_solver, declare, open_first, packaged
 from .own_kernels import Launch
 
 SONAMES = ("libcusolver.so.12", "libcusolver.so.11")  # of CUDA 13 and CUDA 12
@@ -109,15 +108,12 @@ def load() -> tuple[Any, Any] | None:
         blas = load_cublas()
     except NotSupportedError:
         return None
-    for path in (*packaged("cusolver"), *SONAMES):
-        try:
-            solver = ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-        declare(solver, SIGNATURES)
-        declare(blas, BLAS_SIGNATURES)
-        return solver, blas
-    return None
+    solver = open_first(*packaged("cusolver"), *SONAMES)
+    if solver is None:
+        return None
+    declare(solver, SIGNATURES)
+    declare(blas, BLAS_SIGNATURES)
+    return solver, blas
 
 
 @cache
@@ -224,7 +220,7 @@ class Handles:
 
 
 class Run(NamedTuple):
-    """What one run needs: the thread's handles, which use the stream, and the workspace's address."""
+    """Arguments of one run of a plan: the thread's handles, set to the stream, and the workspace's address."""
 
     handles: Handles
     workspace: int
