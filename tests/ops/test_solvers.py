@@ -1,19 +1,20 @@
-"""Factorizations and solutions on a GPU: by cuSOLVER and cuBLAS on hardware, by NumPy's references on virtual ones."""
+"""Factorizations and solutions on a GPU: by own kernels, cuSOLVER and cuBLAS on hardware, by NumPy on virtual ones."""
 
 import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import linalg
-from flambeau.driver.nvidia.solver import BATCHED_ROWS, JACOBI_ROWS
+from flambeau.driver.nvidia.solver import BATCHED_ROWS
 from flambeau.errors import FlambeauError, LinAlgError, NotSupportedError
 from flambeau.ops import solvers
-from flambeau.testing import machine
+from flambeau.ops.small_matrices import SMALL_SIDE
 
 pytestmark = pytest.mark.devices(1)
 TOLERANCE = {torch.float32: 2e-3, torch.float64: 1e-9}
-# Sizes on both sides of the limits of batched calls, and batches of none, one and several matrices.
-SIZES = [(3, 3), (5, 2), (2, 5), (JACOBI_ROWS + 3, JACOBI_ROWS + 3), (BATCHED_ROWS + 2, 7), (1, 1)]
+# Sizes on both sides of the limits of own kernels and of batched calls; batches of none, one and several matrices.
+LIMITS = [(size, size) for size in (SMALL_SIDE, SMALL_SIDE + 3)]
+SIZES = [(3, 3), (5, 2), (2, 5), *LIMITS, (BATCHED_ROWS + 2, 7), (1, 1)]
 BATCHES = [(), (1,), (3,), (2, 2)]
 
 
@@ -90,6 +91,15 @@ def test_one_matrix_solves_for_a_batch(gpus):
     near(a.triu() @ linalg.solve_triangular(a, b, upper=True), b)
     near(a @ linalg.lu_solve(*linalg.lu_factor(a), b), b)
     assert linalg.solve_ex(a, b).info.shape == ()
+
+
+def test_batches_of_any_strides(gpus):
+    whole, b = dominant(4, 5, 3, 3), matrices(5, 4, 3, 2, seed=3)
+    for a in (whole.transpose(0, 1), whole[::2, 1:].transpose(0, 1), whole[:, 0].expand(5, 4, 3, 3)):
+        some = b[: a.shape[0], : a.shape[1]]
+        near(a @ linalg.solve(a, some), some)
+        near(linalg.qr(a).Q @ linalg.qr(a).R, a)
+        near(linalg.svdvals(a), linalg.svdvals(a.contiguous()))
 
 
 def test_triangular_solutions(gpus):
@@ -180,15 +190,33 @@ def test_codes_of_failures(gpus):
     assert not divided.isfinite().any()
 
 
-def test_decompositions_that_do_not_converge_are_errors_of_the_call():
-    """On virtual GPUs: cuSOLVER may give NaN for NaN."""
-    with machine(devices=1):
-        nan = torch.full((2, 3, 3), float("nan"), device="cuda")
-        nan[0] = torch.eye(3)
-        for function in (linalg.eigh, linalg.eigvalsh, linalg.svd, linalg.svdvals):
-            with pytest.raises(LinAlgError, match=rf"{function.called}: \(batch element 1\) .*converge"):
-                function(nan)
-        assert linalg.svdvals(torch.eye(2, device="cuda")).tolist() == [1, 1]  # the device works on
+def test_decompositions_that_do_not_converge_are_errors_of_the_call(gpus):
+    nan = torch.full((2, 3, 3), float("nan"), device="cuda")
+    nan[0] = torch.eye(3)
+    for function in (linalg.eigh, linalg.eigvalsh, linalg.svd, linalg.svdvals):
+        with pytest.raises(LinAlgError, match=rf"{function.called}: \(batch element 1\) .*converge"):
+            function(nan)
+    assert linalg.svdvals(torch.eye(2, device="cuda")).tolist() == [1, 1]  # the device works on
+
+
+def test_singular_vectors_of_singular_matrices_are_orthonormal(gpus):
+    for dtype in TOLERANCE:
+        for rank, (m, n) in ((0, (3, 3)), (1, (4, 4)), (2, (6, 4)), (1, (3, 5)), (3, (SMALL_SIDE, 9))):
+            a = matrices(2, m, rank, dtype=dtype) @ matrices(2, rank, n, dtype=dtype, seed=3)
+            for full in (False, True):
+                u, s, vh = linalg.svd(a, full)
+                k = s.shape[-1]
+                near((u[..., :k] * s.unsqueeze(-2)) @ vh[..., :k, :], a)
+                near(u.mT @ u, torch.eye(u.shape[-1], dtype=dtype, device="cuda"))
+                near(vh @ vh.mT, torch.eye(vh.shape[-2], dtype=dtype, device="cuda"))
+            assert linalg.matrix_rank(a).tolist() == [rank] * 2
+
+
+def test_magnitudes_near_the_limits_of_a_type(gpus):
+    for scale in (1e-40, 1e-30, 1e30):
+        a = torch.tensor([[2.0, 1.0], [1.0, 2.0]], device="cuda") * scale
+        for found in (linalg.eigvalsh(a), linalg.svdvals(a).flip(0)):
+            near((found.double() / scale).float(), torch.tensor([1.0, 3.0]))
 
 
 def test_matrices_without_elements(gpus):
@@ -204,41 +232,56 @@ def test_matrices_without_elements(gpus):
     assert linalg.householder_product(a, a[0, :0]).equal(a / 2)
 
 
-@pytest.fixture
-def calls(gpus):
-    """Calls that do not wait, with the number of their launches."""
-    a, b = dominant(3, 3), matrices(3, 2, seed=3)
+def calls(size):
+    """Calls that do not wait, with the number of launches by own kernels and with a library."""
+    a, b = dominant(size, size), matrices(size, 2, seed=3)
     factors, reflections = linalg.lu_factor(a), torch.geqrf(a)
     return {
-        "cholesky_ex": (2, lambda: linalg.cholesky_ex(a)),
-        "lu_factor_ex": (2, lambda: linalg.lu_factor_ex(a)),
-        "lu": (2, lambda: torch.lu(a, get_infos=True)),
-        "linalg.lu": (5, lambda: linalg.lu(a)),
-        "lu_unpack": (3, lambda: torch.lu_unpack(*factors)),
-        "lu_solve": (2, lambda: linalg.lu_solve(*factors, b)),
-        "solve_ex": (3, lambda: linalg.solve_ex(a, b)),
-        "inv_ex": (4, lambda: linalg.inv_ex(a)),
-        "solve_triangular": (2, lambda: linalg.solve_triangular(a, b, upper=True)),
-        "triangular_solve": (3, lambda: torch.triangular_solve(b, a)),
-        "cholesky_solve": (4, lambda: torch.cholesky_solve(b, a)),
-        "cholesky_inverse": (6, lambda: torch.cholesky_inverse(a)),
-        "det": (3, lambda: linalg.det(a)),
-        "slogdet": (3, lambda: linalg.slogdet(a)),
-        "logdet": (5, lambda: torch.logdet(a)),
-        "geqrf": (2, lambda: torch.geqrf(a)),
-        "orgqr": (2, lambda: torch.orgqr(*reflections)),
-        "householder_product": (2, lambda: linalg.householder_product(*reflections)),
-        "ormqr": (2, lambda: torch.ormqr(*reflections, b)),
-        "qr": (5, lambda: linalg.qr(a)),
+        "cholesky_ex": (1, 2, lambda: linalg.cholesky_ex(a)),
+        "lu_factor_ex": (1, 2, lambda: linalg.lu_factor_ex(a)),
+        "lu": (1, 2, lambda: torch.lu(a, get_infos=True)),
+        "linalg.lu": (4, 5, lambda: linalg.lu(a)),
+        "lu_unpack": (3, 3, lambda: torch.lu_unpack(*factors)),
+        "lu_solve": (1, 2, lambda: linalg.lu_solve(*factors, b)),
+        "solve_ex": (1, 3, lambda: linalg.solve_ex(a, b)),
+        "inv_ex": (1, 4, lambda: linalg.inv_ex(a)),
+        "solve_triangular": (1, 2, lambda: linalg.solve_triangular(a, b, upper=True)),
+        "triangular_solve": (2, 3, lambda: torch.triangular_solve(b, a)),
+        "cholesky_solve": (2, 4, lambda: torch.cholesky_solve(b, a)),
+        "cholesky_inverse": (4, 6, lambda: torch.cholesky_inverse(a)),
+        "det": (2, 3, lambda: linalg.det(a)),
+        "slogdet": (2, 3, lambda: linalg.slogdet(a)),
+        "logdet": (4, 5, lambda: torch.logdet(a)),
+        "geqrf": (1, 2, lambda: torch.geqrf(a)),
+        "orgqr": (1, 2, lambda: torch.orgqr(*reflections)),
+        "householder_product": (1, 2, lambda: linalg.householder_product(*reflections)),
+        "ormqr": (2, 2, lambda: torch.ormqr(*reflections, b)),
+        "qr": (1, 5, lambda: linalg.qr(a)),
     }
 
 
-def test_calls_that_raise_no_error_for_values_do_not_wait(calls):
+def test_calls_that_raise_no_error_for_values_do_not_wait(gpus):
     from benchmarks import counts
 
+    for size, is_large in ((3, False), (SMALL_SIDE, False), (SMALL_SIDE + 1, True)):
+        for name, (*launches, call) in calls(size).items():
+            found = counts.of(call)
+            assert found["launch"] == launches[is_large] and set(found) == {"launch", "block"}, (size, name, found)
+
+
+def test_functions_of_singular_values_take_few_launches(gpus):
+    from benchmarks import counts
+
+    a, b = matrices(3, 2), matrices(3, 1, seed=3)
+    calls = {
+        "svdvals": (1, lambda: linalg.svdvals(a)), "svd": (1, lambda: linalg.svd(a)),
+        "cond": (2, lambda: linalg.cond(a)), "nuclear_norm": (2, lambda: torch.nuclear_norm(a)),
+        "matrix_rank": (4, lambda: linalg.matrix_rank(a)), "pinv": (7, lambda: linalg.pinv(a)),
+        "lstsq": (10, lambda: linalg.lstsq(a, b)),
+    }  # fmt: skip
     for name, (launches, call) in calls.items():
         found = counts.of(call)
-        assert found["launch"] == launches and set(found) == {"launch", "block"}, (name, found)
+        assert (found["launch"], found["copy"], found["host wait"]) == (launches, 1, 1), (name, found)
 
 
 def test_codes_of_failures_are_read_at_once(gpus):
@@ -250,9 +293,10 @@ def test_codes_of_failures_are_read_at_once(gpus):
         assert (found["copy"], found["host wait"]) == (1, 1), (call.name, found)
 
 
-def test_graphs_capture_calls_that_do_not_wait(calls):
+@pytest.mark.parametrize("size", [3, SMALL_SIDE + 1])
+def test_graphs_capture_calls_that_do_not_wait(gpus, size):
     refused = {}
-    for name, (_, call) in calls.items():
+    for name, (*_, call) in calls(size).items():
         expected = call()
         graph = torch.cuda.CUDAGraph()
         try:

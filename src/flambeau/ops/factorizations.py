@@ -45,6 +45,7 @@ from .solvers import (
     reflected_columns_of,
     reflection_of,
     reflectors_of,
+    singular_values_alone_of,
     singular_values_of,
     solution_of,
     to_host,
@@ -837,6 +838,15 @@ def _svd(name: str, A: Any, full: bool) -> tuple[Any, Any, Any]:
     return u, s, vh
 
 
+def _svdvals(name: str, A: Any) -> Any:
+    """Singular values; the vectors are computed only for the gradient."""
+    if A.requires_grad:
+        return _svd(name, A, False)[1]
+    s, info = singular_values_alone_of(A)
+    check_info(name, info, DIVERGED, NOT_FINITE)
+    return s
+
+
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.svd")
 def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) -> Any:
     """(U, S, Vh): singular values S, the largest first, with A = U @ diag(S) @ Vh.
@@ -866,7 +876,7 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
         tensor([4., 3.])
     """
     check_matrix("linalg.svdvals", "A", A)
-    return back(_svd("linalg.svdvals", to_solver("linalg.svdvals", A), False)[1], A)
+    return back(_svdvals("linalg.svdvals", to_solver("linalg.svdvals", A)), A)
 
 
 class FormerSVDResult(NamedTuple):
@@ -891,7 +901,7 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         *batch, m, n = a.shape
         u, v = a.new_zeros((*batch, m, m)), a.new_zeros((*batch, n, n))
-        return back(FormerSVDResult(u, _svd("svd", a, False)[1], v), input)
+        return back(FormerSVDResult(u, _svdvals("svd", a), v), input)
     u, s, vh = _svd("svd", a, not some)
     return back(FormerSVDResult(u, s, mt(vh)), input)
 
@@ -912,16 +922,17 @@ def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: A
             there = atol.to(largest.device)
             rtol = where(there > 0, there * 0, there * 0 + epsilon)
     parts = [part if isinstance(part, (int, float)) else part.to(largest.device) for part in (absolute, rtol)]
-    relative = largest * parts[1]
-    return (relative * 0 + parts[0]).maximum(relative).unsqueeze(-1)
-
-
-def _singular_values(name: str, a: Any, hermitian: bool) -> Any:
-    return _eigenvalues(name, a, "L").abs() if hermitian else _svd(name, a, False)[1]
+    bound = largest * parts[1]
+    if not isinstance(parts[0], (int, float)):
+        bound = (bound * 0 + parts[0]).maximum(bound)
+    elif parts[0] or not isinstance(parts[1], (int, float)) or parts[1] < 0:
+        bound = bound.clamp_min(parts[0])
+    return bound.unsqueeze(-1)
 
 
 def _largest(values: Any) -> Any:
-    return values.amax(-1) if values.shape[-1] else values.sum(-1)
+    """The largest of singular values in descending order; 0 of none."""
+    return values.select(-1, 0) if values.shape[-1] else values.sum(-1)
 
 
 @public(
@@ -943,10 +954,12 @@ def linalg_matrix_rank(
     """
     name = "linalg.matrix_rank"
     check_matrix(name, "A", A)
-    values = _singular_values(name, to_solver(name, A).detach(), bool(hermitian))
+    a = to_solver(name, A).detach()
+    values = _eigenvalues(name, a, "L").abs() if hermitian else _svdvals(name, a)
+    largest = values.amax(-1) if hermitian and values.shape[-1] else _largest(values)
     if tol is not None:
         atol, rtol = tol, 0.0
-    return back((values > _tolerance(name, _largest(values), A.shape, atol, rtol)).sum(-1), A)
+    return back((values > _tolerance(name, largest, A.shape, atol, rtol)).sum(-1), A)
 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.pinv")
@@ -975,15 +988,14 @@ def _pinv(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         check_square(name, "A", A)
         a = tril(a) + mt(tril(a, -1))
     u, s, vh = _svd(name, a.detach(), False)
-    inverse = _inverted(u, s, vh, _tolerance(name, _largest(s), A.shape, atol, rtol))
-    return back(as_pseudoinverse(inverse, a), A)
+    return back(_inverted(a, u, s, vh, _tolerance(name, _largest(s), A.shape, atol, rtol)), A)
 
 
-def _inverted(u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
-    """The pseudoinverse of U @ diag(s) @ Vh, without the singular values up to the tolerance."""
-    kept = s > tolerance
-    reciprocals = where(kept, 1 / where(kept, s, 1), 0)
-    return matmul(mt(vh) * reciprocals.unsqueeze(-2), mt(u))
+def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
+    """The pseudoinverse of a = U @ diag(s) @ Vh, without the singular values up to the tolerance."""
+    reciprocals = (1 / s).masked_fill(s <= tolerance, 0)
+    inverse = matmul(mt(vh) * reciprocals.unsqueeze(-2), mt(u))
+    return as_pseudoinverse(inverse, a) if a.requires_grad else inverse
 
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
@@ -1030,7 +1042,7 @@ def linalg_cond(A: Operand, p: Any = None) -> Any:
     check_matrix(name, "A", A)
     a = to_solver(name, A)
     if p in (None, 2, -2):
-        values = _svd(name, a, False)[1]
+        values = _svdvals(name, a)
         if not values.shape[-1]:
             return back(values.sum(-1), A)
         largest, smallest = values.select(-1, 0), values.select(-1, -1)
@@ -1045,7 +1057,7 @@ def _matrix_norm(name: str, a: Any, p: Any) -> Any:
     if p == "fro":
         return (a * a).sum((-2, -1)).sqrt()
     if p == "nuc":
-        return _svd(name, a, False)[1].sum(-1)
+        return _svdvals(name, a).sum(-1)
     if p not in (1, -1, float("inf"), float("-inf")):
         raise ValueRangeError(
             f"p must be None, 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, got {shown(p)}",
@@ -1113,7 +1125,7 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     m, n = a.shape[-2:]
     u, values, vh = _svd(name, a.detach(), False)
     bound = _tolerance(name, _largest(values), a.shape, None, rcond)
-    solution = matmul(as_pseudoinverse(_inverted(u, values, vh, bound), a), b)
+    solution = matmul(_inverted(a, u, values, vh, bound), b)
     rank = (values > bound).sum(-1)
     full = prod(a.shape) and m > n and driver != "gelsy" and bool((rank == n).all().item())
     errors = matmul(a, solution) - b if full else None

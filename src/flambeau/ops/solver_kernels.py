@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import dtype, int32
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
-from ..solver_operation import LEAST_TOGETHER, lapack
+from ..solver_operation import LEAST_TOGETHER, lapack, reflected_columns, reflection
 from .indexing_kernels import check_index, scalars
 from .pointwise import PRELUDE, THREADS
 
@@ -228,6 +228,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     ) -> None:  # fmt: skip
         by_rows = target.reshape(batch, rows, columns)
         target = target.reshape(batch, columns, rows).swapaxes(1, 2) if row_step == 1 else by_rows
+        if batch == 1:  # as on the CPU
+            a, left = vectors.swapaxes(1, 2), row_step == 1
+            other = target if left else target.swapaxes(1, 2)
+            arguments = (other, left, left != last_first)
+            (found,) = reflected_columns(a, factors) if of_identity else reflection(a, factors, *arguments)
+            other[...] = found
+            return
         if of_identity:
             target[...] = np.eye(rows, columns)
         apply_reflections(vectors, factors, target, last_first)

@@ -1,6 +1,7 @@
 """Operators that run a solver operation (solver_operation.py), with their derivatives; factorizations.py calls them.
 
 - They run on the device of their operands.  `to_solver` moves operands to the CPU if their GPU has no such library.
+- Small matrices on a GPU take one launch of an own kernel (small_matrices.py), others a library.
 - Libraries compute in place: a body copies an operand to a result, or to scratch memory, by columns as LAPACK expects.
 - Failures are codes in a result; the caller checks them.
 - Matrices are [*, m, n]; k is the smaller of m and n.
@@ -55,6 +56,18 @@ from .linalg import matmul
 from .operator import Call, Operand, operator
 from .pointwise import grid_over
 from .slicing import diagonal, narrow
+from .small_matrices import (
+    is_small,
+    write_cholesky,
+    write_eigen,
+    write_lu,
+    write_lu_solution,
+    write_qr,
+    write_reflectors,
+    write_singular,
+    write_solution,
+    write_triangular,
+)
 from .solver_kernels import (
     WARP,
     apply_reflections,
@@ -261,6 +274,9 @@ def inverse_of(call: Call, A: Operand) -> Any:
     if call.is_on_host:
         queue(call, "inverse", (READ, A), (WRITTEN, out), (WRITTEN, info))
         return out, info
+    if is_small(A):
+        write_solution(call, out, info, A, None)
+        return out, info
     set_identity(call, out)
     pivots = call.scratch(A.shape[:-1], int32)
     queue(call, SOLUTION, spent(call, A), (UPDATED, out), (SCRATCH, pivots), (WRITTEN, info))
@@ -278,7 +294,11 @@ def solution_of(call: Call, A: Operand, B: Operand) -> Any:
     out = column_output(call, B.shape, B.dtype)
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
-    info, pivots = call.output(A.shape[:-2], int32), call.scratch(A.shape[:-1], int32)
+    info = call.output(A.shape[:-2], int32)
+    if not call.is_on_host and is_small(A, B):
+        write_solution(call, out, info, A, B)
+        return out, info
+    pivots = call.scratch(A.shape[:-1], int32)
     queue(call, SOLUTION, spent(call, A), *replaced(call, out, B), (SCRATCH, pivots), (WRITTEN, info))
     return out, info
 
@@ -293,7 +313,9 @@ def _(grads: Any, out: Any, A: Any, needs: Any) -> Any:
 def triangular_solution_of(call: Call, A: Operand, B: Operand, upper: bool, unitriangular: bool) -> Any:
     """Solution X of A @ X = B for triangular A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
-    if out.numel():
+    if not call.is_on_host and is_small(A, B):
+        write_triangular(call, out, A, B, upper, unitriangular)
+    elif out.numel():
         queue(call, TRIANGULAR, (READ, dense(call, A)), *replaced(call, out, B), options=(upper, unitriangular))
     return out
 
@@ -320,6 +342,9 @@ def cholesky_of(call: Call, A: Operand, upper: bool) -> Any:
     info, is_batch = call.output(A.shape[:-2], int32), prod(A.shape[:-2]) > 1
     if call.is_on_host:
         queue(call, CHOLESKY, (READ, A), (WRITTEN, out), (WRITTEN, info), options=(upper,))
+        return out, info
+    if is_small(A):
+        write_cholesky(call, out, info, A, upper)
         return out, info
     if is_batch:
         call.assign(out, A)
@@ -353,6 +378,9 @@ def lu_of(call: Call, A: Operand, pivot: bool) -> Any:
     if not A.numel():
         return out, pivots, no_failures(call, batch)
     info = call.output(batch, int32)
+    if not call.is_on_host and is_small(A):
+        write_lu(call, out, pivots, info, A, pivot)
+        return out, pivots, info
     if pivot:
         queue(call, LU, *replaced(call, out, A), (WRITTEN, info), (WRITTEN, pivots))
         return out, pivots, info
@@ -394,7 +422,9 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
 def lu_solution_of(call: Call, LU_data: Operand, pivots: Operand, B: Operand, transposed: bool) -> Any:
     """Solution X of A @ X = B, or of A^T @ X = B, given the LU factors of A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
-    if out.numel():
+    if not call.is_on_host and is_small(LU_data, B):
+        write_lu_solution(call, out, LU_data, call.contiguous(pivots, int32), B, transposed)
+    elif out.numel():
         factors = (READ, in_columns(call, LU_data)), (READ, call.contiguous(pivots, int32))
         queue(call, LU_SOLUTION, *factors, *replaced(call, out, B), options=(transposed,))
     return out
@@ -490,9 +520,13 @@ def _determine(call: Call, A: Any, *results: Any) -> None:
         written = [(WRITTEN, result) for result in results if result is not None]
         queue(call, "determinant" if len(written) == 1 else "log_determinant", (READ, A), *written)
         return
-    factors = copied(call, A)
     pivots, info = call.scratch(A.shape[:-1], int32), call.scratch(A.shape[:-2], int32)
-    queue(call, LU, (UPDATED, factors), (WRITTEN, info), (WRITTEN, pivots))
+    if is_small(A):
+        factors = column_scratch(call, A.shape, A.dtype)
+        write_lu(call, factors, pivots, info, A, True)
+    else:
+        factors = copied(call, A)
+        queue(call, LU, (UPDATED, factors), (WRITTEN, info), (WRITTEN, pivots))
     grid = Grid((min(batch, MAX_BLOCKS[0]), 1, 1), WARP)
     call.launch(determinant_kernel(A.dtype), grid, *results, turned(call, factors), pivots, batch, n)
 
@@ -573,12 +607,19 @@ def is_small_batch(A: Any) -> bool:
     return bool(prod(A.shape[:-2]) > 1 and max(A.shape[-2:]) <= SMALL_SIDE)
 
 
+def is_reflected(call: Call, A: Any) -> bool:
+    """Whether `_reflect` is faster than a library: for small matrices, on the CPU for several ones."""
+    return is_small_batch(A) if call.is_on_host else is_small(A)
+
+
 @solver_operator()
 def reflectors_of(call: Call, input: Operand) -> Any:
     """(R and the vectors of the reflections below it, their factors) of matrices."""
     *batch, m, n = input.shape
     out, factors = column_output(call, input.shape, input.dtype), call.output((*batch, min(m, n)), input.dtype)
-    if out.numel():
+    if not call.is_on_host and is_small(input):
+        write_reflectors(call, out, factors, input)
+    elif out.numel():
         queue(call, REFLECTORS, *replaced(call, out, input), (WRITTEN, factors))
     return out, factors
 
@@ -616,15 +657,14 @@ def qr_of(call: Call, A: Operand, mode: str) -> Any:
     if call.is_on_host:
         queue(call, "qr", (READ, A), (WRITTEN, q), (WRITTEN, r), options=(columns,))
         return q, r
-    is_small = is_small_batch(A)
-    packed = column_scratch(call, A.shape, A.dtype) if is_small or n > columns else corner(call, q, m, n)
+    if is_small(A):
+        write_qr(call, q, r, A)
+        return q, r
+    packed = column_scratch(call, A.shape, A.dtype) if n > columns else corner(call, q, m, n)
     factors = call.scratch((*batch, k), A.dtype)
     call.assign(packed, A)
     queue(call, REFLECTORS, (UPDATED, packed), (WRITTEN, factors))
     into(call, r, triu, corner(call, packed, columns, n), 0)
-    if is_small:
-        _reflect(call, packed, factors, q, True, True, True)
-        return q, r
     if n > columns:
         call.assign(q, corner(call, packed, m, columns))
     queue(call, REFLECTED_COLUMNS, (UPDATED, q), (READ, factors))
@@ -674,7 +714,7 @@ def reflected_columns_of(call: Call, A: Operand, factors: Operand) -> Any:
         if out.numel():
             set_identity(call, out)
         return out
-    if is_small_batch(A):
+    if is_reflected(call, A):
         _reflect(call, A, factors, out, True, True, True)
         return out
     queue(call, REFLECTED_COLUMNS, *replaced(call, out, A), (READ, call.contiguous(factors)))
@@ -694,7 +734,7 @@ def reflection_of(call: Call, A: Operand, factors: Operand, other: Operand, left
     out = column_output(call, other.shape, other.dtype)
     if not factors.numel() or not out.numel():
         call.assign(out, other)
-    elif is_small_batch(A):
+    elif is_reflected(call, A):
         call.assign(out, other)
         _reflect(call, A, factors, out, left, left != transposed, False)
     else:
@@ -753,6 +793,9 @@ def eigen_of(call: Call, A: Operand, lower: bool) -> Any:
     if not A.numel():
         return values, vectors, no_failures(call, A.shape[:-2])
     info = call.output(A.shape[:-2], int32)
+    if not call.is_on_host and is_small(A):
+        write_eigen(call, values, vectors, info, A, lower)
+        return values, vectors, info
     operands = replaced(call, vectors, turned(call, A))  # as rows are mostly contiguous; the triangle is the other one
     queue(call, EIGEN, *operands, (WRITTEN, values), (WRITTEN, info), options=(not lower,))
     return values, vectors, info
@@ -778,6 +821,9 @@ def eigenvalues_of(call: Call, A: Operand, lower: bool) -> Any:
     if not A.numel():
         return values, no_failures(call, A.shape[:-2])
     info = call.output(A.shape[:-2], int32)
+    if not call.is_on_host and is_small(A):
+        write_eigen(call, values, None, info, A, lower)
+        return values, info
     operands = spent(call, turned(call, A)), (WRITTEN, values), (WRITTEN, info)
     queue(call, EIGENVALUES, *operands, options=(not lower,))
     return values, info
@@ -808,9 +854,30 @@ def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
                 set_identity(call, each)
         return u, s, vh, no_failures(call, batch)
     info = call.output(batch, int32)
+    if not call.is_on_host and is_small(A):
+        write_singular(call, u, s, vh, info, A)
+        return u, s, vh, info
     results = ((WRITTEN, each) for each in (u, s, vh, info))
     queue(call, SINGULAR, spent(call, A), *results, options=(full_matrices,))
     return u, s, vh, info
+
+
+@solver_operator()
+def singular_values_alone_of(call: Call, A: Operand) -> Any:
+    """(singular values, code of the failure) of matrices, without a derivative."""
+    *batch, m, n = A.shape
+    k = min(m, n)
+    s = call.output((*batch, k), A.dtype)
+    if not A.numel():
+        return s, no_failures(call, batch)
+    info = call.output(batch, int32)
+    if not call.is_on_host and is_small(A):
+        write_singular(call, None, s, None, info, A)
+        return s, info
+    u, vh = column_scratch(call, (*batch, m, k), A.dtype), call.scratch((*batch, k, n), A.dtype)
+    results = ((WRITTEN, each) for each in (u, s, vh, info))
+    queue(call, SINGULAR, spent(call, A), *results, options=(False,))
+    return s, info
 
 
 @singular_values_of.derivative

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,6 +140,15 @@ def driver(cuda: FakeCuda) -> NvidiaDriver:
     made = NvidiaDriver(cuda)
     made.start()
     return made
+
+
+@pytest.fixture
+def stub(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """The library in C that a test module has as STUB, compiled, loaded and wrapped in the module's class Stub."""
+    module, source, built = request.module, tmp_path / "stub.c", tmp_path / "stub.so"
+    source.write_text(module.STUB)
+    subprocess.run([module.COMPILER, "-shared", "-fPIC", "-w", "-o", built, source], check=True)
+    return module.Stub(built)
 
 
 @pytest.fixture

@@ -405,7 +405,7 @@ def loaded(monkeypatch, version=91_900, cudart=13_000, has_blas=True):
             return self.value
 
     library = SimpleNamespace(**functions, **{name: Number(value) for name, value in version_of.items()})
-    monkeypatch.setattr(dnn, "_find", lambda: library)
+    monkeypatch.setattr(dnn, "open_first", lambda *paths: library)
     monkeypatch.setattr(dnn, "_has_blas", lambda major: has_blas and major == 13)
     return dnn.load()
 
@@ -430,7 +430,7 @@ def test_why_cudnn_is_not_used(monkeypatch, options, why):
 
 
 def test_without_cudnn_there_is_none(monkeypatch):
-    monkeypatch.setattr(dnn, "_packaged", tuple)
+    monkeypatch.setattr(dnn, "packaged", lambda name: ())
     monkeypatch.setattr(dnn, "SONAMES", ("libcudnn-that-is-not-there.so",))
     assert dnn.load() == (None, "cuDNN was not found")
 

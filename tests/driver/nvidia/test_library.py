@@ -156,3 +156,18 @@ def test_wheels_are_searched(monkeypatch, tmp_path):
     assert library.in_wheels(name) == [str(place / name)]
     monkeypatch.setattr(library.importlib.util, "find_spec", lambda package: None)
     assert library.in_wheels(name) == []
+
+
+def test_the_first_library_that_opens_is_taken(monkeypatch):
+    asked = []
+
+    def find(path):
+        asked.append(path)
+        if path == "missing":
+            raise OSError(path)
+        return f"opened {path}"
+
+    monkeypatch.setattr(library.ctypes, "CDLL", find)
+    assert library.open_first("missing", "second", "third") == "opened second"
+    assert library.open_first("missing") is None
+    assert asked == ["missing", "second", "missing"]

@@ -3,7 +3,6 @@
 import ctypes
 import shutil
 import struct
-import subprocess
 import threading
 import types
 
@@ -117,14 +116,6 @@ class Stub:
 
     def fail(self, code):
         ctypes.c_int.in_dll(self.loaded, "fails").value = code
-
-
-@pytest.fixture
-def stub(tmp_path):
-    source, made = tmp_path / "stub.c", tmp_path / "stub.so"
-    source.write_text(STUB)
-    subprocess.run([COMPILER, "-shared", "-fPIC", "-w", "-o", made, source], check=True)
-    return Stub(made)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import threading
 import types
 
@@ -110,14 +109,6 @@ class Stub:
 
     def contexts(self):
         return {self.loaded.entry(row, 5) >> 8 for row in range(self.count)}
-
-
-@pytest.fixture
-def stub(tmp_path):
-    source, made = tmp_path / "stub.c", tmp_path / "stub.so"
-    source.write_text(STUB)
-    subprocess.run([COMPILER, "-shared", "-fPIC", "-w", "-o", made, source], check=True)
-    return Stub(made)
 
 
 @pytest.fixture

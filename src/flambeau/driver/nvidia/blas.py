@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from functools import cache
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from ...errors import AcceleratorError, NotSupportedError
 from ...library_operation import GELU, RELU, Gemm
 from ..per_thread import PerThread
 from . import library
-from .library import SUCCESS, check_blas, declare
+from .library import SUCCESS, check_blas, declare, open_first, packaged
 
 SONAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
 WORKSPACE_BYTES = 8 << 20
@@ -83,28 +82,10 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 def load() -> Any | None:
     """The library with its signatures declared, or None if it is not installed."""
-    library = _find()
+    library = open_first(*packaged("cublasLt"), *SONAMES)
     if library is not None:
         declare(library, SIGNATURES)
     return library
-
-
-def _find() -> ctypes.CDLL | None:
-    for path in (*packaged("cublasLt"), *SONAMES):
-        try:
-            return ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-    return None
-
-
-def packaged(name: str) -> tuple[str, ...]:
-    """The path of a library in NVIDIA's wheels or a toolkit."""
-    try:
-        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
-    except (ImportError, RuntimeError):  # no pathfinder, or it finds none
-        return ()
-    return (found.abs_path,) if found.abs_path else ()
 
 
 class Matrix(NamedTuple):
@@ -351,16 +332,13 @@ CUBLAS_SIGNATURES: dict[str, tuple[Any, ...]] = {
 @cache
 def load_cublas() -> Any:
     """The library with its signatures declared.  Raises NotSupportedError if it is not installed."""
-    for path in (*packaged("cublas"), *CUBLAS_SONAMES):
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-        declare(library, CUBLAS_SIGNATURES)
-        return library
-    raise NotSupportedError(
-        "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"
-    )
+    library = open_first(*packaged("cublas"), *CUBLAS_SONAMES)
+    if library is None:
+        raise NotSupportedError(
+            "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"
+        )
+    declare(library, CUBLAS_SIGNATURES)
+    return library
 
 
 class BlasHandles:

@@ -43,8 +43,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from ..api import Activity
-from .blas import packaged
-from .library import declare, in_wheels
+from .library import declare, in_wheels, open_first, packaged
 
 SONAMES = ("libcupti.so.13", "libcupti.so.12")
 KNOWN_VERSIONS = (range(24, 100), range(130000, 140000))  # CUPTI_API_VERSION of CUDA 12.6 to 12.9, and of CUDA 13
@@ -359,13 +358,9 @@ def _say(level: int, text: str) -> None:
 @cache
 def load() -> Any | None:
     """The library, or None if it is not installed or lacks a function."""
-    for path in (*packaged("cupti"), *(path for name in SONAMES for path in in_wheels(name)), *SONAMES):
-        try:
-            found = ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-        return found if all(hasattr(found, name) for name in SIGNATURES) else None
-    return None
+    wheels = (path for name in SONAMES for path in in_wheels(name))
+    found = open_first(*packaged("cupti"), *wheels, *SONAMES)
+    return found if all(hasattr(found, name) for name in SIGNATURES) else None
 
 
 def demangled(name: bytes) -> str:

@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import struct
 import warnings
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ from ...errors import NotSupportedError
 from ...library_operation import OF_INPUT, OF_OUTPUT, OF_WEIGHT, Attention, AttentionBackward, Convolution
 from . import library
 from .cache import files_of
-from .library import check_dnn, declare
+from .library import check_dnn, declare, open_first, packaged
 from .prebuilt_cubins import cache_key
 
 # cudnn_graph.h: cudnnDataType_t
@@ -449,7 +448,7 @@ PACK_CALLS = (  # of a run, in the order of core/nvidia.pyx
 
 def load() -> tuple[Any | None, str]:
     """The library with its signatures declared, and ""; or None, and why there is none that can be used."""
-    loaded = _find()
+    loaded = open_first(*packaged("cudnn"), *SONAMES)
     if loaded is None:
         return None, "cuDNN was not found"
     for name in ("cudnnGetVersion", "cudnnGetCudartVersion"):
@@ -463,24 +462,6 @@ def load() -> tuple[Any | None, str]:
     loaded.cudnnGetLastErrorString.argtypes = (c_char_p, c_size_t)
     loaded.cudnnGetLastErrorString.restype = None
     return loaded, ""
-
-
-def _find() -> ctypes.CDLL | None:
-    for path in (*_packaged(), *SONAMES):
-        try:
-            return ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-    return None
-
-
-def _packaged() -> tuple[str, ...]:
-    """The path of the library in NVIDIA's wheels or a toolkit."""
-    try:
-        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cudnn")
-    except (ImportError, RuntimeError):  # no pathfinder, or it finds none
-        return ()
-    return (found.abs_path,) if found.abs_path else ()
 
 
 def _has_blas(major: int) -> bool:

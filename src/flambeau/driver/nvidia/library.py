@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 from collections.abc import Mapping
@@ -96,6 +97,25 @@ def nvrtc_bindings() -> Any:
 def native() -> Any | None:
     """The module with compiled calls, or None in a build without them."""
     return nvidia if hasattr(nvidia, "Native") else None
+
+
+def packaged(name: str) -> tuple[str, ...]:
+    """The path of a library in NVIDIA's wheels or a toolkit; empty if none is found.  name: as `cublasLt`."""
+    try:
+        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
+    except (ImportError, RuntimeError):  # no pathfinder, or it finds none
+        return ()
+    return (found.abs_path,) if found.abs_path else ()
+
+
+def open_first(*paths: str) -> ctypes.CDLL | None:
+    """Open the first shared library that can be loaded; return None if none can."""
+    for path in paths:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:  # the next path may exist
+            continue
+    return None
 
 
 def in_wheels(library: str) -> list[str]:

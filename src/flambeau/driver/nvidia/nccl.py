@@ -36,10 +36,9 @@ from ...dtypes import (
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access
 from ..api import Exchange, Step, StreamHandle
-from .blas import packaged
 from .devices import Devices
 from .handles import Table
-from .library import SUCCESS, check_nccl, declare, in_wheels
+from .library import SUCCESS, check_nccl, declare, in_wheels, open_first, packaged
 
 SONAME = "libnccl.so.2"
 UNIQUE_ID_BYTES = 128  # NCCL_UNIQUE_ID_BYTES
@@ -87,20 +86,11 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 @cache
 def load() -> Any | None:
     """The library with its signatures declared, or None if it is not installed."""
-    library = _find()
+    library = open_first(*packaged("nccl"), *in_wheels(SONAME), SONAME)
     if library is not None:
         declare(library, SIGNATURES)
         declare(library, {"ncclGetErrorString": (c_int,), "ncclGetLastError": (c_void_p,)}, c_char_p)
     return library
-
-
-def _find() -> ctypes.CDLL | None:
-    for path in (*packaged("nccl"), *in_wheels(SONAME), SONAME):
-        try:
-            return ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-    return None
 
 
 def version() -> tuple[int, int, int] | None:

@@ -5,12 +5,11 @@ Without a profiler every call returns at once; the profiler names itself to the 
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import c_char_p, c_int, c_uint64
 from functools import cache
 from typing import Any
 
-from .library import in_wheels
+from .library import in_wheels, open_first
 
 LIBRARY = "libnvtx3interop.so.1"
 OLD_LIBRARY = "libnvToolsExt.so.1"  # of toolkits before CUDA 12.9, with the same functions
@@ -51,9 +50,5 @@ class NvtxMarkers:
 @cache
 def load() -> NvtxMarkers | None:
     """The library, or None if it is not installed."""
-    for path in (*in_wheels(LIBRARY), LIBRARY, OLD_LIBRARY):
-        try:
-            return NvtxMarkers(ctypes.CDLL(path))
-        except OSError:  # not there: the next one may be
-            continue
-    return None
+    library = open_first(*in_wheels(LIBRARY), LIBRARY, OLD_LIBRARY)
+    return None if library is None else NvtxMarkers(library)

@@ -1,8 +1,9 @@
 """Factorizations and solutions of linear systems by cuSOLVER and cuBLAS, through ctypes: a plan for each operation.
 
 - Both libraries are column-major.  A row-major matrix is their transpose: the other triangle is the wanted one.
-- Batches of small matrices are one batched call, where there is one.  Most take an array of the matrices' addresses,
-  which a kernel writes to the workspace.  Other batches are one call per matrix.
+- Batches of small matrices are one batched call, where there is one.  It takes an array of the matrices' addresses,
+  which a kernel writes to the workspace.  Other batches are one call per matrix.  The smallest matrices mostly do not
+  come here: own kernels compute them (ops/small_matrices.py).
 - A thread has its own handles on each device, so that runs of several threads need no lock.
 - Codes of failures stay on the device.  A status of a call, in contrast, is an error of the call.
 - The device's context is current whenever a function here is called.
@@ -10,7 +11,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_void_p
@@ -41,15 +41,14 @@ from ...solver_operation import (
     Solver,
 )
 from ..per_thread import PerThread
-from .blas import load_cublas, packaged
-from .library import check_blas, check_solver, declare
+from .blas import load_cublas
+from .library import check_blas, check_solver, declare, open_first, packaged
 from .own_kernels import Launch
 
 SONAMES = ("libcusolver.so.12", "libcusolver.so.11")  # of CUDA 13 and CUDA 12
 LETTERS: dict[dtype, str] = {float32: "S", float64: "D"}  # of a type, in the names of functions
 SCALARS: dict[dtype, Any] = {float32: c_float, float64: c_double}
 BATCHED_ROWS = 128  # beyond, calls for each matrix are faster
-JACOBI_ROWS = 32  # that batched eigenvalues and singular values take
 ALIGNMENT = 256  # of the parts of a workspace, in bytes
 ADDRESS_BYTES, CODE_BYTES = 8, 4
 THREADS = 256
@@ -76,17 +75,12 @@ TYPED: dict[str, tuple[Any, ...]] = {
     "ormqr": (_HANDLE, *[c_int] * 5, _AT, c_int, _AT, _AT, c_int, _AT, c_int, _AT),
     "syevd_bufferSize": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _SIZE),
     "syevd": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _AT, c_int, _AT),
-    "syevjBatched_bufferSize": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _SIZE, _AT, c_int),
-    "syevjBatched": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _AT, c_int, _AT, _AT, c_int),
     "gesvdj_bufferSize": (_HANDLE, *[c_int] * 4, _AT, c_int, _AT, _AT, c_int, _AT, c_int, _SIZE, _AT),
     "gesvdj": (_HANDLE, *[c_int] * 4, _AT, c_int, _AT, _AT, c_int, _AT, c_int, _AT, c_int, _AT, _AT),
-    "gesvdjBatched_bufferSize": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _AT, c_int, _AT, c_int, _SIZE, _AT, c_int),
-    "gesvdjBatched": (_HANDLE, *[c_int] * 3, _AT, c_int, _AT, _AT, c_int, _AT, c_int, _AT, c_int, _AT, _AT, c_int),
 }
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cusolverDnCreate": (_OUT,),
     "cusolverDnSetStream": (_HANDLE, c_void_p),
-    "cusolverDnCreateSyevjInfo": (_OUT,),
     "cusolverDnCreateGesvdjInfo": (_OUT,),
     **{f"cusolverDn{letter}{name}": types for letter in LETTERS.values() for name, types in TYPED.items()},
 }
@@ -109,15 +103,12 @@ def load() -> tuple[Any, Any] | None:
         blas = load_cublas()
     except NotSupportedError:
         return None
-    for path in (*packaged("cusolver"), *SONAMES):
-        try:
-            solver = ctypes.CDLL(path)
-        except OSError:  # not there: the next one may be
-            continue
-        declare(solver, SIGNATURES)
-        declare(blas, BLAS_SIGNATURES)
-        return solver, blas
-    return None
+    solver = open_first(*packaged("cusolver"), *SONAMES)
+    if solver is None:
+        return None
+    declare(solver, SIGNATURES)
+    declare(blas, BLAS_SIGNATURES)
+    return solver, blas
 
 
 @cache
@@ -192,7 +183,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) matrix_addresses(
 
 
 class Handles:
-    """One thread's handles of both libraries on a device, and the parameters of Jacobi methods.
+    """One thread's handles of both libraries on a device, and the parameters of Jacobi's method.
 
     They live as long as the process.
     """
@@ -201,10 +192,9 @@ class Handles:
         self._solver, self._blas = libraries
         self._device = device
         self._stream: int | None = None
-        self.solver, self.blas, self.eigen, self.singular = (c_void_p() for _ in range(4))
+        self.solver, self.blas, self.singular = (c_void_p() for _ in range(3))
         self.check("cusolverDnCreate", byref(self.solver))
         check_blas(self._blas.cublasCreate_v2(byref(self.blas)), "cublasCreate", device=device)
-        self.check("cusolverDnCreateSyevjInfo", byref(self.eigen))
         self.check("cusolverDnCreateGesvdjInfo", byref(self.singular))
 
     def use(self, stream: Stream) -> None:
@@ -224,7 +214,7 @@ class Handles:
 
 
 class Run(NamedTuple):
-    """What one run needs: the thread's handles, which use the stream, and the workspace's address."""
+    """Arguments of one run of a plan: the thread's handles, set to the stream, and the workspace's address."""
 
     handles: Handles
     workspace: int
@@ -269,13 +259,13 @@ class SolverPlan:
         """The address of the calls' workspace."""
         return run.workspace + self._work
 
-    def needs(self, name: str, *arguments: Any, parameters: str = "", count: int = 0) -> None:
+    def needs(self, name: str, *arguments: Any, is_jacobi: bool = False) -> None:
         """Ask cuSOLVER how many elements of workspace a function needs.
 
-        parameters: which of the handles' parameters it takes, after the size;  count: of a batch, after these.
+        is_jacobi: whether it takes the parameters of Jacobi's method, after the size.
         """
         size, handles = c_int(), self._planner.handles()
-        rest = (*((getattr(handles, parameters),) if parameters else ()), *((count,) if count else ()))
+        rest = (handles.singular,) if is_jacobi else ()
         handles.check(f"cusolverDn{self._letter}{name}_bufferSize", handles.solver, *arguments, byref(size), *rest)
         self.lwork = max(self.lwork, size.value)
 
@@ -461,14 +451,6 @@ def eigendecomposition(
 ) -> Queue:
     a, w = matrices_of(matrix), vectors_of(values)
     form = mode, LOWER if lower else UPPER, a.rows
-    if a.batch > 1 and a.rows <= JACOBI_ROWS:
-        plan.needs("syevjBatched", *form, SOMEWHERE, a.ld, SOMEWHERE, parameters="eigen", count=a.batch)
-
-        def all_at_once(run: Run, address: int, target: int, codes: int) -> None:
-            rest = plan.work(run), plan.lwork, codes, run.handles.eigen, a.batch
-            plan.solver(run, "syevjBatched", *form, address, a.ld, target, *rest)
-
-        return all_at_once
     plan.needs("syevd", *form, SOMEWHERE, a.ld, SOMEWHERE)
 
     def one_by_one(run: Run, address: int, target: int, codes: int) -> None:
@@ -485,20 +467,9 @@ def singular_values(
     """Jacobi's method.  It returns V by columns, which is V^T by rows."""
     a, u, s, v = matrices_of(matrix), matrices_of(left), vectors_of(values), matrices_of(right)
     lds = a.ld, u.ld, right.shape[-1]
-    if a.batch > 1 and max(a.rows, a.columns) <= JACOBI_ROWS and (full or a.rows == a.columns):
-        sizes = VECTORS, a.rows, a.columns
-        places = SOMEWHERE, lds[0], SOMEWHERE, SOMEWHERE, lds[1], SOMEWHERE, lds[2]
-        plan.needs("gesvdjBatched", *sizes, *places, parameters="singular", count=a.batch)
-
-        def all_at_once(run: Run, address: int, into_u: int, into_s: int, into_v: int, codes: int) -> None:
-            rest = plan.work(run), plan.lwork, codes, run.handles.singular, a.batch
-            places = address, lds[0], into_s, into_u, lds[1], into_v, lds[2]
-            plan.solver(run, "gesvdjBatched", *sizes, *places, *rest)
-
-        return all_at_once
     form = VECTORS, 0 if full else 1, a.rows, a.columns
     places = SOMEWHERE, lds[0], SOMEWHERE, SOMEWHERE, lds[1], SOMEWHERE, lds[2]
-    plan.needs("gesvdj", *form, *places, parameters="singular")
+    plan.needs("gesvdj", *form, *places, is_jacobi=True)
 
     def one_by_one(run: Run, address: int, into_u: int, into_s: int, into_v: int, codes: int) -> None:
         work = plan.work(run), plan.lwork
