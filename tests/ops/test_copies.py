@@ -35,6 +35,15 @@ def test_a_part_is_filled_alone(gpus):
     assert np.array_equal(x.cpu().numpy(), want)
 
 
+def test_integers_of_16_bits_are_the_low_bits_of_whole_numbers(gpus):
+    """float64 passes through float32 on its way to half types only."""
+    for device in ("cpu", "cuda"):
+        numbers = torch.tensor([142857142.857, -142857142.857, 65537.5], dtype=torch.float64, device=device)
+        assert numbers.to(torch.int16).tolist() == [-11338, 11338, 1], device
+        assert numbers.to(torch.uint16).tolist() == [54198, 11338, 1], device
+        assert torch.tensor([1 + 2**-11 + 2**-30], dtype=torch.float64, device=device).half().item() == 1, device
+
+
 # copies of rows
 WIDTHS = [1, 2, 3, 4, 7, 8, 15, 16, 24, 31, 32, 33, 64, 100, 129, 1024]
 

@@ -393,7 +393,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
     def compute(out: Any, *operands: Any) -> None:
         values = converted(operands)
         result = body(*values)
-        if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
+        if out.itemsize == 2 and out.dtype.kind not in "iu" and getattr(result, "dtype", None) == np.float64:
             result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
         out[...] = result
 
