@@ -125,6 +125,40 @@ def test_heads_inside_of_rows(kind):
     assert out.transpose(1, 2).is_contiguous()
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_strides_are_those_of_pytorch(device):
+    """Those of a query of four dimensions; contiguous where PyTorch's CPU computes products and a softmax."""
+
+    def lying(shape, order, kind):
+        memory = torch.zeros([shape[dim] for dim in order], dtype=kind, device=device)
+        return memory.permute(*(order.index(dim) for dim in range(len(shape))))
+
+    four, by_rows, rows_first = (2, 3, 4, 8), (0, 2, 1, 3), (2, 1, 0, 3)
+    mask = torch.zeros(4, 4, device=device)
+    for kind in (torch.float16, torch.float32, torch.float64):
+        query, other, slow = (lying(four, order, kind) for order in (by_rows, rows_first, (0, 1, 3, 2)))
+        key = lying(four, range(4), kind)
+        added = mask.to(kind)
+        for name, found, strides in (
+            ("heads in rows", attention(query, key, key), (96, 8, 24, 1)),
+            ("causal", attention(query, key, key, is_causal=True), (96, 8, 24, 1)),
+            ("rows first", attention(other, key, key), (8, 16, 48, 1)),
+            ("gaps", attention(lying((2, 3, 8, 8), by_rows, kind)[:, :, ::2], key, key), (96, 8, 24, 1)),
+            ("mask", attention(query, key, key, added), (96, 8, 24, 1)),
+            ("mask of one matrix", attention(query, key, key, added[None]), (96, 32, 8, 1)),
+            ("mask of truths", attention(other, key, key, added == 0), (8, 16, 48, 1)),
+            ("groups", attention(query, key[:, :1], key[:, :1], enable_gqa=True), (96, 8, 24, 1)),
+            ("value of another width", attention(query, key, torch.cat([key, key], -1)), (192, 64, 16, 1)),
+            ("one head", attention(query, key[:, :1], key[:, :1]), (96, 32, 8, 1)),
+            ("width not last", attention(slow, key, key), (96, 32, 8, 1)),
+            ("key's width not last", attention(query, slow, key), (96, 32, 8, 1)),
+            ("no keys", attention(query, key[:, :, :0], key[:, :, :0]), (96, 32, 8, 1)),
+            ("dropout", attention(query, key, key, dropout_p=0.5), (96, 32, 8, 1)),
+            ("three dimensions", attention(lying((3, 4, 8), (1, 0, 2), kind), key[0], key[0]), (32, 8, 1)),
+        ):
+            assert found.stride() == strides, (kind, name)
+
+
 def test_one_projection_for_query_key_and_value():
     packed = tensor(numbers((2, 9, 3 * 2 * 8), 5), dtype=dtypes.float16, device="cuda")
     parts = [packed[:, :, 16 * i : 16 * i + 16].reshape((2, 9, 2, 8)).transpose(1, 2) for i in range(3)]

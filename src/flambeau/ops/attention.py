@@ -4,6 +4,7 @@
 - Short float32 sequences without them use one kernel (short_attention.py).
 - Other calls use matrix products and a softmax, in float32 for half types.
 - The result is 0 for a query all of whose keys are masked, and so are its gradients.
+- The result has the strides of the query, or contiguous ones where PyTorch computes products and a softmax on its CPU.
 """
 
 from __future__ import annotations
@@ -64,6 +65,13 @@ def _made(call: Any, shape: Sizes, like: Any) -> Any:
     return call.output(shape, like.dtype)
 
 
+def _follows_query(query: Any, key: Any, value: Any) -> bool:
+    """Whether a result has the strides of the query, as PyTorch's fused kernels give it, for groups of heads too."""
+    operands = query, key, value
+    is_fused = query.shape[-1] == value.shape[-1] and bool(key.numel())
+    return is_fused and all(operand.strides[-1] == 1 for operand in operands)
+
+
 def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scale: float) -> Attention:
     batch, heads, queries, head_dim = query.shape
     sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
@@ -87,11 +95,14 @@ def _fused_samples() -> Iterator[Sample]:
 def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float) -> Any:
     """(softmax(scale * query @ key^T) @ value, logarithms of the denominators of the softmax), in one library call.
 
-    Only the first has a derivative.  Its heads and rows are in the same order in memory as those of the query.
+    Only the first has a derivative.  Its strides are those of the query, or contiguous (see `_follows_query`).
     Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
     Host:   returns at once.
     """
-    out = _made(call, (*query.shape[:3], value.shape[3]), query)
+    follows = _follows_query(query, key, value)
+    out = call.output(
+        (*query.shape[:3], value.shape[3]), query.dtype, st.preserved(query.shape, query.strides) if follows else None
+    )
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
     query, key, value = (_loadable(call, operand) for operand in (query, key, value))
     if out.numel():
@@ -396,17 +407,25 @@ def scaled_dot_product_attention(
     operands = query, key, value
     if enable_gqa and not (is_plain and _is_grouped(*operands)):
         operands = query, *_grouped(*operands)
-    if not is_plain or not _is_fused(*operands):
-        return _composed(*operands, attn_mask, dropout_p, is_causal, factor)
     leads = [operand.shape[:-2] for operand in operands]
     is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
+    if not is_plain or not _is_fused(*operands):
+        out = _composed(*operands, attn_mask, dropout_p, is_causal, factor)
+        is_free = dropout_p or not (attn_mask is None or len(attn_mask.shape) in (2, 4))
+        return _like_query(out, query) if is_ready and not is_free and _follows_query(query, key, value) else out
     if is_ready and operands[1] is key:
         return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
         operands = tuple([_in_four(operand, lead) for operand in operands])
-    out = fused_attention(*operands, is_causal, factor)[0]
+    out = fused_attention(*operands, is_causal, factor)[0].contiguous()
     return out if len(query.shape) == 4 else out.squeeze(0)
+
+
+def _like_query(out: Any, query: Any) -> Any:
+    """The result, or a copy of it in memory in the order of the query's dimensions."""
+    order = st.walk_order(query.shape, [query.strides])[::-1]
+    return out.permute(order).contiguous().permute([order.index(dim) for dim in range(len(order))])
 
 
 def _in_four(operand: Any, lead: Sizes) -> Any:
