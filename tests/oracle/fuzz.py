@@ -302,6 +302,9 @@ def foreign(theirs: Outcome, ours: Outcome) -> bool:
     return "InternalError" in ours.classes or "FlambeauError" not in ours.classes and not same
 
 
+SLICE = r"(-?\d*):(-?\d*)(?::(-?\d*))?"
+
+
 class Rule(NamedTuple):
     """A kind of difference that is meant: patterns for the text of the case, and for the errors of both libraries."""
 
@@ -319,6 +322,12 @@ class Rule(NamedTuple):
 
 def _has_empty(case: Case, *_: Any) -> bool:
     return any(0 in each.shape for each in case.tensors.values())
+
+
+def _has_empty_slice(case: Case, *_: Any) -> bool:
+    """Whether a slice of an index `a[...]` selects nothing of some dimension."""
+    slices = [slice(*(int(each) if each else None for each in found)) for found in re.findall(SLICE, case.text)]
+    return any(not range(size)[each] for each in slices for size in case.tensors["a"].shape)
 
 
 def _has_halves(case: Case, *_: Any) -> bool:
@@ -414,6 +423,7 @@ MEANT = (
     Rule("a number is checked where it is written", theirs="overflow", holds=_has_empty),
     Rule("a number is checked before what is empty", ours="overflow", holds=_has_empty),
     Rule("an index is checked before what is empty", ours="out of bounds|no elements", holds=_has_empty),
+    Rule("an index is checked before what is empty", r"a\[", ours="out of bounds", holds=_has_empty_slice),
     Rule("an index is checked where it is read", theirs="out of|outside", holds=_has_empty),
     Rule("a number is checked before an index", theirs="index out of range", ours="without overflow"),
     Rule("a bound is checked beside a NaN", r"cl(amp|ip).*nan", ours="without overflow"),
@@ -426,7 +436,7 @@ MEANT = (
     Rule("hooks of invalid views are refused", "register_hook", holds=_refuses_a_view),
     Rule("alpha multiplies whatever the product is", "addmm.*alpha=(0|float)"),
     Rule("numbers are cut also where the product is empty", "addmm", holds=_has_empty),
-    Rule("dimensions are checked before what is empty", ours="multiple times", holds=_has_empty),
+    Rule("dimensions are checked before what is empty", ours="multiple times|Dimension out of", holds=_has_empty),
     Rule("a number repeats along dimension 0", "repeat_interleave", "out of range", holds=_is_of_number),
     Rule("elements that share memory are not written", ours="more than one element of the written-to"),
     Rule("views with gaps may not share elements", ours="partly overlaps an input"),
