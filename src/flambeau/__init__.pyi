@@ -533,7 +533,7 @@ def detach(input: Tensor) -> Tensor:
     """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function."""
 def detach_(input: Tensor) -> Tensor:
     """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function."""
-def detach_copy(input: Tensor) -> Tensor:
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy outside any graph, contiguous in memory."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""

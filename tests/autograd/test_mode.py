@@ -29,6 +29,13 @@ def test_set_grad_enabled_as_a_decorator_leaves_the_mode_as_it_was():
         assert on() is True
 
 
+def test_modes_take_the_keywords_of_pytorch():
+    assert torch.no_grad(orig_func=torch.is_grad_enabled)() is False
+    with torch.set_grad_enabled(mode=False):
+        assert torch.enable_grad(orig_func=torch.is_grad_enabled)() and not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
 def test_set_grad_enabled_sets_the_mode_at_once_and_a_block_restores_it():
     torch.set_grad_enabled(False)
     assert not torch.is_grad_enabled()

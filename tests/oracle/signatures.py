@@ -44,6 +44,10 @@ REAL = {  # what calls show where stub files or `inspect` say otherwise
     "torch.Tensor.subtract": "other, *, alpha", "torch.Tensor.subtract_": "other, *, alpha",
     "torch.subtract": "input, other, *, alpha, out",
     "torch.from_numpy": "ndarray, /",
+    "torch.can_cast": "from_, to",
+    "torch.Tensor.contiguous": "*, memory_format",
+    "torch.UntypedStorage.fill_": "value, /",
+    "torch.UntypedStorage.from_file": "filename, shared, nbytes",
     "torch.full": "size, fill_value, *, out, dtype, layout, device, requires_grad, pin_memory",
     "torch.Tensor.new": "*args, device",
 }  # fmt: skip
@@ -103,11 +107,11 @@ def _is_deprecated(node: ast.FunctionDef) -> bool:
     return any(each.arg == "self" for each in (*node.args.posonlyargs, *node.args.args))
 
 
-def _of_stub(node: ast.FunctionDef | Any, skipped: int = 0) -> Signature:
+def _of_stub(node: ast.FunctionDef | Any, skipped: int = 0, written: dict[str, str] = STUB_NAMES) -> Signature:
     given = node.args
     positional = [each.arg for each in (*given.posonlyargs, *given.args)][skipped:]
-    positional = [STUB_NAMES.get(each, each) for each in positional]
-    named = [STUB_NAMES.get(each.arg, each.arg) for each in given.kwonlyargs]
+    positional = [written.get(each, each) for each in positional]
+    named = [written.get(each.arg, each.arg) for each in given.kwonlyargs]
     if given.vararg and given.vararg.arg != "args":  # `*size`, which has the name of what others take by keyword
         named.append(given.vararg.arg)
     only = max(len(given.posonlyargs) - skipped, 0)
@@ -120,7 +124,7 @@ def theirs(path: str, value: Any) -> list[Signature]:
     known = stubs()
     name = path.rpartition(".")[2]
     if path in REAL:
-        return [_of_stub(ast.parse(f"def {name}({REAL[path]}): ...").body[0])]
+        return [_of_stub(ast.parse(f"def {name}({REAL[path]}): ...").body[0], written={})]
     builtin = getattr(value, "__module__", None)
     if isinstance(value, BUILTINS):
         module = "nn" if builtin == "torch._C._nn" else "torch"
@@ -164,10 +168,19 @@ def _of_text(name: str, value: Any) -> list[Signature]:
 def ours(value: Any, is_method: bool) -> Signature | None:
     """The parameters of flambeau's function; None if `inspect` finds no signature."""
     try:
-        found = of_parameters(_own(value, int(is_method)))
+        own = _own(value, int(is_method)) if is_method or inspect.isclass(value) else _of_function(value)
+        found = of_parameters(own)
     except (TypeError, ValueError):
         return None
     return found._replace(named=found.named | {*other_names(value)})
+
+
+def _of_function(value: Any) -> list[Parameter]:
+    """The parameters of a function, or of a method that is one too: its `self` may be passed as `input=`."""
+    first, *rest = parameters = list(inspect.signature(value).parameters.values()) or [None]
+    if first is None:
+        return []
+    return [first.replace(name="input"), *rest] if first.name == "self" else parameters
 
 
 def other_names(value: Any) -> dict[str, Any]:
@@ -223,6 +236,7 @@ def differences(full: str, mine: Any, other: Any, is_method: bool) -> tuple[list
     if own is None:
         return [], ["has no signature"]
     private = {name for form in forms for name in form.named if name.startswith("_")}
+    private |= {"out"} if full.startswith("torch.Tensor.") else set()  # stub files name it, and no method takes it
     lacking = set().union(*(form.named for form in forms)) - own.named - private
     if own.is_open[1]:
         return [], [f"takes any name: {', '.join(sorted(lacking))}"] if lacking else []

@@ -160,6 +160,8 @@ def test_functions_of_methods_that_write():
     assert torch.resize_as_(x, torch.zeros(1, 4)).shape == (1, 4)
     y = torch.ones(2, 3, requires_grad=True).t()
     assert torch.detach_copy(y).is_contiguous() and not torch.detach_copy(y).requires_grad
+    out = torch.zeros_like(y)
+    assert torch.detach_copy(y, out=out) is out and out.equal(y) and not out.requires_grad
     assert x.module_load(torch.tensor([[5, 6, 7, 8]])).data_ptr() == x.data_ptr() and x[0, 0] == 5
     other = torch.ones(4)
     assert x.module_load(other, assign=True).data_ptr() == other.data_ptr()

@@ -9,7 +9,7 @@ from flambeau.errors import ArgumentTypeError, AutogradError
 def test_every_element_is_replaced():
     x = torch.arange(6.0).reshape(2, 3).t()
     assert x.apply_(lambda value: value + 1) is x and x.tolist() == [[1, 4], [2, 5], [3, 6]] and x.stride() == (1, 3)
-    x.map_(torch.tensor([10.0, 20.0]), lambda own, other: own + other)
+    x.map_(other=torch.tensor([10.0, 20.0]), callable=lambda own, other: own + other)
     assert x.tolist() == [[11, 24], [12, 25], [13, 26]]
     one = torch.ones(2)
     assert one.map2_(one, torch.tensor([5.0, 6.0]), lambda own, x, y: own + x * y).tolist() == [6, 7]

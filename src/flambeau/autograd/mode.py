@@ -113,8 +113,8 @@ class no_grad(GradMode):  # noqa: N801
         False
     """
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return object.__new__(cls) if function is None else cls()(function)
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
     def __init__(self) -> None:
         super().__init__(False)
@@ -146,11 +146,15 @@ class set_grad_enabled(GradMode):  # noqa: N801
         False
     """
 
-    def __init__(self, mode_: bool) -> None:
-        _check_bool("set_grad_enabled", mode_)
-        super().__init__(mode_)
-        self._first = mode.enabled
-        mode.enabled = mode_
+    def __init__(self, mode: bool) -> None:
+        _check_bool("set_grad_enabled", mode)
+        super().__init__(mode)
+        self._first = self._switch()
+
+    def _switch(self) -> bool:
+        """Set the mode; return the former one."""
+        former, mode.enabled = mode.enabled, self.enabled
+        return former
 
     def __enter__(self) -> None:
         self._previous.append(self._first)

@@ -181,7 +181,7 @@ def add_twins(memory: Storage, mirror: Any) -> None:
             memory.twins = mirror.twins_of(memory)
         else:
             kept = on_device(further, memory.nbytes or 1, mirror.group[1])
-            segment, start = kept._block.segment, kept._block.address
+            segment, start = kept.block.segment, kept.block.address
             memories = segment.memories or further.allocator.filled(segment)
             memory.twins = Twins(mirror.group, memories, start - segment.address, None, kept)
     except OutOfMemoryError as error:

@@ -13,7 +13,6 @@ from .. import (
 )
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, shown
-from ..memory_formats import contiguous_format
 from ..ops.activation import random_slope
 from ..ops.einsum import LETTERS
 from ..ops.indexing import index_put_
@@ -200,7 +199,7 @@ def fill(input: Any, value: Any) -> Any:
     return input.clone().fill_(value)
 
 
-def detach_copy(input: Any) -> Any:
+def detach_copy(input: Any, *, out: Any = None) -> Any:
     """A copy outside any graph, contiguous in memory.
 
     Host: returns at once.
@@ -209,7 +208,7 @@ def detach_copy(input: Any) -> Any:
         tensor([1., 1.])
     """
     checks.tensor("detach_copy", "input", input)
-    return input.detach().clone(memory_format=contiguous_format)
+    return REGISTRY["alias_copy"].called_as("detach_copy")(input.detach(), out=out)
 
 
 def rrelu_(

@@ -338,7 +338,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
     return _called_for_each("apply_", callable, (self,))
 
 
-def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a Python function of it and of another tensor's element.
 
     Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
@@ -346,7 +346,7 @@ def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda own, other: own * other)
         tensor([3, 8])
     """
-    return _called_for_each("map_", callable, (self, tensor))
+    return _called_for_each("map_", callable, (self, other))
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:

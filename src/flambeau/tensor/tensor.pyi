@@ -804,7 +804,7 @@ class Tensor:
         """A view with the last two dimensions swapped."""
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`."""
-    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Self:
+    def map_(self, other: Tensor | Number, callable: Callable[[Any, Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
