@@ -57,7 +57,7 @@ cdef class Queue:
     cpdef begin(self, machine, int device_index, handle)
     cpdef record(self, event, bint external=*)
     cpdef wait(self, event, bint external=*)
-    cpdef marked(self)
+    cpdef _marked(self)
     cpdef follow(self, Queue other)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)

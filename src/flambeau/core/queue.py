@@ -59,7 +59,7 @@ class Queue:
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)
 
-    def marked(self) -> EventHandle:
+    def _marked(self) -> EventHandle:
         """Record the event by which others follow this stream; return it."""
         if self.mark is None:
             enter_critical()
@@ -72,7 +72,7 @@ class Queue:
 
     def follow(self, other: Queue) -> None:
         """Make later work wait for everything submitted to `other` so far."""
-        self.wait(other.marked())
+        self.wait(other._marked())
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.

@@ -53,7 +53,26 @@ from .statistics import (
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
 
-class CachingAllocator(BlockAllocator):
+class StreamAllocator(BlockAllocator):
+    """An allocator whose blocks other streams may use."""
+
+    def record_stream(self, block: Block, stream: StreamHandle) -> None:
+        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
+
+        Has no effect for the block's own stream.
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed.
+        """
+        if not block.allocated:
+            raise call_errors.invalid_pointer("record_stream", block.address)
+        if stream == block.stream:
+            return
+        with self.lock:
+            if stream not in block.streams:
+                block.streams.append(stream)
+
+
+class CachingAllocator(StreamAllocator):
     """Allocates blocks of one device's memory, and reuses them.
 
     record_event(stream): creates an event without timing, records it on the stream and returns it.
@@ -85,21 +104,6 @@ class CachingAllocator(BlockAllocator):
         with self.lock:
             is_owned = self._segments.owns(address)
         return is_owned
-
-    def record_stream(self, block: Block, stream: StreamHandle) -> None:
-        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
-
-        Has no effect for the block's own stream.
-        Host:   returns at once.
-        Raises: AcceleratorError if the block was freed.
-        """
-        if not block.allocated:
-            raise call_errors.invalid_pointer("record_stream", block.address)
-        if stream == block.stream:
-            return
-        with self.lock:
-            if stream not in block.streams:
-                block.streams.append(stream)
 
     # options
     def configure(self, settings: Settings) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..core import thread
-from ..core.allocator import BlockAllocator
 from ..core.pool import Block, Pool, Segment
 from ..core.queue import hooks
 from ..core.storage import Storage, on_device
 from ..driver.api import Address, EventHandle, StreamHandle
+from ..memory.allocator import StreamAllocator
 from ..memory.segments import add_segment, segment_size
 
 _allocators: WeakKeyDictionary[Any, dict[Any, LockstepAllocator]] = WeakKeyDictionary()  # per machine, by streams
@@ -43,7 +43,7 @@ def _record_event(stream: StreamHandle) -> EventHandle:
     return event
 
 
-class LockstepAllocator(BlockAllocator):
+class LockstepAllocator(StreamAllocator):
     """Allocates blocks that are at the same place on several devices.
 
     A segment's address is a number of its own.  Nothing here refers to the machine, nor to this allocator itself: its
@@ -103,7 +103,7 @@ class LockstepAllocator(BlockAllocator):
 
     # methods that need the lock held
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
-        """See BlockAllocator: make a new segment."""
+        """See StreamAllocator: make a new segment."""
         nbytes = segment_size(size, self._large_segment)
         segment = Segment(Address(self._end), nbytes, stream, pool.is_small, False)
         self.filled(segment)
@@ -112,7 +112,7 @@ class LockstepAllocator(BlockAllocator):
         return add_segment(pool, segment, size)
 
     def _poll(self) -> None:
-        """See BlockAllocator."""
+        """See StreamAllocator."""
         self._pending.poll(self._finish)
 
     def _finish(self, block: Block) -> None:

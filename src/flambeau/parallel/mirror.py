@@ -524,7 +524,7 @@ def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
             likes = [grads[index] for index in bucket.indexes]
             for index, each in zip(bucket.indexes, comm.unpack(total._storage, bucket.starts, likes)):
                 totals[index] = each
-        mark = base.marked()
+        mark = base._marked()
         for other in others:
             other.wait(mark)
     return totals
