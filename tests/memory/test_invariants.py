@@ -298,6 +298,7 @@ def test_the_machine_notices_a_planted_early_reuse(monkeypatch):
     machine.allocator.free(block)
     with pytest.raises(AssertionError, match="reused too early"):
         machine.allocate(20 * MIB, 1)
+    machine.teardown()
 
 
 def test_a_long_run_agrees_with_the_model():

@@ -261,6 +261,7 @@ class Hub:
         self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
         self._is_ending = self._is_hurried = False
         self._is_deaf = threading.Event()  # whether the listener is closed
+        self._read_all = threading.Condition()  # told of each collective that all members have read
         self._selector = selectors.DefaultSelector()
         _hubs.add(self)
         self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
@@ -276,6 +277,11 @@ class Hub:
             self._wake.send(b"x")
         while self._listener.fileno() >= 0 and self._thread.is_alive():
             self._is_deaf.wait(GOODBYE)
+
+    def settle(self) -> None:
+        """Wait until all bytes of complete collectives have been read, or for GOODBYE: then this process may end."""
+        with self._read_all:
+            self._read_all.wait_for(lambda: not self._is_read_from(), GOODBYE)
 
     def join(self) -> None:
         """Wait for the end.  Does nothing in a forked child."""
@@ -347,7 +353,11 @@ class Hub:
         if not self._is_hurried and self._failure is None:
             return has_ranks
         is_reported_to = bool(self._logged) and self._failure is None
-        return any(meeting.is_announced for meeting in self._meetings.values()) or (is_reported_to and has_ranks)
+        return self._is_read_from() or (is_reported_to and has_ranks)
+
+    def _is_read_from(self) -> bool:
+        """Whether a rank has bytes to read."""
+        return any(meeting.is_announced for meeting in list(self._meetings.values()))
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
@@ -637,6 +647,8 @@ class Hub:
             for each in meeting.members:
                 if each in self._ranks:
                     self._send(self._ranks[each], free=key)
+            with self._read_all:
+                self._read_all.notify_all()
 
     def _reads_no_more(self, rank: int) -> None:
         """A rank has gone: the others' bytes are not kept for it."""

@@ -254,9 +254,12 @@ def destroy_process_group(group: Any = None) -> None:
         for each in GroupMember.others:
             each.is_destroyed = True
         GroupMember.others.clear()
+        hub = _hub
         _retire_hub()  # first, so that ranks which come again go to the next hub
         if found.client is not None:
             found.client.leave()
+        if hub is not None:
+            hub.settle()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
         if found.client is not None:
