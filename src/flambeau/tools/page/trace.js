@@ -148,7 +148,7 @@
   }
   function choose(s, moves) {
     selected = s;
-    if (!s) { detail.textContent = "Click on an entry to see what it is, what it waited for and who submitted it."; ask(); return; }
+    if (!s) { detail.textContent = "Click on an entry to see its times, the work that it waited for and the call that submitted it."; ask(); return; }
     describe(s);
     if (moves) {
       const a = s.lane.start[s.i], b = s.lane.end[s.i], room = Math.max((b - a) * 6, (view[1] - view[0]) * 0.02);
