@@ -71,6 +71,15 @@ class StreamAllocator(BlockAllocator):
             if stream not in block.streams:
                 block.streams.append(stream)
 
+    def _finish(self, block: Block) -> None:
+        """Make a freed block reusable: its events are all done."""
+        pool = block.segment.pool
+        assert pool is not None
+        pool.counters.awaiting -= 1
+        pool.counters.awaiting_bytes -= block.nbytes
+        pool.counters.requested_bytes.freed += block.requested
+        pool.put(block)
+
 
 class CachingAllocator(StreamAllocator):
     """Allocates blocks of one device's memory, and reuses them.
@@ -340,15 +349,10 @@ class CachingAllocator(StreamAllocator):
         self._pending.poll(self._finish)
 
     def _finish(self, block: Block) -> None:
-        """Make a freed block reusable: its events are all done."""
-        pool = block.segment.pool
-        assert pool is not None
-        pool.counters.awaiting -= 1
-        pool.counters.awaiting_bytes -= block.nbytes
-        pool.counters.requested_bytes.freed += block.requested
-        if hooks.on_memory is not None:
-            hooks.on_memory("free_completed", self.device, block.address, block.requested, block.stream, pool.id)
-        pool.put(block)
+        if hooks.on_memory is not None and block.segment.pool is not None:
+            pool = block.segment.pool.id
+            hooks.on_memory("free_completed", self.device, block.address, block.requested, block.stream, pool)
+        super()._finish(block)
 
     # fallbacks when no cached block fits
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:

@@ -114,11 +114,3 @@ class LockstepAllocator(StreamAllocator):
     def _poll(self) -> None:
         """See StreamAllocator."""
         self._pending.poll(self._finish)
-
-    def _finish(self, block: Block) -> None:
-        pool = block.segment.pool
-        assert pool is not None
-        pool.counters.awaiting -= 1
-        pool.counters.awaiting_bytes -= block.nbytes
-        pool.counters.requested_bytes.freed += block.requested
-        pool.put(block)
