@@ -26,7 +26,8 @@ from .kernel import Access
 READ, WRITTEN, UPDATED, SPENT, SCRATCH = "read", "written", "updated", "spent", "scratch"
 ACCESSES = {READ: "r", WRITTEN: "w", UPDATED: "rw", SPENT: "rw", SCRATCH: "w"}
 
-SMALL_SIDE = 32  # rows and columns of a small matrix, for which LAPACK needs no workspace for blocks
+# rows and columns of a small matrix: SIDE of small_matrices.cu, and LAPACK needs no workspace for blocks
+SMALL_SIDE = 32
 LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized step by step, not matrix by matrix
 MOST_STEPS = 16  # of such a batch: the memory of more does not stay in caches from step to step
 
@@ -376,7 +377,7 @@ def singular_values(a: Any, full: bool) -> tuple[Any, Any, Any, Any]:
 
 
 def _converged(*results: Any) -> tuple[Any, ...]:
-    """What LAPACK returned, the code last; NaN and 1 if the algorithm did not converge."""
+    """Return the results of a LAPACK call, the code last; NaN and 1 if the algorithm did not converge."""
     if results[-1]:
         return *(np.full_like(each, np.nan) for each in results[:-1]), 1
     return results

@@ -8,7 +8,7 @@ from flambeau import linalg
 from flambeau.driver.nvidia.solver import BATCHED_ROWS
 from flambeau.errors import FlambeauError, LinAlgError, NotSupportedError
 from flambeau.ops import solvers
-from flambeau.ops.small_matrices import SMALL_SIDE
+from flambeau.solver_operation import SMALL_SIDE
 
 pytestmark = pytest.mark.devices(1)
 TOLERANCE = {torch.float32: 2e-3, torch.float64: 1e-9}

@@ -348,7 +348,7 @@ wrap = torch.nn.parallel.DistributedDataParallel
 
 @pytest.fixture
 def of_ranks(program):
-    """What a function of a program's text, `each(rank)`, returns in each of two processes."""
+    """Runs a program that defines `each(rank)` in two processes; returns the two results."""
     return lambda source: program(f"{RANKS}{source}answer(of_ranks(each))")[0]
 
 

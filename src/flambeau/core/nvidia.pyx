@@ -500,7 +500,7 @@ ctypedef unsigned long long Addresses[POINTERS]
 
 cdef struct LibraryRun:
     RingCall call
-    void* plan  # what the run belongs to: a Multiplication or an Executable
+    void* plan  # its Multiplication or Executable
     unsigned long long stream, workspace, algorithm
     bint sets_stream
     Addresses pointers

@@ -25,6 +25,7 @@ from ..solver_operation import (
     REFLECTORS,
     ROUTINES,
     SINGULAR,
+    SMALL_SIDE,
     SOLUTION,
     TRIANGULAR,
 )
@@ -32,7 +33,6 @@ from .indexing_kernels import check_index, scalars
 from .operator import Call
 from .pointwise import PRELUDE, source_text
 
-SMALL_SIDE = 32  # rows and columns of a small matrix; SIDE of small_matrices.cu
 WARP = 32
 MOST_THREADS = SMALL_SIDE // 2 * WARP  # a warp for each pair of columns
 

@@ -152,7 +152,7 @@ class Mirror(MirrorBase):
         self.marks = [each.position() for each in self.states]
         self.host_marks = _host_marks(machine)
 
-    # what core/plan.py and core/storage.py call
+    # called by core/plan.py and core/storage.py
 
     def end(self, reason: str, error: Any = None) -> None:
         if self.phase is BACKWARD:
