@@ -12,6 +12,7 @@ from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import NotSupportedError
 from flambeau.nn import recurrent_calls
 from flambeau.nn.utils.rnn import pack_sequence
+from flambeau.ops import lstm
 
 KINDS = {"RNN": {}, "relu": {"nonlinearity": "relu"}, "LSTM": {}, "GRU": {}}
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.bfloat16: 0.06, torch.float16: 0.01}
@@ -136,6 +137,23 @@ def test_lstms_step_by_step(gpus, exact, monkeypatch, options):
     count, batch = (1 + net.bidirectional) * net.num_layers, 7 if net.batch_first else 3
     state = tuple(random(count, batch, 8, dtype=torch.float32, seed=seed) for seed in (1, 2))
     compare(monkeypatch, net, x, state, tolerance=2e-5)
+
+
+@pytest.mark.parametrize("hidden", [7, 8, 30, 33])
+@pytest.mark.parametrize("batch", [1, 5, 33])
+def test_steps_with_and_without_their_product_in_one_kernel(gpus, exact, monkeypatch, hidden, batch):
+    net, x = made("LSTM", torch.float32, hidden=hidden), random(4, batch, 5, dtype=torch.float32)
+    forward, backward = calls_of(net, x)
+    for most in (lstm.MOST_PRODUCTS, 4 * batch * hidden * hidden - 1):
+        with monkeypatch.context() as patched:
+            patched.setattr(lstm, "MOST_PRODUCTS", most)
+            thread.machine().plans.entries.clear()
+            compare(patched, net, x, tolerance=2e-5)
+    thread.machine().plans.entries.clear()
+    monkeypatch.setattr(lstm, "MOST_PRODUCTS", 0)
+    # a product of each step forward, of each but the last backward; the turned weights are one launch
+    is_fused = hidden >= lstm.MOST_UNITS
+    assert calls_of(net, x) == (forward + 4 * is_fused, backward + 2 * is_fused)
 
 
 def test_gradients_of_gradients_step_by_step(gpus, exact, monkeypatch):

@@ -1,6 +1,6 @@
 """Recurrent layers on a GPU: all steps of several layers in one call of a library, forward and backward.
 
-LSTMs on few sequences in float32 run one layer after the other, with a product and a kernel for each step.
+LSTMs on few sequences in float32 run one layer after the other, with one or two launches for each step (ops/lstm.py).
 """
 
 from __future__ import annotations

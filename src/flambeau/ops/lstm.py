@@ -1,103 +1,107 @@
-"""One LSTM layer in one direction, step by step: a product and a kernel of gates for each step, queued in one call.
+"""One LSTM layer in one direction, step by step, queued in one call (kernels/lstm.cu).
 
-For few sequences, cuDNN's products of one step take longer than cuBLASLt's.  All sequences have the same length.
-The product with the inputs, and the gradients of the weights, are one product over all steps.
+For few sequences, cuDNN takes longer.  A small recurrent product of one step is made by the kernel that computes the
+gates; a larger one is made by a library, and a kernel of the gates follows.  All sequences have the same length.  The
+product with the inputs, and the gradients of the weights, are one product over all steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dtypes import dtype, float32, float64
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..library_operation import Gemm
 from .operator import Array, Call, Operand, Sample, operator
-from .pointwise import PRELUDE, THREADS
-from .recurrent import HIDDEN, allow_tf32
+from .pointwise import PRELUDE, THREADS, source_text
+from .recurrent import HIDDEN, allow_tf32, dense
 
-GATES_SOURCE = """
-template <class C> inline C logistic(C x) { return C(1) / (C(1) + exp(-x)); }
-
-template <class C, class T>
-inline void lstm_gates(T* gates, T* results, T* cells, T* h, T* c, const T* projected, const T* product,
-                       long long count, long long hidden) {
-    const long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (at >= count * hidden) return;
-    const long long first = at / hidden * 4 * hidden + at % hidden;
-    C sums[4];
-    for (int gate = 0; gate < 4; ++gate) {
-        const long long place = first + gate * hidden;
-        sums[gate] = load<C>(projected[place]) + load<C>(product[place]);
-    }
-    const C enter = logistic(sums[0]), keep = logistic(sums[1]), fresh = tanh(sums[2]), leave = logistic(sums[3]);
-    const C cell = keep * load<C>(c[at]) + enter * fresh, result = leave * tanh(cell);
-    gates[first] = store<T>(enter);
-    gates[first + hidden] = store<T>(keep);
-    gates[first + 2 * hidden] = store<T>(fresh);
-    gates[first + 3 * hidden] = store<T>(leave);
-    cells[at] = c[at] = store<T>(cell);
-    results[at] = h[at] = store<T>(result);
-}
-
-template <class C, class T>
-inline void lstm_slopes(T* flow, T* cell_grad, const T* hidden_grad, const T* grad, const T* gates, const T* cells,
-                        const T* before, long long count, long long hidden) {
-    const long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (at >= count * hidden) return;
-    const long long first = at / hidden * 4 * hidden + at % hidden;
-    const C enter = load<C>(gates[first]), keep = load<C>(gates[first + hidden]);
-    const C fresh = load<C>(gates[first + 2 * hidden]), leave = load<C>(gates[first + 3 * hidden]);
-    const C of_result = load<C>(grad[at]) + load<C>(hidden_grad[at]), bent = tanh(load<C>(cells[at]));
-    const C of_cell = load<C>(cell_grad[at]) + of_result * leave * (C(1) - bent * bent);
-    flow[first] = store<T>(of_cell * fresh * enter * (C(1) - enter));
-    flow[first + hidden] = store<T>(of_cell * load<C>(before[at]) * keep * (C(1) - keep));
-    flow[first + 2 * hidden] = store<T>(of_cell * enter * (C(1) - fresh * fresh));
-    flow[first + 3 * hidden] = store<T>(of_result * bent * leave * (C(1) - leave));
-    cell_grad[at] = store<T>(of_cell * keep);
-}
-"""
+SOURCE = PRELUDE + source_text("lstm.cu")
 SIZES = [Scalar("count", "int64"), Scalar("hidden", "int64")]
+WIDE, NARROW, WIDTH = ("count", "width"), ("count", "hidden"), Scalar("width", "int64")
+
+GROUPS, MOST = 4, 32  # of lstm.cu: groups of lanes; sequences of a block
+WARPS = 16  # of a block
+BLOCKS = 132  # at which hidden units are shared out: the multiprocessors of an H200
+LEAST_UNITS, MOST_UNITS = 4, 8  # of a block backward
+MOST_PRODUCTS = 6e7  # multiplications of a step at which a library is as fast as the kernels here, on an H200
+
+
+class Form(NamedTuple):
+    """The form of the kernels of a step.
+
+    rows: sequences of a group of lanes.  vector: neighbouring elements of one access.  units: hidden units of a block.
+    """
+
+    rows: int
+    vector: int
+    units: int
+    is_backward: bool = False
+
+    def name(self, kind: dtype) -> str:
+        """The entry of the kernel."""
+        if self.is_backward:
+            return f"lstm_step_slopes_{self.units}_{self.rows}_{self.vector}_{kind.name}"
+        return f"lstm_step_{self.rows}_{self.vector}_{kind.name}"
+
+
+def _finish(results: Any, cells: Any, gates: Any, sums: Any, before: Any) -> None:
+    """The reference of a step's gates and states."""
+    count, hidden = results.shape
+    sums = sums.reshape(count, 4, hidden)
+    enter, keep, leave = (1 / (1 + np.exp(-sums[:, gate])) for gate in (0, 1, 3))
+    fresh = np.tanh(sums[:, 2])
+    gates[...] = np.concatenate([enter, keep, fresh, leave], 1)
+    cells[...] = keep * before + enter * fresh
+    results[...] = leave * np.tanh(cells)
+
+
+def _finish_slopes(flow: Any, cell_grad: Any, of_result: Any, gates: Any, cells: Any, before: Any) -> None:
+    """The reference of the gradients of a step's gates."""
+    hidden = cells.shape[1]
+    enter, keep, fresh, leave = (gates[:, at * hidden : (at + 1) * hidden] for at in range(4))
+    bent = np.tanh(cells)
+    of_cell = cell_grad + of_result * leave * (1 - bent * bent)
+    parts = (
+        of_cell * fresh * enter * (1 - enter), of_cell * before * keep * (1 - keep),
+        of_cell * enter * (1 - fresh * fresh), of_result * bent * leave * (1 - leave),
+    )  # fmt: skip
+    flow[...] = np.concatenate(parts, 1)
+    cell_grad[...] = of_cell * keep
 
 
 @cache
 def gates_kernel(kind: dtype) -> Kernel:
-    """The kernel of the gates, the results and the states of one step."""
+    """The kernel of the gates and states of one step, whose product a library has made."""
     entry, of = f"lstm_gates_{kind.name}", kind.cuda
-    code = f"""{PRELUDE}{GATES_SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* gates, {of}* results, {of}* cells, {of}* h,
-    {of}* c, const {of}* projected, const {of}* product, long long count, long long hidden, long long width) {{
-  lstm_gates<{kind.wide.cuda}>(gates, results, cells, h, c, projected, product, count, hidden);
+    source = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* gates, {of}* results, {of}* cells,
+    const {of}* before, const {of}* projected, const {of}* product, long long count, long long hidden,
+    long long width) {{
+  lstm_gates<{kind.wide.cuda}>(gates, results, cells, before, projected, product, count, hidden);
 }}
 """
 
     def reference(
-        gates: Any, results: Any, cells: Any, h: Any, c: Any, projected: Any, product: Any, count: int, hidden: int,
-        width: int,
+        gates: Any, results: Any, cells: Any, before: Any, projected: Any, product: Any, *_: int
     ) -> None:  # fmt: skip
-        sums = (projected + product).reshape(count, 4, hidden)
-        enter, keep, leave = (1 / (1 + np.exp(-sums[:, gate])) for gate in (0, 1, 3))
-        fresh = np.tanh(sums[:, 2])
-        gates[...] = np.concatenate([enter, keep, fresh, leave], 1)
-        cells[...] = c[...] = keep * c + enter * fresh
-        results[...] = h[...] = leave * np.tanh(c)
+        _finish(results, cells, gates, projected + product, before)
 
-    wide, narrow = ("count", "width"), ("count", "hidden")
     params = [
-        Pointer("gates", kind, "w", wide), Pointer("results", kind, "w", narrow), Pointer("cells", kind, "w", narrow),
-        Pointer("h", kind, "w", narrow), Pointer("c", kind, "rw", narrow), Pointer("projected", kind, "r", wide),
-        Pointer("product", kind, "r", wide), *SIZES, Scalar("width", "int64"),
+        *_made(kind), Pointer("before", kind, "r", NARROW), Pointer("projected", kind, "r", WIDE),
+        Pointer("product", kind, "r", WIDE), *SIZES, WIDTH,
     ]  # fmt: skip
-    return Kernel(entry, code, params, reference)
+    return Kernel(entry, source, params, reference)
 
 
 @cache
 def slopes_kernel(kind: dtype) -> Kernel:
     """The kernel of the gradients of one step's gates and of the cells before it."""
     entry, of = f"lstm_slopes_{kind.name}", kind.cuda
-    code = f"""{PRELUDE}{GATES_SOURCE}
+    source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* flow, {of}* cell_grad,
     const {of}* hidden_grad, const {of}* grad, const {of}* gates, const {of}* cells, const {of}* before,
     long long count, long long hidden, long long width) {{
@@ -106,27 +110,96 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* flow, {of}
 """
 
     def reference(
-        flow: Any, cell_grad: Any, hidden_grad: Any, grad: Any, gates: Any, cells: Any, before: Any, count: int,
-        hidden: int, width: int,
+        flow: Any, cell_grad: Any, hidden_grad: Any, grad: Any, gates: Any, cells: Any, before: Any, *_: int
     ) -> None:  # fmt: skip
-        enter, keep, fresh, leave = (gates[:, at * hidden : (at + 1) * hidden] for at in range(4))
-        of_result, bent = grad + hidden_grad, np.tanh(cells)
-        of_cell = cell_grad + of_result * leave * (1 - bent * bent)
-        parts = (
-            of_cell * fresh * enter * (1 - enter), of_cell * before * keep * (1 - keep),
-            of_cell * enter * (1 - fresh * fresh), of_result * bent * leave * (1 - leave),
-        )  # fmt: skip
-        flow[...] = np.concatenate(parts, 1)
-        cell_grad[...] = of_cell * keep
+        _finish_slopes(flow, cell_grad, grad + hidden_grad, gates, cells, before)
 
-    wide, narrow = ("count", "width"), ("count", "hidden")
+    params = [*_sloped(kind), Pointer("hidden_grad", kind, "r", NARROW), *_known(kind), *SIZES, WIDTH]
+    return Kernel(entry, source, params, reference)
+
+
+@cache
+def step_kernel(kind: dtype, form: Form) -> Kernel:
+    """The kernel of one step: the recurrent product, the gates and the states."""
+    entry, of = form.name(kind), kind.cuda
+    source = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* gates, {of}* results, {of}* cells,
+    const {of}* hidden_before, const {of}* before, const {of}* projected, const {of}* weight, long long count,
+    long long hidden, long long width, long long units) {{
+  lstm_step<{WARPS}, {form.rows}, {form.vector}>(gates, results, cells, hidden_before, before, projected, weight, count,
+      hidden, (int)units);
+}}
+"""
+
+    def reference(
+        gates: Any, results: Any, cells: Any, hidden_before: Any, before: Any, projected: Any, weight: Any, *_: int
+    ) -> None:  # fmt: skip
+        _finish(results, cells, gates, projected + hidden_before @ weight.T, before)
+
     params = [
-        Pointer("flow", kind, "w", wide), Pointer("cell_grad", kind, "rw", narrow),
-        Pointer("hidden_grad", kind, "r", narrow), Pointer("grad", kind, "r", narrow),
-        Pointer("gates", kind, "r", wide), Pointer("cells", kind, "r", narrow), Pointer("before", kind, "r", narrow),
-        *SIZES, Scalar("width", "int64"),
+        *_made(kind), Pointer("hidden_before", kind, "r", NARROW), Pointer("before", kind, "r", NARROW),
+        Pointer("projected", kind, "r", WIDE), Pointer("weight", kind, "r", ("width", "hidden")), *SIZES, WIDTH,
+        Scalar("units", "int64"),
     ]  # fmt: skip
-    return Kernel(entry, code, params, reference)
+    return Kernel(entry, source, params, reference, 2.0 * GROUPS * form.rows)
+
+
+@cache
+def step_slopes_kernel(kind: dtype, form: Form) -> Kernel:
+    """The kernel of the product that gives the gradient of a step's results, and of the gradients of its gates."""
+    entry, of = form.name(kind), kind.cuda
+    source = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* flow, {of}* cell_grad, const {of}* flow_after,
+    const {of}* turned, const {of}* grad, const {of}* gates, const {of}* cells, const {of}* before, long long count,
+    long long hidden, long long width) {{
+  lstm_step_slopes<{WARPS}, {form.units}, {form.rows}, {form.vector}>(flow, cell_grad, flow_after, turned, grad, gates,
+      cells, before, count, hidden);
+}}
+"""
+
+    def reference(
+        flow: Any, cell_grad: Any, flow_after: Any, turned: Any, grad: Any, gates: Any, cells: Any, before: Any, *_: int
+    ) -> None:  # fmt: skip
+        _finish_slopes(flow, cell_grad, grad + flow_after @ turned.T, gates, cells, before)
+
+    params = [
+        *_sloped(kind), Pointer("flow_after", kind, "r", WIDE), Pointer("turned", kind, "r", ("hidden", "width")),
+        *_known(kind), *SIZES, WIDTH,
+    ]  # fmt: skip
+    return Kernel(entry, source, params, reference, 2.0 * GROUPS * form.rows)
+
+
+def _made(kind: dtype) -> list[Pointer]:
+    """Arrays that a forward step makes."""
+    shapes = {"gates": WIDE, "results": NARROW, "cells": NARROW}
+    return [Pointer(name, kind, "w", shape) for name, shape in shapes.items()]
+
+
+def _sloped(kind: dtype) -> list[Pointer]:
+    """Arrays that a backward step makes."""
+    return [Pointer("flow", kind, "w", WIDE), Pointer("cell_grad", kind, "rw", NARROW)]
+
+
+def _known(kind: dtype) -> list[Pointer]:
+    """Arrays of the forward step that a backward step reads, and the gradient of its results."""
+    shapes = {"grad": NARROW, "gates": WIDE, "cells": NARROW, "before": NARROW}
+    return [Pointer(name, kind, "r", shape) for name, shape in shapes.items()]
+
+
+def _form(batch: int, hidden: int, kind: dtype, is_backward: bool) -> Form | None:
+    """The form of the kernels that make the recurrent product, too; None where a library's product is faster."""
+    if 4 * batch * hidden * hidden > MOST_PRODUCTS or hidden < MOST_UNITS:
+        return None
+    columns = 4 * hidden if is_backward else hidden
+    vectors = (each for each in (4, 2) if columns % each == 0 and each * kind.itemsize <= 16)
+    units = min(-(-hidden // BLOCKS), MOST_UNITS)
+    units = max(units, LEAST_UNITS) if is_backward else units
+    return Form(-(-min(batch, MOST) // GROUPS), next(vectors, 1), units, is_backward)
+
+
+def _grid(form: Form, batch: int, hidden: int) -> Grid:
+    warps = WARPS if form.is_backward else WARPS // form.units * form.units
+    return Grid((-(-hidden // form.units), -(-batch // MOST), 1), 32 * warps)
 
 
 def _multiply(call: Call, out: Any, a: Any, b: Any, a_turned: bool, b_turned: bool, bias: Any = None) -> None:
@@ -144,20 +217,30 @@ def _rows(call: Call, operand: Any, first: int, count: int) -> Any:
     return call.part(operand, (count, width), (width, 1), first * width)
 
 
+def _each(count: int) -> Grid:
+    """A thread for each element."""
+    return Grid((-(-count // THREADS), 1, 1), THREADS)
+
+
 def _filled(call: Call, like: Any) -> Any:
     made = call.output(like.shape, like.dtype)
     call.assign(made, like)
     return made
 
 
-def _sample_operands() -> list[Array]:
-    shapes = (6, 5), (16, 5), (16, 4), (16,), (2, 4), (2, 4)
+# hidden units and sequences of samples: without and with the kernels that make the product, with each size of vectors
+SAMPLED = (4, 2), (12, 2), (10, 37), (9, 5), (11, 18)
+
+
+def _sample_operands(hidden: int = 4, batch: int = 2) -> list[Array]:
+    shapes = (3 * batch, 5), (4 * hidden, 5), (4 * hidden, hidden), (4 * hidden,), (batch, hidden), (batch, hidden)
     return [Array(shape, -1, 1, seed=seed, grad=False) for seed, shape in enumerate(shapes)]
 
 
 def _samples() -> Iterator[Sample]:
     for is_reverse in (False, True):
-        yield Sample((*_sample_operands(), is_reverse))
+        for sizes in SAMPLED:
+            yield Sample((*_sample_operands(*sizes), is_reverse))
 
 
 @operator(samples=_samples, dtypes=(float32, float64), **HIDDEN)
@@ -172,25 +255,36 @@ def lstm_layer(
     """
     (rows, _), (batch, hidden), kind = data.shape, h_0.shape, data.dtype
     results, cells = call.output((rows, hidden), kind), call.output((rows, hidden), kind)
-    gates, h, c = call.output((rows, 4 * hidden), kind), _filled(call, h_0), _filled(call, c_0)
-    projected, product = call.scratch((rows, 4 * hidden), kind), call.scratch((batch, 4 * hidden), kind)
+    h, c = call.output(h_0.shape, kind), call.output(c_0.shape, kind)
+    gates, projected = call.output((rows, 4 * hidden), kind), call.scratch((rows, 4 * hidden), kind)
     bias = None if bias is None else call.contiguous(bias)
     _multiply(call, projected, call.contiguous(data), call.contiguous(weight_ih), False, True, bias)
-    weight, kernel = call.contiguous(weight_hh), gates_kernel(kind)
-    grid = Grid((-(-batch * hidden // THREADS), 1, 1), THREADS)
+    weight, states = dense(call, weight_hh), (dense(call, h_0), call.contiguous(c_0))
+    form = _form(batch, hidden, kind, False)
+    product = None if form else call.scratch((batch, 4 * hidden), kind)
     firsts = range(0, rows, batch)
     for first in reversed(firsts) if is_reverse else firsts:
-        _multiply(call, product, h, weight, False, True)
-        made = (_rows(call, each, first, batch) for each in (gates, results, cells))
-        call.launch(kernel, grid, *made, h, c, _rows(call, projected, first, batch), product, batch, hidden, 4 * hidden)
+        made = [_rows(call, each, first, batch) for each in (gates, results, cells)]
+        given, sizes = _rows(call, projected, first, batch), (batch, hidden, 4 * hidden)
+        if form:
+            kernel, grid = step_kernel(kind, form), _grid(form, batch, hidden)
+            call.launch(kernel, grid, *made, *states, given, weight, *sizes, form.units)
+        else:
+            _multiply(call, product, states[0], weight, False, True)
+            call.launch(gates_kernel(kind), _each(batch * hidden), *made, states[1], given, product, *sizes)
+        states = made[1], made[2]
+    call.assign(h, states[0])
+    call.assign(c, states[1])
     return results, h, c, gates, cells
 
 
 def _backward_samples() -> Iterator[Sample]:
-    data, of_x, of_h, _, h_0, c_0 = _sample_operands()
-    rows, wide = Array((6, 4), -1, 1, seed=7, grad=False), Array((6, 16), 0, 1, seed=8, grad=False)
     for is_reverse in (False, True):
-        yield Sample((rows, h_0, c_0, rows, wide, rows, data, of_x, of_h, h_0, c_0, is_reverse))
+        for hidden, batch in SAMPLED:
+            data, of_x, of_h, _, h_0, c_0 = _sample_operands(hidden, batch)
+            rows = Array((3 * batch, hidden), -1, 1, seed=7, grad=False)
+            wide = Array((3 * batch, 4 * hidden), 0, 1, seed=8, grad=False)
+            yield Sample((rows, h_0, c_0, rows, wide, rows, data, of_x, of_h, h_0, c_0, is_reverse))
 
 
 @operator(samples=_backward_samples, dtypes=(float32, float64), **HIDDEN)
@@ -206,17 +300,26 @@ def lstm_layer_backward(
     flow, of_h, of_c = call.output((rows, 4 * hidden), kind), _filled(call, h_n_grad), _filled(call, c_n_grad)
     grad, results, gates, cells = (call.contiguous(each) for each in (grad, results, gates, cells))
     data, of_x, weight, h_0, c_0 = (call.contiguous(each) for each in (data, weight_ih, weight_hh, h_0, c_0))
-    kernel, grid = slopes_kernel(kind), Grid((-(-batch * hidden // THREADS), 1, 1), THREADS)
+    form = _form(batch, hidden, kind, True)
+    turned = call.scratch((hidden, 4 * hidden), kind) if form else None
+    if form:
+        call.assign(turned, call.part(weight, (hidden, 4 * hidden), (1, hidden), 0))
     states = call.scratch((rows, hidden), kind)  # the state before each step
-    step = -batch if is_reverse else batch
+    step, sizes, after = -batch if is_reverse else batch, (batch, hidden, 4 * hidden), None
     last = range(0, rows, batch) if is_reverse else range(rows - batch, -1, -batch)
     for first in last:
         is_first = not 0 <= first - step < rows
         before = c_0 if is_first else _rows(call, cells, first - step, batch)
         read = (_rows(call, each, first, batch) for each in (grad, gates, cells))
         here = _rows(call, flow, first, batch)
-        call.launch(kernel, grid, here, of_c, of_h, *read, before, batch, hidden, 4 * hidden)
-        _multiply(call, of_h, here, weight, False, False)
+        if form and after is not None:
+            kernel, grid = step_slopes_kernel(kind, form), _grid(form, batch, hidden)
+            call.launch(kernel, grid, here, of_c, after, turned, *read, before, *sizes)
+        else:
+            call.launch(slopes_kernel(kind), _each(batch * hidden), here, of_c, of_h, *read, before, *sizes)
+        if is_first or not form:
+            _multiply(call, of_h, here, weight, False, False)
+        after = here
     kept, start = rows - batch, 0 if is_reverse else batch
     if kept:
         call.assign(_rows(call, states, start, kept), _rows(call, results, batch - start, kept))

@@ -30,7 +30,7 @@ def _operation(
     )  # fmt: skip
 
 
-def _dense(call: Call, operand: Any) -> Any:
+def dense(call: Call, operand: Any) -> Any:
     """The operand, or a copy, contiguous and aligned to 16 bytes; None for None."""
     if operand is None or operand.is_contiguous() and operand.is_aligned():
         return operand
@@ -42,7 +42,7 @@ def _dense(call: Call, operand: Any) -> Any:
 def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
     """One array of the weights of all layers and directions: all matrices, then all biases."""
     if len(weights) == 1:
-        return _dense(call, weights[0])
+        return dense(call, weights[0])
     flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
     return cat.lower(call, [flat[at] for at in packed_order(len(flat), has_biases)], 0)
 
@@ -98,7 +98,7 @@ def recurrent(
     h_n = call.output(h_0.shape, data.dtype)
     c_n = None if c_0 is None else call.output(h_0.shape, data.dtype)
     reserve = call.output((nbytes,), uint8)
-    inputs = *(_dense(call, each) for each in (data, h_0, c_0)), _joined(call, weights, has_biases)
+    inputs = *(dense(call, each) for each in (data, h_0, c_0)), _joined(call, weights, has_biases)
     call.library(operation, out, h_n, c_n, reserve if nbytes else None, *inputs)
     return out, h_n, c_n, reserve
 
@@ -132,7 +132,7 @@ def recurrent_backward(
     before, call.given = call.given, of_weights
     fill.lower(call, of_weights, 0)
     call.given = before
-    operands = [_dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
+    operands = [dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
     joined = _joined(call, weights, has_biases)
     nbytes = call.reserve(forward)
     is_given = bool(reserve.numel())
