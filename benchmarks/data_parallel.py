@@ -12,7 +12,6 @@ import argparse
 import json
 import time
 import warnings
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -46,7 +45,7 @@ class IdleDriver(VirtualDriver):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.capabilities = replace(self.capabilities, watches_blocks=False)
+        self.capabilities = self.capabilities._replace(watches_blocks=False)
 
     def start(self) -> None:
         super().start()

@@ -4,7 +4,10 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "ctypes.wintypes", "multiprocessing")
+HEAVY = (
+    "numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "ctypes.wintypes", "multiprocessing", "pathlib", "pickle",
+    "socket", "urllib",
+)  # fmt: skip
 PROGRAM = """
 import json, sys
 import flambeau

@@ -29,7 +29,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import ConfigError
 
@@ -37,6 +37,10 @@ RACES = ("poison", "error", "real")
 VALUES_HINT = "`flambeau fit --values` computes them; elsewhere leave out values=no"
 SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
 CHECK_FOLDER = "FLAMBEAU_CHECK"  # set by `flambeau check` for the processes that the program starts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
 
@@ -257,6 +261,8 @@ def keeps_kernels(environment: Mapping[str, str] = os.environ) -> bool:
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of compiled kernels."""
+    from pathlib import Path  # here, since few programs need it and it takes long to import
+
     if chosen := environment.get("FLAMBEAU_CACHE") or environment.get("PYTORCH_KERNEL_CACHE_PATH"):
         return Path(chosen)
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"

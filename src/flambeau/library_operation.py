@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import pi, prod, sqrt
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from . import host
 from .dtypes import dtype
@@ -51,8 +50,7 @@ def gelu_tanh_of(x: Any) -> Any:
     return x.dtype.type(0.5) * x * (1 + gelu_tanh_term(x))
 
 
-@dataclass(frozen=True)
-class Gemm:
+class Gemm(NamedTuple):
     """out[b] = activation(a[b] @ b[b] (+ bias)), row-major, for `batch` independent products.
 
     a is [batch, m, k], b is [batch, k, n], out is [batch, m, n], bias is [n] or absent.
@@ -114,8 +112,7 @@ class Gemm:
             out[...] = product
 
 
-@dataclass(frozen=True)
-class Attention:
+class Attention(NamedTuple):
     """out[b, h] = softmax(scale * query[b, h] @ key[b, g]^T) @ value[b, g], where g is the group of head h.
 
     query is [batch, heads, queries, head_dim], key and value are [batch, kv_heads, keys, head_dim or value_dim], out is
@@ -188,8 +185,7 @@ class Attention:
         attend(out, logsumexp, query, key, value, self.scale, self.is_causal)
 
 
-@dataclass(frozen=True)
-class AttentionBackward:
+class AttentionBackward(NamedTuple):
     """The gradients of the query, key and value of `forward`, from the gradient of its result.
 
     Operands: (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value), with the shapes of `forward`.
@@ -282,8 +278,7 @@ COLUMN_BYTES = 1 << 21  # of a block of columns, so that it stays in a processor
 Sizes = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Convolution:
+class Convolution(NamedTuple):
     """One of the three sums of a convolution.
 
     y[n, o, p] is the sum over c and k of x[n, c, p * stride - padding + k * dilation] * w[o, c, k].

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
@@ -233,8 +232,7 @@ def packed_order(count: int, has_biases: bool) -> list[int]:
     return [at + each for first in (0, 2) for at in range(first, count, 4) for each in (0, 1)]
 
 
-@dataclass(frozen=True)
-class Recurrent:
+class Recurrent(NamedTuple):
     """Recurrent layers, each of which reads the results of the one before.
 
     mode: a key of GATES.  sizes: the number of sequences at each step, which never increases.
@@ -348,8 +346,7 @@ class Recurrent:
         return data, last, kept
 
 
-@dataclass(frozen=True)
-class RecurrentBackward:
+class RecurrentBackward(NamedTuple):
     """The gradients of data, h_0, c_0 and weights of `forward`, from those of out, h_n and c_n.
 
     weight_grad is added to; `reserve` is overwritten.

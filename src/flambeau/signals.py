@@ -8,6 +8,7 @@ or at the next wait for a virtual GPU (all but real-time signals).
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -16,14 +17,13 @@ import weakref
 # signal.getsignal wraps _signal's in an enum conversion, which costs ten times as much; _signal has no stub
 from _signal import SIGALRM, SIGINT, getsignal
 from _thread import start_new_thread
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from .core.native import is_critical, put_off
 
 AGAIN = 0.001  # seconds until a signal that fell within a finalizer is sent again
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = os.path.dirname(__file__)
 _FINALIZERS = {"__del__", "free"}  # a compiled __del__ has no frame, and calls `free` of an allocator
 interrupt: Any = None  # the handlers of SIGINT and SIGALRM at the last check
 alarm: Any = None

@@ -151,8 +151,12 @@ def test_an_alias_has_all_attributes_of_its_operator():
     declared = text.partition("cdef class OperatorBase:\n")[2]
     names = set(re.findall(r"^    cdef public \w+ (\w+)$", declared, re.MULTILINE))
     operator, alias = REGISTRY["mul"], REGISTRY["mul"].called_as("multiply")
-    for name in (names | vars(operator).keys()) - {"__name__", "called", "last_signature"}:
+    for name in (names | vars(operator).keys()) - {"__name__", "called", "derivative_call", "last_signature"}:
         assert getattr(alias, name) is getattr(operator, name), name
+    x = torch.ones(2, requires_grad=True)
+    for multiply in (alias, operator):
+        multiply(x, x).sum().backward()
+    assert alias.derivative_call is operator.derivative_call is not None
     private = re.findall(r"^    cdef (?!public )\S+ (\w+)$", declared, re.MULTILINE)
     assert private == ["__dict__", "__weakref__"], "an alias is made of public attributes"
 

@@ -7,7 +7,6 @@ import contextlib
 import os
 import pickle
 import threading
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -219,7 +218,7 @@ def install(folder):
     driver = machine.driver
     library, exchanges = FakeNccl(folder, Memory(driver)), Exchanges(driver)
     nccl.load = lambda: library
-    driver.capabilities = replace(driver.capabilities, exchanges=False)
+    driver.capabilities = driver.capabilities._replace(exchanges=False)
     names = "runs_steps exchange serve_exchanges exchange_failure abort_exchanges finish_exchanges"
     for name in names.split():
         setattr(driver, name, getattr(exchanges, name))

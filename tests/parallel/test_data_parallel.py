@@ -177,10 +177,8 @@ def test_bad_devices(gpus):
 
 
 def test_an_unlike_device_is_warned_about(gpus, monkeypatch):
-    from dataclasses import replace
-
     small = gpus.devices[1]
-    monkeypatch.setattr(small, "properties", replace(small.properties, multi_processor_count=10))
+    monkeypatch.setattr(small, "properties", small.properties._replace(multi_processor_count=10))
     with pytest.warns(UserWarning, match=r"imbalance between your GPUs: cuda:1 has 10 of processors"):
         nn.DataParallel(Scaled())
 

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -24,7 +23,7 @@ class Unwatched:
         self.settings = real.settings
         self.driver = self
         self.real = real.driver
-        self.capabilities = replace(real.driver.capabilities, watches_blocks=False)
+        self.capabilities = real.driver.capabilities._replace(watches_blocks=False)
 
     def __getattr__(self, name):
         return getattr(self.real, name)

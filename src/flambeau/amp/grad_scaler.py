@@ -20,6 +20,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..dtypes import float16, float32, int32
 from ..errors import ScalingError, shown
+from ..ops import multi_tensor  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 from ..optim.optimizer import Optimizer
 from ..runtime.control import is_available

@@ -85,5 +85,7 @@ class OperatorBase:
 
     def derive(self, bound: list[Any]) -> Any:
         """Run the derivative on the values that `saves` lists, without recording."""
-        assert self.derivative_call is not None
+        if self.derivative_call is None:
+            operator: Any = self
+            self.derivative_call = operator.as_derivative()
         return _caller.derive(self.derivative_call, bound)

@@ -18,7 +18,16 @@ from typing import Any
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from .binding import Need, OperatorBase, Setting, Signature
-from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
+from .parameters import (
+    VALUE_ANNOTATIONS,
+    Errors,
+    Parameter,
+    Samples,
+    by_position,
+    names_of,
+    parameters_of,
+    python_signature,
+)
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
 OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -99,7 +108,8 @@ class Operator(OperatorBase):
     other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
     quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
     quick_node: the operator as a call of which `quick` is recorded; without one, `quick` serves no call in a graph.
-    derivative_call: the derivative as a composite, called by backward passes;  is_derivative: whether this is one.
+    derivative_call: the derivative as a composite, made by the first backward pass.
+    is_derivative: whether this is one.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     Example:
         >>> torch.add.name, torch.add.kind, torch.add.host
@@ -223,18 +233,28 @@ class Operator(OperatorBase):
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
         """Attach the derivative: see `derivative`."""
-        names = tuple([parameter.name for parameter in parameters_of(body)])
+        names = names_of(body)
         self.saves = tuple([self._need(name) for name in names])
-        self.backward, self.backward_needs = body, names
-        self.derivative_call = self._as_composite(body, len(self.saves))
+        self.backward, self.backward_needs, self.derivative_call = body, names, None
         return self
 
-    def _as_composite(self, body: Callable[..., Any], count: int) -> Operator:
-        """Return the derivative, with `count` parameters, as an operator outside the registry."""
+    def as_derivative(self) -> Operator:
+        """Return the derivative as an operator outside the registry.  An operator's other names share it.
+
+        Example:
+            >>> torch.relu.as_derivative().is_derivative
+            True
+        """
+        original = REGISTRY.get(self.name, self)
+        if original is not self and original.backward is self.backward:
+            if original.derivative_call is None:
+                original.derivative_call = original.as_derivative()
+            return original.derivative_call
         composite = self._copied()
-        composite.body, composite.kind, composite.host = body, COMPOSITE, "never"
+        assert self.backward is not None
+        composite.body, composite.kind, composite.host = self.backward, COMPOSITE, "never"
         composite.mutates, composite.quick = (), None
-        composite.travels, composite.tensor_indexes = (False,) * count, ()
+        composite.travels, composite.tensor_indexes = (False,) * len(self.saves), ()
         composite.gives_views, composite.is_derivative = False, True
         return composite
 

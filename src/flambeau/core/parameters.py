@@ -82,21 +82,41 @@ class Parameter(NamedTuple):
         return self.default is NEEDED
 
 
-def parameters_of(body: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """Return the parameters in a body's signature."""
+def _written(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that a body wraps, or the body."""
     while type(body) is FunctionType and hasattr(body, "__wrapped__") and not hasattr(body, "__signature__"):
         body = body.__wrapped__
-    if type(body) is not FunctionType or hasattr(body, "__signature__") or body.__code__.co_flags & VARIADIC:
+    return body
+
+
+def _is_plain(body: Callable[..., Any]) -> bool:
+    """Return whether a function's code lists its parameters.
+
+    They are then read by hand: inspect.signature would take a third of the import time.
+    """
+    return type(body) is FunctionType and not hasattr(body, "__signature__") and not body.__code__.co_flags & VARIADIC
+
+
+def names_of(body: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the parameters in a body's signature."""
+    body = _written(body)
+    if not _is_plain(body):
+        return tuple(inspect.signature(body).parameters)
+    code = body.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def parameters_of(body: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Return the parameters in a body's signature."""
+    body = _written(body)
+    if not _is_plain(body):
         parameters = inspect.signature(body).parameters.values()
         named = inspect.Parameter.KEYWORD_ONLY
         return tuple([
             Parameter(parameter.name, str(parameter.annotation), parameter.default, parameter.kind is named)
             for parameter in parameters
         ])  # fmt: skip
-    # read the usual case by hand: inspect.signature would take a third of the import time
-    code, annotations = body.__code__, body.__annotations__
-    count = code.co_argcount
-    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    annotations, names, count = body.__annotations__, names_of(body), body.__code__.co_argcount
     defaults = dict(zip(reversed(names[:count]), reversed(body.__defaults__ or ())), **(body.__kwdefaults__ or {}))
     return tuple([
         Parameter(name, str(annotations.get(name, NEEDED)), defaults.get(name, NEEDED), at >= count)

@@ -12,7 +12,6 @@ a feature that `capabilities` lacks raises `errors.NotSupportedError`.  Any thre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, NewType, Protocol
 
@@ -61,8 +60,7 @@ class CaptureStatus(Enum):
     INVALIDATED = "invalidated"
 
 
-@dataclass(frozen=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """Optional features of a driver."""
 
     name: str
@@ -75,12 +73,11 @@ class Capabilities:
     runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     exchanges: bool = False  # streams pass values of collectives on by `Exchange.give` and `finish`
-    libraries: frozenset[str] = field(default_factory=frozenset)
+    libraries: frozenset[str] = frozenset()
     computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
 
-@dataclass(frozen=True)
-class DeviceProperties:
+class DeviceProperties(NamedTuple):
     """The properties of one device.  total_memory in bytes; uuid as `GPU-…` text."""
 
     name: str

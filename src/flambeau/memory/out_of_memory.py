@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import callers
@@ -31,8 +30,7 @@ class Holder(NamedTuple):
     kept: int
 
 
-@dataclass(frozen=True)
-class Shortage:
+class Shortage(NamedTuple):
     """State of a device's memory when a request failed.  All sizes in bytes.
 
     block, segment:  the rounded request, and the driver segment that it needs.

@@ -1,4 +1,8 @@
-"""The operators, as data independent of streams.  Importing this package registers all of them."""
+"""The operators, as data independent of streams.
+
+Importing this package registers them, but for those that only `nn`, `optim` and `amp` call: `lstm`, `multi_tensor`,
+`optimizer_steps` and `recurrent` are imported by their callers, and by `testing.samples`.
+"""
 
 from . import (  # noqa: F401
     activation,
@@ -23,17 +27,13 @@ from . import (  # noqa: F401
     join,
     linalg,
     losses,
-    lstm,
     margin_losses,
-    multi_tensor,
     normalization,
     norms,
-    optimizer_steps,
     order_statistics,
     padding,
     pooling,
     random,
-    recurrent,
     reductions,
     scans,
     searching,

@@ -14,10 +14,10 @@ the output type (`store`).  Numbers are passed by value.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -38,11 +38,19 @@ WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
 MAX_GRID_BLOCKS = 2**31 - 1
 MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
 RECIPROCALS = "reciprocals"  # the name of the last row of a layout
-_BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
 
 Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
 SourceOf = Callable[[str, dtype, Sequence[Input], str], str]  # (entry, result's type, inputs, expression) -> source
 KernelLayout = tuple[st.Shape, list[st.Shape]]
+
+
+def source_text(name: str) -> str:
+    """Read a .cu file of ops/kernels."""
+    with open(os.path.join(os.path.dirname(__file__), "kernels", name), encoding="utf-8") as file:
+        return file.read()
+
+
+_BODY = source_text("pointwise_body.cu")
 
 
 def kernel_layout(shape: Sequence[int], strides: Sequence[Sequence[int]], width: int) -> KernelLayout:
@@ -182,17 +190,11 @@ THREADS = 256
 PER_THREAD = 4
 MAX_INDEX = 2**31 - 2**24  # 31 bits, and a thread of `grid_over` may count somewhat past the end
 FULL_DEVICE_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
-_FOLDER = Path(__file__).parent / "kernels"
 
 PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
 
 Types = Sequence[dtype]
 DtypeRule = Callable[[str, Types, dtype], tuple[Types, dtype]]
-
-
-def source_text(name: str) -> str:
-    """Read a .cu file of ops/kernels."""
-    return (_FOLDER / name).read_text()
 
 
 PRELUDE = source_text("prelude.cu") + source_text("math.cu")

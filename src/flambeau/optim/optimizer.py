@@ -16,6 +16,7 @@ from ..core.locks import whole
 from ..core.tensor import TensorBase
 from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
+from ..ops import optimizer_steps  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import checks, factories, like_factories

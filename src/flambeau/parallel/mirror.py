@@ -15,7 +15,6 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -580,7 +579,7 @@ def _are_equal(machine: Any, gpus: tuple[int, ...]) -> bool:
     """Return whether devices have equal properties, so that what was lowered for one suits all."""
     known = _equal.setdefault(machine, {})
     if gpus not in known:
-        known[gpus] = len({replace(machine.devices[index].properties, uuid="") for index in gpus}) == 1
+        known[gpus] = len({machine.devices[index].properties._replace(uuid="") for index in gpus}) == 1
     return known[gpus]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import callers, driver
 from ..config import virtual_gpus
@@ -15,8 +15,10 @@ from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError, NotSupportedError
 from . import device as devices
 from . import machine as machines
-from .ipc_memory import Report
 from .stream import Stream, adopted, check_alive, enter
+
+if TYPE_CHECKING:
+    from .ipc_memory import Report
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
@@ -53,7 +55,8 @@ class Properties:
 
 def properties_of(reported: DeviceProperties) -> Properties:
     """Convert the driver's device properties to PyTorch's names."""
-    kept: dict[str, Any] = {name: value for name, value in vars(reported).items() if name in Properties.__annotations__}
+    known = reported._asdict()
+    kept: dict[str, Any] = {name: value for name, value in known.items() if name in Properties.__annotations__}
     kept["uuid"] = Uuid(bytes.fromhex(reported.uuid.removeprefix("GPU-").replace("-", "")))
     return Properties(**kept, L2_cache_size=reported.l2_cache_size)
 
@@ -91,9 +94,7 @@ class Virtual:
         schedule: str = "submission",
         values: bool = True,
     ) -> None:
-        choice = virtual_gpus(
-            count, preset=preset, memory=memory, races=races, schedule=schedule, values=values
-        )
+        choice = virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule, values=values)
         machines.choose(choice)
 
     def reset(self) -> None:
@@ -209,6 +210,8 @@ def ipc_report() -> Report:
         >>> torch.cuda.ipc_report()
         Report(lent=[], borrowed=[], in_flight=[])
     """
+    from .ipc_memory import Report  # here, since it needs sockets, which few programs do
+
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 

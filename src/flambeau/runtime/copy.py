@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .. import callers
 from ..core import thread
@@ -39,8 +39,7 @@ from .pending_copies import HostUse
 from .stream import Stream
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """The path of a copy.  kind: the driver's copy kind, None where the host moves the bytes itself.
 
     waits: the host waits for the copy's stream;  is_staged: the driver reads the host's bytes during the call.

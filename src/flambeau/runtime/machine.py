@@ -271,7 +271,7 @@ class Machine(thread.Machine):
         properties = self.driver.properties(index)
         if self.choice.kind != "virtual":
             return properties
-        return replace(properties, uuid=config.virtual_uuid(self._ordinals[index]))
+        return properties._replace(uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
         return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])

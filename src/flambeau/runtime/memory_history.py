@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -125,6 +124,8 @@ def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces
         >>> os.path.getsize(path) > 0
         True
     """
+    import pickle  # here, since it would be a fiftieth of the import of flambeau
+
     buffer = io.BytesIO()
     pickle.dump(snapshot(), buffer, protocol=4)
     partial = f"{os.fspath(filename)}.{os.getpid()}.partial"

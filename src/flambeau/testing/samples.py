@@ -7,6 +7,7 @@ from typing import Any
 
 from ..dtypes import BY_NAME, dtype
 from ..host import np
+from ..ops import lstm, optimizer_steps  # noqa: F401  (these also register what only nn, optim and amp call)
 from ..ops.operator import REGISTRY, Array, Operator, Sample
 
 # spreads values by more than a step of gradcheck: where two values tie, a maximum has no derivative

@@ -358,7 +358,7 @@ def test_the_workspace_holds_cudnns_and_ours(cudnn):
 
 
 def with_(problem, **changes):
-    return Attention(**{**vars(problem), **changes})
+    return problem._replace(**changes)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
-from dataclasses import replace
 from typing import Any
 
 from ...core.nvidia import Stream
@@ -254,7 +253,7 @@ class RecurrentPlanner:
 
     def _plan(self, problem: Problem) -> RecurrentPlan:
         of = _forward_of(problem)
-        key = replace(of, sizes=(1,), is_training=True), _is_packed(of)
+        key = of._replace(sizes=(1,), is_training=True), _is_packed(of)
         layers = self._layers.get(key)
         if layers is None:
             layers = self._layers[key] = self._calls.layers(*key)

@@ -112,7 +112,7 @@ class FollowedDriver(VirtualDriver):
 
     def __init__(self, choice: Gpus, real: Driver) -> None:
         super().__init__(replace(choice, races="real", values=False))
-        self.capabilities = replace(real.capabilities, watches_blocks=True, finds_races=True)
+        self.capabilities = real.capabilities._replace(watches_blocks=True, finds_races=True)
         self._real = real
         self._memory = self._engine.memory
         self._real_handles = Handles()

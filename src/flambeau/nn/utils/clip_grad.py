@@ -11,6 +11,7 @@ from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
 from ...dtypes import promote
 from ...errors import ArgumentError, ArgumentTypeError, AutogradError, ValueRangeError, naming, shown
+from ...ops import multi_tensor  # noqa: F401  (registers the operators)
 from ...ops.operator import REGISTRY
 from ...tensor import checks, factories
 
