@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.tools.compiled import PACKAGE, compiled_modules, is_compiled
+import flambeau
+from flambeau.tools.compiled import compiled_modules, is_compiled
 from tests import both_ways
 
 SETUP = """
@@ -17,6 +18,7 @@ setuptools.setup = lambda **given: print(given["ext_modules"])
 runpy.run_path(sys.argv[1])
 """
 ROOT = Path(__file__).parents[1]
+PACKAGE = Path(flambeau.__file__).parent
 DECLARED = sorted({*PACKAGE.rglob("*.pxd"), *PACKAGE.rglob("*.pyx")})
 
 

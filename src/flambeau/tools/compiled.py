@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from pathlib import Path
 
 from .. import config
 from ..core import plan
 
-PACKAGE = Path(__file__).parents[1]
+CORE = os.path.dirname(plan.__file__)
 HINT = (
     "build the package again (in a checkout: pip install -e .), or set FLAMBEAU_PURE=1 to run uncompiled; "
     "`flambeau doctor` lists the compiled modules"
@@ -23,9 +22,8 @@ def is_compiled() -> bool:
 
 
 def compiled_modules() -> list[str]:
-    """The names of the compiled modules below flambeau; empty in a pure package."""
-    found = (path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.so"))
-    return sorted(".".join((*path.parent.parts, path.name.partition(".")[0])) for path in found)
+    """The names of the compiled modules below flambeau, all in `core`; empty in a pure package."""
+    return sorted(f"core.{name.partition('.')[0]}" for name in os.listdir(CORE) if name.endswith(".so"))
 
 
 def configuration() -> str:
