@@ -20,7 +20,7 @@ from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 EMBEDDING_SOURCE = PRELUDE + ROW_COPY_SOURCE + source_text("embedding.cu")
-TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
+TARGET_BLOCKS = 132 * 8  # blocks that a large device runs at once
 NO_ROW = -1
 
 
@@ -205,7 +205,7 @@ def embedding_backward(
         return out
     total = out if dtype.wide is dtype else call.scratch(out.shape, dtype.wide)
     columns = -(-width // THREADS)
-    rows_per_block = max(1, num_embeddings * columns // TARGET_BLOCKS)
+    rows_per_block = -(-num_embeddings * columns // TARGET_BLOCKS)
     grid = Grid((-(-num_embeddings // rows_per_block), columns, 1), THREADS)
     operands = call.contiguous(grad_output), call.contiguous(indices)
     numbers = prod(indices.shape), num_embeddings, width, _padding(padding_idx, num_embeddings), rows_per_block

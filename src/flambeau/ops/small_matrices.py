@@ -35,6 +35,8 @@ from .pointwise import PRELUDE, source_text
 
 WARP = 32
 MOST_THREADS = SMALL_SIDE // 2 * WARP  # a warp for each pair of columns
+PAIRS = 4  # of columns that a warp rotates, of many matrices
+MANY_MATRICES = 132 * 2
 
 
 def is_small(*operands: Any) -> bool:
@@ -87,7 +89,7 @@ def write_qr(call: Call, q: Any, r: Any, a: Any) -> None:
 def write_eigen(call: Call, values: Any, vectors: Any, codes: Any, a: Any, lower: bool) -> None:
     """Eigenvalues and, unless `vectors` is None, eigenvectors, from one triangle of symmetric A."""
     a, lower = _turned(call, a), not lower  # as on the CPU, for equal values on virtual GPUs
-    _launch(call, eigen_kernel, [values, vectors, codes], [a], (a.shape[-1], lower), _pairs(a.shape[-1]))
+    _launch(call, eigen_kernel, [values, vectors, codes], [a], (a.shape[-1], lower), _threads(a.shape[-1], a))
 
 
 def write_singular(call: Call, u: Any, values: Any, vh: Any, codes: Any, a: Any) -> None:
@@ -96,12 +98,17 @@ def write_singular(call: Call, u: Any, values: Any, vh: Any, codes: Any, a: Any)
     count = min(rows, columns)
     widths = (count, count) if u is None else (u.shape[-1], vh.shape[-2])
     numbers = rows, columns, count, *widths
-    _launch(call, singular_kernel, [u, values, vh, codes], [a], numbers, _pairs(count))
+    _launch(call, singular_kernel, [u, values, vh, codes], [a], numbers, _threads(count, a))
 
 
-def _pairs(columns: int) -> int:
-    """The threads of a block that rotates pairs of columns."""
-    return WARP * ((columns + 1) // 2)
+def _threads(columns: int, matrices: Any) -> int:
+    """The threads of a block that rotates pairs of columns.
+
+    A warp for each pair takes the least time for one matrix.  Of many, warps with several pairs each do less in all: a
+    warp computes the rotations of its pairs at once.
+    """
+    pairs = (columns + 1) // 2
+    return WARP * (pairs if prod(matrices.shape[:-2]) <= MANY_MATRICES else -(-pairs // PAIRS))
 
 
 def _launch(

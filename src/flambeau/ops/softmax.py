@@ -3,11 +3,13 @@
 - Half types are computed in float32, and each result is rounded once.
 - The dimension and the strides may be any.  Along the innermost dimension, threads hold whole rows.  Along another,
   neighbouring threads compute neighbouring rows ("across").
+- Rows of more than one tile (`RowPlan`) have kernels of their own ("long") where all operands have the same strides: a
+  block holds 144 KiB of a row, and makes accesses of 16 bytes wherever the row starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,7 +17,7 @@ from .. import strides as st
 from ..dtypes import FLOATING_TYPES, dtype
 from ..errors import DtypeError
 from ..host import np
-from ..kernel import Kernel, Pointer, Scalar, Strided
+from ..kernel import MAX_BLOCKS, Grid, Kernel, Pointer, Scalar, Strided
 from .operator import Array, ErrorSample, Operand, Sample, operator
 from .pointwise import THREADS, source_text
 from .reduction_kernels import (
@@ -23,6 +25,7 @@ from .reduction_kernels import (
     ROW_BOUNDS,
     ROW_PARAMETERS,
     ROW_SOURCE,
+    RowPlan,
     across_grid,
     even_variant,
     layout_along,
@@ -33,6 +36,7 @@ from .samples import bad_dims
 
 SOFTMAX_SOURCE = ROW_SOURCE + source_text("softmax.cu")
 OPERATIONS = 8.0  # per element
+LONG_ROW_LANES = 512  # threads of a long row (kernels/rows.cu)
 _ACROSS = [Scalar(name, "int64") for name in ("rows", "size", "lanes", "logarithm")]
 
 
@@ -75,6 +79,28 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.c
 
 
 @cache
+def softmax_long_kernel(dtype: dtype, logarithm: bool) -> Kernel:
+    """The kernel of softmax, or log_softmax, of long rows."""
+    entry, choice, t = f"{_stem(logarithm)}_long_{dtype.name}", str(logarithm).lower(), dtype.cuda
+    code = f"""{SOFTMAX_SOURCE}
+extern "C" __global__ void __launch_bounds__({LONG_ROW_LANES}) {entry}({t}* out, const {t}* input,
+    const __grid_constant__ Layout<2> layout, long long size) {{
+  softmax_long<{choice}, {dtype.wide.cuda}>(out, input, layout, size);
+}}
+"""
+
+    def reference(result: Any, input: Any, size: int) -> None:
+        _softmax_reference(result, input, dtype.wide, logarithm)
+
+    arrays = _layout_params(("out", dtype), ("input", dtype))
+    return Kernel(entry, code, [*arrays, Scalar("size", "int64")], reference, OPERATIONS)
+
+
+def _stem(logarithm: bool) -> str:
+    return "log_softmax" if logarithm else "softmax"
+
+
+@cache
 def softmax_across_kernel(source: dtype, out: dtype) -> Kernel:
     """The kernel of softmax, or log_softmax, of rows that are next to each other in memory."""
     entry = f"softmax_across_{source.name}_{out.name}"
@@ -114,6 +140,24 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const
 
 
 @cache
+def softmax_backward_long_kernel(dtype: dtype, logarithm: bool) -> Kernel:
+    """The kernel of the gradient of softmax, or log_softmax, of long rows."""
+    entry, choice, t = f"{_stem(logarithm)}_backward_long_{dtype.name}", str(logarithm).lower(), dtype.cuda
+    code = f"""{SOFTMAX_SOURCE}
+extern "C" __global__ void __launch_bounds__({LONG_ROW_LANES}) {entry}({t}* out, const {t}* grad, const {t}* output,
+    const __grid_constant__ Layout<3> layout, long long size) {{
+  softmax_backward_long<{choice}, {dtype.wide.cuda}>(out, grad, output, layout, size);
+}}
+"""
+
+    def reference(out: Any, grad: Any, output: Any, size: int) -> None:
+        _backward_reference(out, grad, output, dtype.wide, logarithm)
+
+    arrays = _layout_params(("out", dtype), ("grad", dtype), ("output", dtype))
+    return Kernel(entry, code, [*arrays, Scalar("size", "int64")], reference, OPERATIONS)
+
+
+@cache
 def softmax_backward_across_kernel(dtype: dtype) -> Kernel:
     """The kernel of the gradient for rows that are next to each other in memory."""
     entry, t = f"softmax_backward_across_{dtype.name}", dtype.cuda
@@ -137,6 +181,17 @@ def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
     return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
 
+def _are_long(rows: RowPlan, operands: Sequence[Any], strides: Sequence[Sequence[int]]) -> bool:
+    """Whether the kernels of long rows serve rows that are contiguous in the result, the first of the operands."""
+    out = operands[0]
+    return (
+        rows.tiles > 1
+        and rows.rows <= MAX_BLOCKS[0]
+        and all(each.dtype is out.dtype and each.is_aligned() for each in operands)
+        and all(each == strides[0] for each in strides)
+    )
+
+
 def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype | None) -> Any:
     dim = st.wrap_dim(dim, len(input.shape), call.name)
     dtype = wanted or input.dtype
@@ -149,6 +204,10 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
         layout, count, size, is_inner = layout_along(input.shape, [out.strides, input.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
             is_even, rows = plan_rows(count, size, (out, input), layout[1])
+            if _are_long(rows, (out, input), layout[1]):
+                grid = Grid((count, 1, 1), LONG_ROW_LANES)
+                call.launch(softmax_long_kernel(dtype, logarithm), grid, out, input, layout, size)
+                return out
             call.launch(
                 softmax_kernel(input.dtype, dtype, is_even),
                 rows.grid(),
@@ -174,6 +233,10 @@ def _run_softmax_backward(call: Any, logarithm: bool, grad: Any, output: Any, di
         layout, count, size, is_inner = layout_along(output.shape, [out.strides, grad.strides, output.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
             is_even, rows = plan_rows(count, size, (out, grad, output), layout[1])
+            if _are_long(rows, (out, grad, output), layout[1]):
+                grid, kernel = Grid((count, 1, 1), LONG_ROW_LANES), softmax_backward_long_kernel(dtype, logarithm)
+                call.launch(kernel, grid, out, grad, output, layout, size)
+                return out
             kernel = softmax_backward_kernel(dtype, is_even)
             call.launch(kernel, rows.grid(), out, grad, output, layout, *rows, int(logarithm))
         else:
@@ -192,6 +255,7 @@ def _softmax_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), 0))
     yield Sample((Array(()), 0))
     yield Sample((Array((2, 1500)), 1))
+    yield Sample((Array((2, 16641), grad=False), 1))
 
 
 def _softmax_errors() -> Iterator[ErrorSample]:
@@ -202,6 +266,7 @@ def _softmax_errors() -> Iterator[ErrorSample]:
 def _backward_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 5)), Array((3, 5), low=-1.5, high=-0.5, seed=1), 1))
     yield Sample((Array((9, 3), layout="transposed"), Array((9, 3), low=-1.5, high=-0.5, seed=1), 0))
+    yield Sample((Array((2, 16641), grad=False), Array((2, 16641), low=-12, high=-9, seed=1, grad=False), 1))
 
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)

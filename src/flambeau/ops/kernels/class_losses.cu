@@ -60,18 +60,46 @@ inline void nll_whole(T* out, C* total, const Picked<C, T>& picked, long long co
     if (threadIdx.x == 0) put_loss(out, total, sums, is_mean);
 }
 
-// grad has one value, or one per target; a null total is 1.
+// grad has one value, or one per target; a null total is 1.  A thread writes runs of WIDEST_ACCESS bytes, in most of which
+// all elements are 0.
 template <class C, class T>
 inline void nll_backward(T* out, const T* grad, const C* total, const Picked<C, T>& picked, long long count, bool is_single) {
-    const long long numel = count * picked.classes;
-    for (long long at = blockIdx.x * (long long)BLOCK + threadIdx.x; at < numel; at += (long long)gridDim.x * BLOCK) {
-        long long inside, class_index;
-        const long long n = divide(divide(at, picked.inner, inside), picked.classes, class_index);
-        const long long i = n * picked.inner + inside, chosen = picked.target[i];
-        C slope = 0;
-        if (chosen == class_index && chosen != picked.ignored)
-            slope = -picked.weight_of(chosen) * load<C>(grad[is_single ? 0 : i]) / (total ? *total : C(1));
-        out[at] = store<T>(slope);
+    constexpr int V = length<true, T>();
+    const long long numel = count * picked.classes, step = (long long)gridDim.x * BLOCK * V;
+    const auto slope = [&](long long i, long long chosen) {
+        return store<T>(-picked.weight_of(chosen) * load<C>(grad[is_single ? 0 : i]) / (total ? *total : C(1)));
+    };
+    for (long long first = (blockIdx.x * (long long)BLOCK + threadIdx.x) * V; first < numel; first += step) {
+        long long inside = 0, class_index;
+        const long long line = picked.inner == 1 ? first : divide(first, picked.inner, inside);
+        long long n = divide(line, picked.classes, class_index);
+        Run<T, V> run = {};
+        if (picked.inner == 1 && class_index + V <= picked.classes) {  // elements of one target
+            const long long chosen = picked.target[n], place = chosen - class_index;
+            if (place >= 0 && place < V && chosen != picked.ignored) {
+                const T found = slope(n, chosen);
+#pragma unroll
+                for (int j = 0; j < V; ++j)
+                    if (j == place) run.set(j, found);
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < V; ++j) {
+                if (first + j >= numel) continue;
+                const long long i = n * picked.inner + inside, chosen = picked.target[i];
+                if (chosen == class_index && chosen != picked.ignored) run.set(j, slope(i, chosen));
+                if (++inside < picked.inner) continue;
+                inside = 0;
+                if (++class_index == picked.classes) class_index = 0, ++n;
+            }
+        }
+        if (first + V <= numel) {
+            *(Run<T, V>*)(out + first) = run;
+        } else {
+#pragma unroll
+            for (int j = 0; j < V; ++j)
+                if (first + j < numel) out[first + j] = run.at(j);
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //  - An index outside the table stops the kernel: every later call on the device reports a device-side assert.
 //  - The gradient of a table row is the sum of what was read from it, in the order of the indexes: a block owns some
 //    table rows, passes over all indexes once, tile by tile, and adds what concerns its rows; a thread owns a column.
+//    Indexes of the next tile, and gradients of the next uses, are read ahead of the additions.
 
 #define THREADS 256
 #define WARP_THREADS 32
+#define USES_AHEAD 4
 
 template <class I> struct Named {
     const I* indexes;
@@ -24,16 +26,20 @@ template <class C, class T, class I>
 inline void sum_rows(C* out, const T* grad, const I* indexes, long long count, long long rows, long long width,
                      long long skipped, long long rows_per_block) {
     __shared__ int of_warps[THREADS / WARP_THREADS];
-    __shared__ long long found[THREADS];
+    __shared__ long long found[THREADS], found_row[THREADS];
     const int lane = threadIdx.x % WARP_THREADS, warp = threadIdx.x / WARP_THREADS;
     const long long column = blockIdx.y * (long long)THREADS + threadIdx.x;
     const long long first = blockIdx.x * rows_per_block;
     const long long stop = first + rows_per_block < rows ? first + rows_per_block : rows;
-    if (column < width)
-        for (long long row = first; row < stop; ++row) out[row * width + column] = C(0);
+    const auto row_of = [&](long long i) { return i < count ? (long long)indexes[i] : -1; };
+    long long next = row_of(threadIdx.x);
+    if (column < width) {
+        C* at = out + first * width + column;
+        for (long long row = first; row < stop; ++row, at += width) *at = C(0);
+    }
     for (long long start = 0; start < count; start += THREADS) {
-        const long long i = start + threadIdx.x;
-        const long long row = i < count ? (long long)indexes[i] : -1;
+        const long long i = start + threadIdx.x, row = next;
+        next = row_of(i + THREADS);
         const bool mine = row >= first && row < stop && row != skipped;
         const unsigned int votes = __ballot_sync(0xffffffffu, mine);
         __syncthreads();
@@ -44,11 +50,17 @@ inline void sum_rows(C* out, const T* grad, const I* indexes, long long count, l
             if (each < warp) place += of_warps[each];
             total += of_warps[each];
         }
-        if (mine) found[place] = i;
+        if (mine) found[place] = i, found_row[place] = row;
         __syncthreads();
-        if (column < width)
-            for (int each = 0; each < total; ++each)
-                out[(long long)indexes[found[each]] * width + column] += load<C>(grad[found[each] * width + column]);
+        for (int use = 0; column < width && use < total; use += USES_AHEAD) {
+            C slopes[USES_AHEAD];
+#pragma unroll
+            for (int u = 0; u < USES_AHEAD; ++u)
+                if (use + u < total) slopes[u] = load<C>(grad[found[use + u] * width + column]);
+#pragma unroll
+            for (int u = 0; u < USES_AHEAD; ++u)
+                if (use + u < total) out[found_row[use + u] * width + column] += slopes[u];
+        }
     }
 }
 

@@ -202,13 +202,59 @@ template <int V, bool EVEN, class T, class Value> inline void put(T* row, const 
     for (int k = 0; k < RUNS; ++k) put_run(row, span, k, [&](int j) { return value(k, j); });
 }
 
-// Call body(k, j) for every element of a tile.
-template <int V, class Body> inline void each_element(Body body) {
+// Call body(k, j) for every element of a tile of N runs.
+template <int V, int N = RUNS, class Body> inline void each_element(Body body) {
 #pragma unroll
-    for (int k = 0; k < RUNS; ++k)
+    for (int k = 0; k < N; ++k)
 #pragma unroll
         for (int j = 0; j < V; ++j) body(k, j);
 }
+
+// ---- long rows: each is a block's of LONG_LANES threads, dense, of any size, and starts anywhere ----
+//
+//  - Whole runs start at multiples of WIDEST_ACCESS in memory.  The elements before and behind them, fewer than two runs,
+//    are edges: a thread has at most one.
+//  - All operands have elements of one size, and their rows start equally far behind a multiple of WIDEST_ACCESS.
+
+#define LONG_LANES 512
+#define LONG_RUNS 18  // of a tile that a thread holds: a multiprocessor holds a row of 36,864 floats
+#define LONG_PART 6  // runs of a tile that are computed or read ahead at a time
+
+template <class T> constexpr int LONG_V = WIDEST_ACCESS / (int)sizeof(T);
+template <class T> struct LongTile { Run<T, LONG_V<T>> at[LONG_RUNS]; };
+template <class T> struct LongPart { const Run<T, LONG_V<T>>* at; };
+
+template <class T> struct LongRow {
+    static constexpr int V = LONG_V<T>;
+    long long start, runs, tiles;  // where the first whole run starts in the row, the number of runs and of tiles
+    long long edge;                // which element of the row is this thread's edge; -1 if it has none
+    LongRow(const T* row, long long size) {
+        const int before = (int)(-(unsigned long long)row % WIDEST_ACCESS / sizeof(T));
+        start = before < size ? before : size;
+        runs = (size - start) / V;
+        tiles = (runs + LONG_LANES * LONG_RUNS - 1) / (LONG_LANES * LONG_RUNS);
+        edge = (int)threadIdx.x < start ? threadIdx.x : runs * V + threadIdx.x;
+        edge = edge < size ? edge : -1;
+    }
+    long long run(long long tile, int k) const { return (tile * LONG_RUNS + k) * LONG_LANES + threadIdx.x; }
+    // Run k of a tile; where there is none, `absent`.
+    Run<T, V> fetch(const T* row, long long tile, int k, T absent) const {
+        Run<T, V> found = Run<T, V>::of(absent);
+        if (run(tile, k) < runs) found = *(const Run<T, V>*)(row + start + run(tile, k) * V);
+        return found;
+    }
+    void fetch(LongTile<T>& held, const T* row, long long tile, T absent) const {
+#pragma unroll
+        for (int k = 0; k < LONG_RUNS; ++k) held.at[k] = fetch(row, tile, k, absent);
+    }
+    // Write value(j) to the elements of run k of a tile.
+    template <class Value> void put(T* row, long long tile, int k, Value value) const {
+        Run<T, V> made = {};
+#pragma unroll
+        for (int j = 0; j < V; ++j) made.set(j, store<T>(value(j)));
+        write(row + start + run(tile, k) * V, made, run(tile, k) < runs);
+    }
+};
 
 // ---- exponentials: the largest value and the sum of exp(x - largest), one tile after another ----
 
@@ -227,11 +273,11 @@ template <class C> inline C finite_or_zero(C peak) { return peak == -INFINITY ? 
 
 template <class OUT, class C> struct Exponentials {
     C peak = -INFINITY, total = 0;
-    template <int V, class Values> void take(const Values& held) {
+    template <int V, int N = RUNS, class Values> void take(const Values& held) {
         C higher = peak, more = 0;
-        each_element<V>([&](int k, int j) { higher = fmax(higher, load<C>(held.at[k].at(j))); });
+        each_element<V, N>([&](int k, int j) { higher = fmax(higher, load<C>(held.at[k].at(j))); });
         const C center = finite_or_zero(higher);
-        each_element<V>([&](int k, int j) { more += exponential<OUT>(load<C>(held.at[k].at(j)) - center); });
+        each_element<V, N>([&](int k, int j) { more += exponential<OUT>(load<C>(held.at[k].at(j)) - center); });
         total = total * exp(peak - center) + more;
         peak = higher;
     }

@@ -3,10 +3,11 @@
 //  - Matrices lie by columns in shared memory and in results: element (row, column) is at[column][row].  The odd step
 //    from a column to the next spreads a row over the banks.
 //  - Blocks are one warp, in which a lane is a row or a column.  Those of eigenvalues and of singular values have a warp
-//    for each pair of columns, and rotate all pairs at once (Jacobi's method).
+//    for each pair of columns, or for every PAIRS pairs, and rotate all pairs at once (Jacobi's method).
 //  - Codes of failures are LAPACK's: 0 for none, else the number of the first bad element of the diagonal, from 1.
 
-constexpr int SIDE = 32, SWEEPS = 30;
+constexpr int SIDE = 32, SWEEPS = 30, PAIRS = 4;
+constexpr int COLUMNS = 8;  // of a matrix, which a step of Cholesky's changes at a time
 constexpr unsigned int ALL = 0xffffffffu;
 template <class T> using Square = T[SIDE][SIDE + 1];
 
@@ -213,13 +214,19 @@ inline void small_cholesky(T* factor, int* codes, const T* a, const Layout<1>& l
                 code = at + 1;
                 break;
             }
-            __syncwarp();
-            if (lane >= at && lane < n) matrix[at][lane] = lane == at ? pivot : matrix[at][lane] / pivot;
-            __syncwarp();
-            if (lane > at && lane < n) {
-                const T x = matrix[at][lane];
-                for (int row = lane; row < n; ++row) matrix[lane][row] -= matrix[at][row] * x;
+            const T x = lane > at && lane < n ? matrix[at][lane] / pivot : T(0);
+            for (int first = at + 1; first < n; first += COLUMNS) {  // all are read before one is written
+                T rest[COLUMNS];
+#pragma unroll
+                for (int k = 0; k < COLUMNS; ++k) {
+                    const T factor = __shfl_sync(ALL, x, first + k);
+                    if (first + k <= lane) rest[k] = matrix[first + k][lane] - x * factor;
+                }
+#pragma unroll
+                for (int k = 0; k < COLUMNS; ++k)
+                    if (first + k <= lane) matrix[first + k][lane] = rest[k];
             }
+            if (lane >= at && lane < n) matrix[at][lane] = lane == at ? pivot : x;
             __syncwarp();
         }
         for (int row = 0; lane < n && row < lane; ++row) matrix[lane][row] = 0;
@@ -333,11 +340,11 @@ template <class T> inline T scale_down(Square<T>& a, int rows, int columns) {
     return ldexp(T(1), exponent);
 }
 
-// The pair of columns that a warp rotates in a step: every two columns meet once in a sweep.  False if there is none.
-inline bool pair_of(int warp, int step, int columns, int& one, int& other) {
+// Pair `number` of columns of a step: every two columns meet once in a sweep.  False if there is none.
+inline bool pair_of(int number, int step, int columns, int& one, int& other) {
     const int turning = columns - 1 + columns % 2;  // columns that move; the last of an even number stays
-    one = (step + warp) % turning;
-    other = warp == 0 ? turning : (step + turning - warp) % turning;
+    one = (step + number) % turning;
+    other = number == 0 ? turning : (step + turning - number) % turning;
     if (one > other) {
         const int held = one;
         one = other;
@@ -361,6 +368,70 @@ template <class T> inline void rotate(T& x, T& y, T cosine, T sine) {
     y = sine * former + cosine * y;
 }
 
+// A pair of columns and its rotation.  Of the N pairs that a warp rotates in a step, lane k computes the k-th.
+template <int N, class T> struct Turn {
+    int one = 0, other = 0;
+    T cosine = 1, sine = 0;
+    bool is_pair = false;
+    void find(int step, int columns) {
+        const int lane = threadIdx.x % SIDE, warp = threadIdx.x / SIDE, warps = blockDim.x / SIDE;
+        const int number = N == 1 ? warp : warp + lane * warps;
+        is_pair = number < (columns + 1) / 2 && pair_of(number, step, columns, one, other);
+    }
+    template <class X> static X from(X x, int k) { return N == 1 ? x : __shfl_sync(ALL, x, k); }
+    Turn of(int k) const { return {from(one, k), from(other, k), from(cosine, k), from(sine, k), from((int)is_pair, k) != 0}; }
+};
+
+// Rotate pairs of columns, and of rows, until a symmetric matrix is diagonal; rotate the columns of `turns` as well.  A
+// warp has N pairs at most.  Return whether the matrix is diagonal.
+template <int N, class T> inline bool diagonalize(Square<T>& matrix, Square<T>& turns, int n) {
+    const int lane = threadIdx.x % SIDE;
+    for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+        int rotated = 0;
+        for (int step = 0; step < n - 1 + n % 2; ++step) {
+            Turn<N, T> mine, turn[N];
+            mine.find(step, n);
+            const T gamma = mine.is_pair ? matrix[mine.other][mine.one] : T(0);
+            mine.is_pair = size_of(gamma) > EPSILON<T> / 8;
+            if (mine.is_pair)
+                rotation(matrix[mine.one][mine.one], matrix[mine.other][mine.other], gamma, mine.cosine, mine.sine);
+            rotated |= mine.is_pair;
+            __syncthreads();
+            T x[N], y[N], z[N], w[N];
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                turn[k] = mine.of(k);
+                turn[k].is_pair = turn[k].is_pair && lane < n;
+                if (!turn[k].is_pair) continue;
+                x[k] = matrix[turn[k].one][lane], y[k] = matrix[turn[k].other][lane];
+                z[k] = turns[turn[k].one][lane], w[k] = turns[turn[k].other][lane];
+            }
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                if (!turn[k].is_pair) continue;
+                rotate(x[k], y[k], turn[k].cosine, turn[k].sine);
+                rotate(z[k], w[k], turn[k].cosine, turn[k].sine);
+                matrix[turn[k].one][lane] = x[k], matrix[turn[k].other][lane] = y[k];
+                turns[turn[k].one][lane] = z[k], turns[turn[k].other][lane] = w[k];
+            }
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < N; ++k)
+                if (turn[k].is_pair) x[k] = matrix[lane][turn[k].one], y[k] = matrix[lane][turn[k].other];
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                if (!turn[k].is_pair) continue;
+                rotate(x[k], y[k], turn[k].cosine, turn[k].sine);
+                matrix[lane][turn[k].one] = lane == turn[k].other ? T(0) : x[k];
+                matrix[lane][turn[k].other] = lane == turn[k].one ? T(0) : y[k];
+            }
+            __syncthreads();
+        }
+        if (!__syncthreads_or(rotated)) return true;
+    }
+    return false;
+}
+
 // Eigenvalues in ascending order and, unless `vectors` is null, eigenvectors as columns.  Results of a matrix that is
 // not finite are NaN; the code is 1 if it has a NaN.
 template <class T>
@@ -368,7 +439,7 @@ inline void small_eigen(T* values, T* vectors, int* codes, const T* a, const Lay
                         int n, bool lower) {
     __shared__ Square<T> matrix, turns;
     __shared__ int order[SIDE];
-    const int lane = threadIdx.x % SIDE, warp = threadIdx.x / SIDE;
+    const int lane = threadIdx.x % SIDE;
     for (long long i = blockIdx.x; i < batch; i += gridDim.x) {
         read(matrix, a, layout, i, n, n);
         for (int at = threadIdx.x; at < n * n; at += blockDim.x) {
@@ -379,30 +450,8 @@ inline void small_eigen(T* values, T* vectors, int* codes, const T* a, const Lay
         const T scale = scale_down(matrix, n, n);
         set_identity(turns, n, n);
         const bool is_finite = scale > 0;
-        bool is_done = !is_finite;
-        for (int sweep = 0; !is_done && sweep < SWEEPS; ++sweep) {
-            int rotated = 0;
-            for (int step = 0; step < n - 1 + n % 2; ++step) {
-                int one, other;
-                T cosine = 1, sine = 0;
-                const bool is_pair = pair_of(warp, step, n, one, other);
-                const T gamma = is_pair ? matrix[other][one] : T(0);
-                const bool rotates = size_of(gamma) > EPSILON<T> / 8;
-                if (rotates) rotation(matrix[one][one], matrix[other][other], gamma, cosine, sine);
-                rotated |= rotates;
-                __syncthreads();
-                if (rotates && lane < n) {
-                    rotate(matrix[one][lane], matrix[other][lane], cosine, sine);
-                    rotate(turns[one][lane], turns[other][lane], cosine, sine);
-                }
-                __syncthreads();
-                if (rotates && lane < n) rotate(matrix[lane][one], matrix[lane][other], cosine, sine);
-                __syncwarp();
-                if (rotates && lane == 0) matrix[other][one] = matrix[one][other] = 0;
-                __syncthreads();
-            }
-            is_done = !__syncthreads_or(rotated);
-        }
+        const bool is_done = !is_finite || (blockDim.x / SIDE == (n + 1) / 2 ? diagonalize<1>(matrix, turns, n)
+                                                                             : diagonalize<PAIRS>(matrix, turns, n));
         if (threadIdx.x < n) {
             int place = 0;
             const T value = matrix[lane][lane];
@@ -445,6 +494,47 @@ template <class T> inline void complete(Square<T>& a, bool (&is_valid)[SIDE], in
     }
 }
 
+// Rotate pairs of columns until those of a matrix are orthogonal; rotate the columns of `turns` as well.  A warp has N pairs
+// at most.  Return whether they are orthogonal.
+template <int N, class T> inline bool orthogonalize(Square<T>& matrix, Square<T>& turns, int rows, int columns) {
+    const int lane = threadIdx.x % SIDE;
+    for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+        int rotated = 0;
+        for (int step = 0; step < columns - 1 + columns % 2; ++step) {
+            Turn<N, T> mine, turn[N];
+            mine.find(step, columns);
+            T x[N], y[N], alpha = 0, beta = 0, gamma = 0;
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                turn[k] = mine.of(k);
+                const bool is_there = turn[k].is_pair && lane < rows;
+                x[k] = is_there ? matrix[turn[k].one][lane] : T(0), y[k] = is_there ? matrix[turn[k].other][lane] : T(0);
+            }
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                const T xx = sum_of_warp(x[k] * x[k]), yy = sum_of_warp(y[k] * y[k]), xy = sum_of_warp(x[k] * y[k]);
+                if (N == 1 || lane == k) alpha = xx, beta = yy, gamma = xy;
+            }
+            const bool counts = alpha > SMALL_SQUARE<T> && beta > SMALL_SQUARE<T>;
+            mine.is_pair = counts && size_of(gamma) > 8 * EPSILON<T> * sqrt(alpha) * sqrt(beta);
+            if (mine.is_pair) rotation(alpha, beta, gamma, mine.cosine, mine.sine);
+            rotated |= mine.is_pair;
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                turn[k] = mine.of(k);
+                if (!turn[k].is_pair) continue;
+                const auto [one, other, cosine, sine, is_pair] = turn[k];
+                rotate(x[k], y[k], cosine, sine);
+                if (lane < rows) matrix[one][lane] = x[k], matrix[other][lane] = y[k];
+                if (lane < columns) rotate(turns[one][lane], turns[other][lane], cosine, sine);
+            }
+            __syncthreads();
+        }
+        if (!__syncthreads_or(rotated)) return true;
+    }
+    return false;
+}
+
 // Singular values in descending order and, unless `u` is null, singular vectors: u_width columns of U and v_width rows
 // of V^T, which are contiguous.  Codes as of eigenvalues.  Of a wide matrix, A^T = V @ S @ U^T is computed.
 template <class T>
@@ -463,28 +553,9 @@ inline void small_singular(T* u, T* values, T* vt, int* codes, const T* a, const
         const T scale = scale_down(matrix, rows, columns);
         set_identity(turns, columns, columns);
         const bool is_finite = scale > 0;
-        bool is_done = !is_finite;
-        for (int sweep = 0; !is_done && sweep < SWEEPS; ++sweep) {
-            int rotated = 0;
-            for (int step = 0; step < columns - 1 + columns % 2; ++step) {
-                int one, other;
-                if (pair_of(warp, step, columns, one, other)) {
-                    T x = lane < rows ? matrix[one][lane] : T(0), y = lane < rows ? matrix[other][lane] : T(0);
-                    const T alpha = sum_of_warp(x * x), beta = sum_of_warp(y * y), gamma = sum_of_warp(x * y);
-                    const bool counts = alpha > SMALL_SQUARE<T> && beta > SMALL_SQUARE<T>;
-                    if (counts && size_of(gamma) > 8 * EPSILON<T> * sqrt(alpha) * sqrt(beta)) {
-                        T cosine, sine;
-                        rotation(alpha, beta, gamma, cosine, sine);
-                        rotate(x, y, cosine, sine);
-                        if (lane < rows) matrix[one][lane] = x, matrix[other][lane] = y;
-                        if (lane < columns) rotate(turns[one][lane], turns[other][lane], cosine, sine);
-                        rotated = 1;
-                    }
-                }
-                __syncthreads();
-            }
-            is_done = !__syncthreads_or(rotated);
-        }
+        const bool is_done = !is_finite || (blockDim.x / SIDE == (columns + 1) / 2
+                                                ? orthogonalize<1>(matrix, turns, rows, columns)
+                                                : orthogonalize<PAIRS>(matrix, turns, rows, columns));
         for (int column = warp; column < SIDE; column += blockDim.x / SIDE) {
             const T x = lane < rows && column < columns ? matrix[column][lane] : T(0);
             const T square = sum_of_warp(x * x), length = sqrt(square);

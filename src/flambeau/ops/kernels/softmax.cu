@@ -60,6 +60,84 @@ inline void softmax_backward(T* out, const T* grad, const T* output, const Layou
     }
 }
 
+// ---- long rows: input and output are read once if they fit a tile ----
+
+template <bool LOGARITHM, class C, class T>
+inline void softmax_long(T* out, const T* input, const Layout<2>& layout, long long size) {
+    const Starts<2> starts(layout, blockIdx.x);
+    const T* x = input + starts.at[1];
+    T* y = out + starts.at[0];
+    const LongRow<T> row(x, size);
+    const T absent = store<T>(C(-INFINITY));
+    LongTile<T> held;
+    Exponentials<T, C> sums;
+    const C edge = row.edge < 0 ? C(-INFINITY) : load<C>(x[row.edge]);
+    sums.peak = edge;
+    sums.total = exponential<T>(edge - finite_or_zero(edge));
+    for (long long tile = 0; tile < row.tiles; ++tile) {
+        row.fetch(held, x, tile, absent);
+#pragma unroll
+        for (int k = 0; k < LONG_RUNS; k += LONG_PART)
+            sums.template take<LONG_V<T>, LONG_PART>(LongPart<T>{held.at + k});
+    }
+    sums.join(LONG_LANES);
+    const C shift = LOGARITHM ? log(sums.total) : C(1) / sums.total;
+    const auto result = [&](C x) {
+        const C distance = x - sums.peak;
+        return LOGARITHM ? distance - shift : exponential<T>(distance) * shift;
+    };
+    for (long long tile = row.tiles - 1; tile >= 0; --tile) {  // the last tile is still there
+        if (tile < row.tiles - 1) row.fetch(held, x, tile, absent);
+#pragma unroll
+        for (int k = 0; k < LONG_RUNS; ++k)
+            row.put(y, tile, k, [&](int j) { return result(load<C>(held.at[k].at(j))); });
+    }
+    if (row.edge >= 0) y[row.edge] = store<T>(result(edge));
+}
+
+// The first pass needs the output only if it is no logarithm.  The second one reads it LONG_PART runs ahead.
+template <bool LOGARITHM, class C, class T>
+inline void softmax_backward_long(T* out, const T* grad, const T* output, const Layout<3>& layout, long long size) {
+    const Starts<3> starts(layout, blockIdx.x);
+    const T *g = grad + starts.at[1], *y = output + starts.at[2];
+    T* x = out + starts.at[0];
+    const LongRow<T> row(g, size);
+    const T zero = store<T>(C(0));
+    LongTile<T> slopes;
+    C total = 0;
+    for (long long tile = 0; tile < row.tiles; ++tile) {
+        row.fetch(slopes, g, tile, zero);
+#pragma unroll
+        for (int k = 0; k < LONG_RUNS; ++k) {
+            const auto values = LOGARITHM ? Run<T, LONG_V<T>>() : row.fetch(y, tile, k, zero);
+#pragma unroll
+            for (int j = 0; j < LONG_V<T>; ++j)
+                total += load<C>(slopes.at[k].at(j)) * (LOGARITHM ? C(1) : load<C>(values.at(j)));
+        }
+    }
+    const C slope = row.edge < 0 ? C(0) : load<C>(g[row.edge]), value = row.edge < 0 ? C(0) : load<C>(y[row.edge]);
+    Run<T, LONG_V<T>> values[LONG_PART];
+    const auto fetch_first = [&](long long tile) {
+#pragma unroll
+        for (int k = 0; k < LONG_PART; ++k) values[k] = row.fetch(y, tile, k, zero);
+    };
+    fetch_first(row.tiles - 1);
+    total = join_lanes(LONG_LANES, Plus(), total + slope * (LOGARITHM ? C(1) : value));
+    const auto result = [&](C slope, C value) {
+        return LOGARITHM ? slope - exponential<T>(value) * total : value * (slope - total);
+    };
+    for (long long tile = row.tiles - 1; tile >= 0; --tile) {  // the last tile is still there
+        if (tile < row.tiles - 1) row.fetch(slopes, g, tile, zero), fetch_first(tile);
+#pragma unroll
+        for (int k = 0; k < LONG_RUNS; ++k) {
+            const auto held = values[k % LONG_PART];
+            if (k + LONG_PART < LONG_RUNS) values[k % LONG_PART] = row.fetch(y, tile, k + LONG_PART, zero);
+            row.put(x, tile, k, [&](int j) { return result(load<C>(slopes.at[k].at(j)), load<C>(held.at(j))); });
+        }
+    }
+    if (row.edge >= 0) x[row.edge] = store<T>(result(slope, value));
+}
+
 // ---- rows next to each other ----
 
 template <class Body> inline void each_row_across(int lanes, long long rows, Body body) {
