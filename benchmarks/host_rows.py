@@ -92,11 +92,15 @@ def _empty(library: Any, _: Sizes) -> Work:
 
 
 def _recorded(stacks: str) -> Make:
-    """Make the call that allocates and frees a block, two events of a memory history, under a stack of 20 frames."""
+    """Make the call that allocates and frees a block, two events of a memory history, under a stack of 20 frames.
+
+    stacks: those that are recorded; "" records nothing.
+    """
 
     def make(library: Any, _: Sizes) -> Work:
         record = library.cuda.memory._record_memory_history
-        record(stacks=stacks if library is flambeau else "python", max_entries=100_000)
+        if stacks:
+            record(stacks=stacks if library is flambeau else "python", max_entries=100_000)
 
         def call(depth: int = STACK_DEPTH) -> Any:
             return call(depth - 1) if depth else library.empty(SIDE, SIDE, device="cuda")
@@ -184,7 +188,7 @@ ROWS = (
         "attention",
         make=_attention,
         goals=NEAR_LIBRARY,
-        raw=raw.executions("attention", _attention),
+        raw=raw.executions(_attention),
         tolerance=product_rows.HALF_TOLERANCE,
     ),
     row(
@@ -192,13 +196,14 @@ ROWS = (
         make=_attention_backward,
         goals=NEAR_LIBRARY,
         burst=BACKWARD_BURST,
-        raw=raw.executions("attention_backward", _attention_backward),
+        raw=raw.executions(_attention_backward),
         tolerance=product_rows.GRADIENT_TOLERANCE,
     ),
     row("linear, autograd", make=_linear, goals=(at_most(0.6),)),
     row("empty", make=_empty, goals=(at_most(0.6),)),
-    row("empty, with lines recorded", make=_recorded("line"), goals=(at_most(3.0, of=""),)),
-    row("empty, with stacks recorded", make=_recorded("python"), goals=(at_most(9.0, of=""),)),
+    row("empty, 20 calls deep", make=_recorded("")),
+    row("empty, with lines recorded", make=_recorded("line"), goals=(at_most(5.2, of=""),)),
+    row("empty, with stacks recorded", make=_recorded("python"), goals=(at_most(11.2, of=""),)),
     row("view", make=_view, goals=(at_most(0.6),)),
     row("slice", make=_slice, goals=(at_most(0.6),)),
     row("event.record", make=_record, goals=(at_most(0.35),)),

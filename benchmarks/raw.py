@@ -125,13 +125,12 @@ def product(_: Sizes) -> Take:
     return lambda: _launch_us(lambda: in_c.products(address, given, BURST) if kept else 0)
 
 
-def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes], Take]:
-    """Microseconds of host time per cudnnBackendExecute of the problem of that kind in a call of flambeau's."""
+def executions(make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes], Take]:
+    """Microseconds of host time per cudnnBackendExecute of the problem in a call of flambeau's."""
 
     def prepare(sizes: Sizes) -> Take:
         work = make(flambeau, sizes)
-        made = work.call()
-        plan, pack = _executed(kind, (made[0] if isinstance(made, tuple) else made).address())
+        plan, pack, made = _executed(work.call)
         calls = functools.partial(_execute, plan._dnn, plan._plan, pack)
         kept = work, made  # whose memory it works on
         return lambda: _launch_us(calls) if kept else 0
@@ -139,18 +138,30 @@ def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes
     return prepare
 
 
-def _executed(kind: str, address: int) -> tuple[Any, int]:
-    """The plan of cuDNN's, and its pack of addresses, that wrote its first result there."""
+def _executed(call: Callable[[], Any]) -> tuple[Any, int, Any]:
+    """The last plan of cuDNN's that a call runs, a pack of its addresses, and the call's result."""
     from flambeau.core import thread
     from flambeau.driver.nvidia.dnn import DnnPlan
 
-    driver = thread.machine().driver
-    plans = [driver._plans[plan][1] for (_, problem), plan in driver._plan_handles.items() if problem.kind == kind]
-    for plan in reversed(plans):
-        for (addresses, _), pack in reversed(plan._packs.items()) if isinstance(plan, DnnPlan) else ():
-            if addresses[0] == address:
-                return plan, pack
-    raise Missing("cuDNN did not do it")
+    runs: list[tuple[Any, int]] = []
+    run, compiled = DnnPlan.run, thread.machine().driver._library_calls
+
+    def noted(plan: Any, addresses: tuple[int, ...], workspace: int, stream: Any) -> None:
+        runs.append((plan, plan.pack(addresses, workspace)))
+        run(plan, addresses, workspace, stream)
+
+    call()  # warm: what follows makes no plan
+    kept = dict(compiled)
+    compiled.clear()  # for this call, plans run by Python code
+    DnnPlan.run = noted  # type: ignore[method-assign]
+    try:
+        made = call()
+    finally:
+        DnnPlan.run = run  # type: ignore[method-assign]
+        compiled.update(kept)
+    if not runs:
+        raise Missing("cuDNN did not do it")
+    return *runs[-1], made
 
 
 def _execute(dnn: Any, plan: int, pack: int) -> int:

@@ -51,7 +51,7 @@ def test_pieces_cover_everything_and_none_is_empty(outputs, count, is_inner, wid
     assert work.parts == 1 or not is_inner or work.chunk % wide == 0
     assert work.lanes in (1, 2, 4, 8, 16, 32, 64, 128, 256)
     assert work.across or work.lanes <= 32 or work.lanes == 256
-    assert plan_work(outputs, count, is_inner, wide, may_split=False).parts == 1
+    assert plan_work(outputs, count, is_inner, wide, blocks=0).parts == 1
 
 
 def test_one_sum_of_many_elements_uses_many_blocks():

@@ -33,7 +33,7 @@ from .pointwise import (
 CHANNELS, PLANES = "channels", "planes"  # the two kinds of kernels
 # How many operands have values per element -> packs that a thread loads of each at once, and blocks that a
 # multiprocessor must hold, which bounds registers.
-LOADS_AND_BLOCKS = {CHANNELS: {1: (4, 4), 2: (2, 3)}, PLANES: {1: (2, 5), 2: (2, 4)}}
+LOADS_AND_BLOCKS = {CHANNELS: {1: (4, 4), 2: (2, 4)}, PLANES: {1: (2, 5), 2: (2, 4)}}
 WAVE_BLOCKS = 132 * 4  # as many as a large device runs at once
 ROWS_PER_THREAD = 4  # at least, for which a thread reads the numbers of its channels
 _BODIES = {CHANNELS: source_text("channel_pointwise_body.cu"), PLANES: source_text("plane_pointwise_body.cu")}

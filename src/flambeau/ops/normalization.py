@@ -32,6 +32,7 @@ from .reduction_kernels import (
     WORK_PARAMETERS,
     checked_plan,
     even_variant,
+    plan_join,
     plan_rows,
     reduced_count,
     reduction_source,
@@ -694,10 +695,10 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
 
 
 SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
-WARPS = THREADS // WARP
 VALUES_PER_LANE = 16  # at least, of each lane of a piece
 ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
 WIDE_BLOCKS = 132 * 4  # blocks that make runs of results and run at once
+MOMENTS_BLOCKS = 132 * 4  # blocks that make moments and run at once
 
 
 @cache
@@ -753,18 +754,18 @@ def _moments_kernel(wide: dtype, running: dtype | None = None) -> Kernel:
     entry, c = f"join_moments_{wide.name}", wide.cuda
     if running:
         entry += f"_{running.name}"
-    names = ("parts", "outputs", "chunk", "count")
+    names = ("parts", "outputs", "chunk", "count", "lanes")
     code = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({_statistics_arguments(wide, running)},
     const {c}* means, const {c}* squares, {", ".join(f"long long {name}" for name in names)}) {{
   {_statistics_statement(wide, running)}
-  join_moments(statistics, means, squares, {", ".join(names)});
+  join_moments(statistics, Pieces<{c}>{{means, squares, parts, outputs, chunk, count}}, (int)lanes);
 }}
 """
 
     def reference(
         mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, eps: float, factor: float,
-        unbiased: float, means: Any, squares: Any, parts: int, outputs: int, chunk: int, count: int,
+        unbiased: float, means: Any, squares: Any, parts: int, outputs: int, chunk: int, count: int, lanes: int,
     ) -> None:  # fmt: skip
         number = wide.numpy.type
         held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
@@ -901,8 +902,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* one, {t}* o
 def _join_sums(call: Any, results: Sequence[Any], pieces: Sequence[Any], parts: int, outputs: int) -> None:
     """Launch the sums over the first dimension of two pieces [parts, outputs]."""
     if outputs:
-        lanes = WARP if parts >= WARP else 1
-        grid = Grid((min(-(-outputs * lanes // THREADS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+        lanes, grid = plan_join(parts, outputs, fewest=1)
         call.launch(_join_sums_kernel(results[0].dtype), grid, *results, *pieces, parts, outputs, lanes)
 
 
@@ -1162,7 +1162,7 @@ def _normalized(
     before, call.given = call.given, None
     mean, rstd = call.output(small, wide), call.output(small, wide)
     if input.numel():
-        plan = checked_plan(call, input, dims)
+        plan = checked_plan(call, input, dims, MOMENTS_BLOCKS)
         written = mean, rstd, variance, *(running or (None, None)), float(eps), momentum, unbiased
         grid, of_running = plan.work.grid(plan.outputs), running[0].dtype if running else None
         if plan.work.parts == 1:
@@ -1173,8 +1173,8 @@ def _normalized(
             pieces = call.scratch(pair, wide), call.scratch(pair, wide)
             kernel = _pieces_kernel(input.dtype, plan.work.across)
             call.launch(kernel, grid, None, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
-            grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-            numbers = *pair, plan.work.chunk, plan.length
+            lanes, grid = plan_join(*pair)
+            numbers = *pair, plan.work.chunk, plan.length, lanes
             call.launch(_moments_kernel(wide, of_running), grid, *written, *pieces, *numbers)
     operands = input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias
     out = normalize_by.lower(call, *operands)

@@ -169,9 +169,12 @@ class ReductionPlan(NamedTuple):
 
 
 def plan_reduction(
-    shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], widest: int = 1, may_split: bool = True
+    shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], widest: int = 1, blocks: int = PIECE_BLOCKS
 ) -> ReductionPlan:
-    """Plan the reduction of `dims`, counted from the front.  widest: the most values of one aligned load."""
+    """Plan the reduction of `dims`, counted from the front.
+
+    widest: the most values of one aligned load.  blocks: see `plan_work`.
+    """
     rest = [dim for dim in range(len(shape)) if dim not in dims]
     kept, (kept_steps,) = st.collapse([shape[dim] for dim in rest], [[strides[dim] for dim in rest]])
     sizes, (steps,) = st.collapse([shape[dim] for dim in dims], [[strides[dim] for dim in dims]])
@@ -182,23 +185,27 @@ def plan_reduction(
     is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
     is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
     is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
-    work = plan_work(outputs, count, is_inner, widest if is_wide else 1, may_split)
+    work = plan_work(outputs, count, is_inner, widest if is_wide else 1, blocks)
     return ReductionPlan(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
 
-def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: bool = True) -> Work:
-    """Spread a reduction over threads.  is_inner: whether the values of one result are closer than the results."""
+def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: int = PIECE_BLOCKS) -> Work:
+    """Spread a reduction over threads.
+
+    is_inner: whether the values of one result are closer than the results.  blocks: pieces are cut for so many, or none
+    for 0.
+    """
     steps, columns = (-(-count // wide), outputs) if is_inner else (count, outputs // wide)
     if is_inner:
         lanes = _power_of_two(-(-steps // STEPS_PER_LANE), 32)
-        if steps > 32 * WARP_STEPS or (steps > 32 * STEPS_PER_LANE and outputs * 32 < TARGET_BLOCKS * THREADS):
+        if steps > 32 * WARP_STEPS or (steps > 32 * STEPS_PER_LANE and outputs * 64 < TARGET_BLOCKS * THREADS):
             lanes = THREADS
     else:
         lanes = 1 if columns >= TARGET_BLOCKS * THREADS else THREADS // _power_of_two(columns, COLUMN_THREADS)
         lanes = min(lanes, _power_of_two(-(-steps // STEPS_PER_LANE), THREADS))
-    blocks = -(-columns * lanes // THREADS)
-    parts = min(steps // (lanes * STEPS_PER_PIECE), PIECE_BLOCKS // max(blocks, 1), MAX_PIECES)
-    if not may_split or parts < MIN_PIECES:
+    uncut = -(-columns * lanes // THREADS)
+    parts = min(steps // (lanes * STEPS_PER_PIECE), blocks // max(uncut, 1), MAX_PIECES)
+    if parts < MIN_PIECES:
         return Work(lanes, not is_inner, wide, 1, count)
     is_short = steps <= SHORT_LANES * STEPS_PER_PIECE and columns * SHORT_LANES <= SHORT_BLOCKS * THREADS
     if not is_inner and wide > 1 and lanes <= SHORT_LANES and is_short:
@@ -206,6 +213,15 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split
     unit = lanes * wide if is_inner else 1  # every piece is then aligned as the first one is
     chunk = -(-count // (parts * unit)) * unit
     return Work(lanes, not is_inner, wide, -(-count // chunk), chunk)  # no piece is empty
+
+
+def plan_join(parts: int, outputs: int, fewest: int = 32) -> tuple[int, Grid]:
+    """(lanes, grid) of a kernel that joins the pieces [parts, outputs] of results: a warp makes one, or a block.
+
+    fewest: the lanes of a result of fewer pieces than a warp has lanes.
+    """
+    lanes = THREADS if parts >= THREADS else 32 if parts >= 32 else fewest
+    return lanes, Grid((min(-(-outputs * lanes // THREADS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
 
 
 class Spread(NamedTuple):
@@ -219,7 +235,7 @@ class Spread(NamedTuple):
     parts: int
 
 
-def plan_spread(outputs: int, count: int, is_inner: bool, may_split: bool = False) -> Spread:
+def plan_spread(outputs: int, count: int, is_inner: bool) -> Spread:
     """Spread rows over threads.  is_inner: whether the values of one row are closer than the rows."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
     if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
@@ -432,12 +448,12 @@ def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values
 
 def join_plan(pieces: Any) -> ReductionPlan:
     """Plan the second launch, which joins the pieces of each result."""
-    return plan_reduction(pieces.shape, pieces.strides, (0,), widest_load(pieces), may_split=False)
+    return plan_reduction(pieces.shape, pieces.strides, (0,), widest_load(pieces), blocks=0)
 
 
-def checked_plan(call: Any, input: Any, dims: Sequence[int]) -> ReductionPlan:
+def checked_plan(call: Any, input: Any, dims: Sequence[int], blocks: int = PIECE_BLOCKS) -> ReductionPlan:
     """Plan the reduction of an operand.  Raises ShapeError for too many dimensions."""
-    plan = plan_reduction(input.shape, input.strides, dims, widest_load(input))
+    plan = plan_reduction(input.shape, input.strides, dims, widest_load(input), blocks)
     if len(plan.layout[0]) > MAX_DIMS:
         raise ShapeError(
             f"{len(plan.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "

@@ -12,11 +12,11 @@ from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64, uint8
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ModeError, ShapeError, ValueRangeError, shown
 from ..host import np
-from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
+from ..kernel import Kernel, Pointer, Scalar, Strided
 from . import results
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite, operator, view
 from .order_statistics import row_choice
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, floating_only, numpy_type, pointwise
+from .pointwise import THREADS, floating_only, numpy_type, pointwise
 from .reduction_kernels import (
     REDUCE_SOURCE,
     SUM,
@@ -30,6 +30,7 @@ from .reduction_kernels import (
     host_pieces,
     host_rows,
     join_plan,
+    plan_join,
     reduced_count,
     reduced_shape,
     reduction_source,
@@ -90,17 +91,18 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
 def join_variance_kernel(wide: dtype, out: dtype) -> Kernel:
     """The kernel that joins the pieces of a variance; each has `chunk` values but the last, all have `count`."""
     entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
-    names = ("root", "parts", "outputs", "chunk", "count")
+    names = ("root", "parts", "outputs", "chunk", "count", "lanes")
     code = f"""{REDUCE_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, {out.cuda}* centers,
     const {value}* means, const {value}* squares, double scale, {", ".join(f"long long {name}" for name in names)}) {{
-  join_variances(out, centers, means, squares, parts, outputs, scale, root != 0, chunk, count);
+  const Pieces<{value}> pieces{{means, squares, parts, outputs, chunk, count}};
+  join_variances(out, centers, pieces, scale, root != 0, (int)lanes);
 }}
 """
 
     def reference(
         result: Any, centers: Any, means: Any, squares: Any, scale: float, root: int, parts: int, outputs: int,
-        chunk: int, count: int,
+        chunk: int, count: int, lanes: int,
     ) -> None:  # fmt: skip
         held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
         center = (means * held).sum(axis=0) / wide.numpy.type(count)
@@ -145,8 +147,8 @@ def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, centers: 
     means, squares = call.scratch(shape, wide), call.scratch(shape, wide)
     values = (means, squares, input, scale, int(root), plan.layout, *plan.numbers())
     call.launch(kernel, plan.work.grid(plan.outputs), None, None, *values)
-    grid = Grid((min(-(-plan.outputs // (THREADS // 32)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-    numbers = (scale, int(root), plan.work.parts, plan.outputs, plan.work.chunk, plan.length)
+    lanes, grid = plan_join(plan.work.parts, plan.outputs)
+    numbers = (scale, int(root), plan.work.parts, plan.outputs, plan.work.chunk, plan.length, lanes)
     call.launch(join_variance_kernel(wide, out.dtype), grid, out, centers, means, squares, *numbers)
 
 

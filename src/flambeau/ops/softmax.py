@@ -218,7 +218,7 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
                 int(logarithm),
             )
         else:
-            lanes = plan_spread(count, size, False, may_split=False).lanes
+            lanes = plan_spread(count, size, False).lanes
             kernel = softmax_across_kernel(input.dtype, dtype)
             call.launch(kernel, across_grid(count, lanes), out, input, layout, count, size, lanes, int(logarithm))
     return out
@@ -240,7 +240,7 @@ def _run_softmax_backward(call: Any, logarithm: bool, grad: Any, output: Any, di
             kernel = softmax_backward_kernel(dtype, is_even)
             call.launch(kernel, rows.grid(), out, grad, output, layout, *rows, int(logarithm))
         else:
-            lanes = plan_spread(count, size, False, may_split=False).lanes
+            lanes = plan_spread(count, size, False).lanes
             kernel = softmax_backward_across_kernel(dtype)
             numbers = count, size, lanes, int(logarithm)
             call.launch(kernel, across_grid(count, lanes), out, grad, output, layout, *numbers)

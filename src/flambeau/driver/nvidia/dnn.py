@@ -667,19 +667,22 @@ class DnnPlan:
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the problem on its operands' addresses.  Raises AcceleratorError."""
-        backend = self._dnn.backend
+        with self._dnn.lock:
+            pack = self.pack(addresses, workspace)
+            try:
+                self._dnn.execute(self._plan, pack, stream)
+            finally:
+                self._dnn.backend.destroy(pack)
+
+    def pack(self, addresses: tuple[int, ...], workspace: int) -> int:
+        """A cuDNN descriptor of the addresses of a run, which the caller destroys."""
         pointers = [*addresses, *[workspace + offset for offset in self._offsets], *self._numbers]
         attributes = {
             PACK_UIDS: numbers(*self._uids),
             PACK_POINTERS: (ADDRESS, (c_void_p * len(pointers))(*pointers)),
             PACK_WORKSPACE: (ADDRESS, (c_void_p * 1)(workspace)),
         }
-        with self._dnn.lock:
-            pack = backend.make(PACK, attributes)
-            try:
-                self._dnn.execute(self._plan, pack, stream)
-            finally:
-                backend.destroy(pack)
+        return self._dnn.backend.make(PACK, attributes)
 
 
 def _rounded(nbytes: int) -> int:

@@ -32,20 +32,11 @@ template <class A, class T, class R> struct WholeStatistics : Variance<A, T, T> 
     void put(long long i, Moments<A> found) const { statistics.put(i, found.mean, found.squares / found.n); }
 };
 
-// (mean, 1 / deviation, variance) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
+// (mean, 1 / deviation, variance) of each result, from its pieces.
 template <class A, class T>
-inline void join_moments(const Statistics<A, T>& statistics, const A* means, const A* squares, long long parts,
-                         long long outputs, long long chunk, long long count) {
-    const int lane = threadIdx.x % WARP;
-    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
-        Moments<A> mine = {0, 0, 0};
-        for (long long part = lane; part < parts; part += WARP) {
-            const long long left = count - part * chunk, at = part * outputs + i;
-            mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
-        }
-        mine = join_lanes(JoinMoments<A>(), mine, WARP);
-        if (lane == 0) statistics.put(i, mine.mean, mine.squares / (A)count);
-    }
+inline void join_moments(const Statistics<A, T>& statistics, const Pieces<A>& pieces, int lanes) {
+    const A count = (A)pieces.count;
+    pieces.join(lanes, [&](long long i, Moments<A> found) { statistics.put(i, found.mean, found.squares / count); });
 }
 
 #define LOADS 4  // of each operand that are under way in a thread
@@ -164,17 +155,29 @@ inline void wide_normal_sums(C* sums, C* products, const T* grad, const T* input
     }
 }
 
-// Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1 or a warp, make one result.
+template <class A> struct TwoSums { A first, second; };
+
+template <class A> inline TwoSums<A> from_lane(TwoSums<A> mine, int step) {
+    return {from_lane(mine.first, step), from_lane(mine.second, step)};
+}
+
+template <class A> struct AddTwo {
+    typedef TwoSums<A> State;
+    State join(State a, State b) const { return {a.first + b.first, a.second + b.second}; }
+};
+
+// Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1 or a warp or a block, make one result.
 template <class A, class T>
 inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_pieces, long long parts, long long outputs,
                       int lanes) {
     const int lane = threadIdx.x % lanes, groups = BLOCK / lanes;
     for (long long i = blockIdx.x * (long long)groups + threadIdx.x / lanes; i < outputs; i += (long long)gridDim.x * groups) {
-        A first = 0, second = 0;
+        TwoSums<A> mine = {0, 0};
+#pragma unroll 4
         for (long long part = lane; part < parts; part += lanes)
-            first += one_pieces[part * outputs + i], second += other_pieces[part * outputs + i];
-        for (int step = lanes / 2; step > 0; step /= 2) first += from_lane(first, step), second += from_lane(second, step);
-        if (lane == 0) one[i] = store<T>(first), other[i] = store<T>(second);
+            mine.first += one_pieces[part * outputs + i], mine.second += other_pieces[part * outputs + i];
+        mine = join_lanes(AddTwo<A>(), mine, lanes);
+        if (lane == 0) one[i] = store<T>(mine.first), other[i] = store<T>(mine.second);
     }
 }
 

@@ -1,5 +1,6 @@
   // The body of a kernel of channel_pointwise.py, which fills in what a dollar sign marks.  The layout has two dimensions:
-  // channels, which lie next to each other, and rows.  A thread keeps its channels and walks over rows.
+  // channels, which lie next to each other, and rows.  A thread keeps its channels and walks over rows, from the last one:
+  // sums over all rows have just been made, and the last rows are still in the cache.
   const unsigned int columns = (unsigned int)layout.size[0] / pack, rows = (unsigned int)layout.size[1];
   const unsigned int tiles = (columns + threads - 1) / threads, lanes = (columns + tiles - 1) / tiles;
   const unsigned int together = threads / lanes, group = threadIdx.x / lanes;
@@ -13,7 +14,7 @@
     $PACKS
     #pragma unroll
     for (int each = 0; each < loads; ++each) {
-      const unsigned int place = row + each * step < rows ? row + each * step : row;
+      const unsigned int place = rows - 1 - (row + each * step < rows ? row + each * step : row);
       $FETCH
     }
     #pragma unroll
@@ -22,6 +23,6 @@
       Pack<$T, pack> result;
       #pragma unroll
       for (int lane = 0; lane < pack; ++lane) result.at[lane] = value($VALUES);
-      *reinterpret_cast<Pack<$T, pack>*>(out + (row + each * step) * (unsigned int)layout.stride[0][1]) = result;
+      *reinterpret_cast<Pack<$T, pack>*>(out + (rows - 1 - row - each * step) * (unsigned int)layout.stride[0][1]) = result;
     }
   }

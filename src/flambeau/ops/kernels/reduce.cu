@@ -360,22 +360,44 @@ template <class A> struct JoinMoments {
     State join(State a, State b) const { return joined(a, b); }
 };
 
-// The join of such pieces [parts, outputs], each of `chunk` values but the last, of `count` together: a warp makes one.
-template <class A, class Out>
-inline void join_variances(Out* out, Out* centers, const A* means, const A* squares, long long parts, long long outputs, double scale,
-                           bool root, long long chunk, long long count) {
-    const int lane = threadIdx.x % WARP;
-    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
-        Moments<A> mine = {0, 0, 0};
-        for (long long part = lane; part < parts; part += WARP) {
-            const long long left = count - part * chunk, at = part * outputs + i;
-            mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
+// Such pieces [parts, outputs], each of `chunk` values but the last, of `count` together.
+template <class A> struct Pieces {
+    const A* means;
+    const A* squares;
+    long long parts, outputs, chunk, count;
+    // Call put(i, moments) for each result; `lanes` threads, a warp or a block, join its pieces.
+    template <class Put> void join(int lanes, Put put) const {
+        constexpr int AHEAD = 4;
+        const int lane = threadIdx.x % lanes, groups = BLOCK / lanes;
+        for (long long i = blockIdx.x * (long long)groups + threadIdx.x / lanes; i < outputs; i += (long long)gridDim.x * groups) {
+            Moments<A> mine = {0, 0, 0};
+            for (long long first = lane; first < parts; first += AHEAD * lanes) {
+                A mean[AHEAD], square[AHEAD];
+#pragma unroll
+                for (int u = 0; u < AHEAD; ++u) {
+                    const long long part = first + u * lanes, at = (part < parts ? part : first) * outputs + i;
+                    mean[u] = means[at], square[u] = squares[at];
+                }
+#pragma unroll
+                for (int u = 0; u < AHEAD; ++u) {
+                    const long long part = first + u * lanes, left = count - part * chunk;
+                    if (part < parts) mine = joined(mine, {(A)(left < chunk ? left : chunk), mean[u], square[u]});
+                }
+            }
+            mine = join_lanes(JoinMoments<A>(), mine, lanes);
+            if (lane == 0) put(i, mine);
         }
-        mine = join_lanes(JoinMoments<A>(), mine, WARP);
-        const A square = mine.squares / (A)scale;
-        if (lane == 0) out[i] = store<Out>(root ? sqrt(square) : square);
-        if (lane == 0 && centers) centers[i] = store<Out>(mine.mean);
     }
+};
+
+// The variance of values, or its root, and their mean unless `centers` is null, from their pieces.
+template <class A, class Out>
+inline void join_variances(Out* out, Out* centers, const Pieces<A>& pieces, double scale, bool root, int lanes) {
+    pieces.join(lanes, [&](long long i, Moments<A> found) {
+        const A square = found.squares / (A)scale;
+        out[i] = store<Out>(root ? sqrt(square) : square);
+        if (centers) centers[i] = store<Out>(found.mean);
+    });
 }
 
 // The logarithm of a sum of exponentials, in one pass: the largest value, and the sum of exp(value - largest).
