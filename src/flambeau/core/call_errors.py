@@ -70,6 +70,11 @@ def invalid_pointer(name: str, address: int) -> AcceleratorError:
     return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=name)
 
 
+def name_workspace(error: OutOfMemoryError, kind: str) -> None:
+    """Say in an error that the memory was for the workspace of a library operation of this kind."""
+    error.what = f"{error.what.rstrip('.')}. The memory was for the workspace of a {kind}."
+
+
 def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
     """The error for device memory of another machine, such as one of an earlier `testing.machine`."""
     if machine.forked is not None:

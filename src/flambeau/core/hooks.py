@@ -21,6 +21,7 @@ on_block_taken(block, stream)                the allocator handed out a block
 on_block_freed(block)                        the program freed a block.  May be called in a finalizer, while any lock is
                                              held: it takes no lock
 on_block_given(block)                        the allocator took a freed block back, at its next call
+on_workspace(block)                          the block that was handed out is the workspace of a library call
 on_memory(action, device, address, nbytes, stream, pool)
                                              an allocator's rarer events, named as in a memory snapshot: segment_alloc,
                                              segment_free, segment_map, segment_unmap; free_completed of a block that
@@ -51,8 +52,8 @@ from .queue import Hook, hooks
 
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
-    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
-    "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
+    "on_block_taken", "on_block_freed", "on_block_given", "on_workspace", "on_memory", "on_record", "on_wait", "on_blocked",
+    "on_route", "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
 )  # fmt: skip
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
 _lock = Lock()

@@ -14,6 +14,7 @@ from struct import error as StructError
 from typing import Any
 
 from .. import host
+from ..errors import OutOfMemoryError
 from ..kernel import Grid, Kernel
 from ..library_operation import LibraryOperation
 from . import call_errors, storage, tensor, thread
@@ -395,10 +396,22 @@ def _launch(step: Launch, stream: Any, used: list[Any], drawn: Any) -> None:
 def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
     packed, workspace = step.addressed(used), None
     if step.workspace_nbytes:
-        workspace = storage.on_device(stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
+        workspace = _workspace(step, stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
     stream.library_run(step.handle, packed, 0 if workspace is None else workspace.address())
     if is_unshared(packed):
         step.spare = packed
+
+
+def _workspace(step: LibraryCall, device: Device, nbytes: int, stream: Any) -> Any:
+    """Allocate a library call's workspace.  Raises OutOfMemoryError."""
+    try:
+        workspace = storage.on_device(device, nbytes, stream)
+    except OutOfMemoryError as error:
+        call_errors.name_workspace(error, step.operation.kind)
+        raise
+    if hooks.on_workspace is not None:
+        hooks.on_workspace(workspace.block)
+    return workspace
 
 
 def _are_mirrored(bound: list[Any], mirror: Any) -> bool:
@@ -420,7 +433,7 @@ def _run_on_all(step: Any, mirror: Any, used: list[Any], drawn: Any) -> None:
     buffer = step.addressed(used) if launch is None else launch.filled(used, drawn)
     workspace: Any = None
     if nbytes:
-        workspace = storage.on_device(mirror.devices[0], nbytes, mirror.group[0])
+        workspace = _workspace(step, mirror.devices[0], nbytes, mirror.group[0])
         storage.add_twins(workspace, mirror)
         count = 1 if workspace.twins is None else count  # it is None where the mirror has ended
     address = 0 if workspace is None else workspace.address()

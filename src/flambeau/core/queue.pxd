@@ -13,6 +13,7 @@ cdef class Hooks:
     cdef public object on_block_taken
     cdef public object on_block_freed
     cdef public object on_block_given
+    cdef public object on_workspace
     cdef public object on_memory
     cdef public object on_record
     cdef public object on_wait

@@ -205,6 +205,7 @@ class Hooks:
     on_block_taken: Hook | None
     on_block_freed: Hook | None
     on_block_given: Hook | None
+    on_workspace: Hook | None
     on_memory: Hook | None
     on_record: Hook | None
     on_wait: Hook | None

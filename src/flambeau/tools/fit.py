@@ -36,7 +36,8 @@ from ..runtime import machine as machines
 from ..uncomputed import has_read, leave_out_host_values
 
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
-KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, "workspace", "fragmentation")
+WORKSPACE = "workspace"
+KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, WORKSPACE, "fragmentation")
 STEPS = 3  # of every optimizer, by default
 PATIENCE = 10  # so many times the wanted steps of one optimizer end the program, whatever the others have made
 UNLIMITED = 1 << ADDRESS_BITS  # bytes, more than any card has
@@ -172,9 +173,13 @@ class Meter:
         machines.watcher = self
         if not self.values:
             leave_out_host_values(True)
-        subscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments)
+        followed: dict[str, Any] = {
+            "on_block_taken": self._taken, "on_block_given": self._given, "on_workspace": self._workspace,
+            "on_memory": self._segments,
+        }  # fmt: skip
+        subscribe(**followed)
         self._undo = [
-            lambda: unsubscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments),
+            lambda: unsubscribe(**followed),
             register_module_forward_pre_hook(self._before_forward).remove,
             register_optimizer_step_pre_hook(self._before_step).remove,
             register_optimizer_step_post_hook(self._after_step).remove,
@@ -207,6 +212,11 @@ class Meter:
         number = self._live.pop(block.address, None)
         if number is not None:
             self._log(device_of(block.address) or 0).remove(number, block.nbytes)
+
+    def _workspace(self, block: Any) -> None:
+        number = self._live.get(block.address)
+        if number is not None:
+            self._kinds[number] = WORKSPACE
 
     def _segments(self, action: str, device: int, address: int, nbytes: int, stream: int, pool: Any) -> None:
         log = self._log(device)

@@ -12,13 +12,22 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...config import parse_bytes
 from ...errors import ConfigError
 from ...kernel import Access
-from ...library_operation import Attention, AttentionBackward, Convolution, Gemm, LibraryOperation
+from ...library_operation import (
+    OF_OUTPUT,
+    OF_WEIGHT,
+    Attention,
+    AttentionBackward,
+    Convolution,
+    Gemm,
+    LibraryOperation,
+)
 from ..api import DeviceProperties
 
 FOLDER = Path(__file__).with_name("cards")
@@ -28,6 +37,10 @@ SUFFIX = ".toml"
 DOCUMENTATION = "docs/concepts/cards.md describes the format"
 ELEMENTWISE_SHARE = 0.89  # of the peak of float32, for arithmetic of kernels
 LISTED = 4  # operands of a kernel that its launch's host time covers
+TILE = 64  # channels in a tile of a convolution (NVIDIA's guide to the performance of convolutional layers)
+TF32_SINCE = 8  # major compute capability
+TENSOR_CORES = ("tf32", "float16", "bfloat16")  # types whose convolutions want channels last
+WORKSPACE_ALIGNMENT = 256  # bytes, of each part of a workspace
 
 # The kinds of kernels, by the beginnings of their names.  Others are pointwise.
 KINDS = {
@@ -44,6 +57,7 @@ KINDS = {
     "pooling": ("window_",),
 }  # fmt: skip
 POINTWISE, GATHER = "pointwise", "gather"
+TRANSPOSE = "transpose"
 KERNELS = (POINTWISE, *KINDS)
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOST = (
@@ -165,7 +179,8 @@ class Card:
         if isinstance(problem, Gemm):
             curve = self._of_type("products" if is_aligned(problem) else "unaligned_products", problem)
         elif isinstance(problem, Convolution):
-            curve = self._of_type("convolutions" if problem.kind == "convolution" else "convolution_gradients", problem)
+            way = self._way(problem)
+            return max(way.kernel_ns, self.kernel_ns(nbytes, 0)) + way.copies_ns
         elif isinstance(problem, (Attention, AttentionBackward)):
             forward = problem.forward if isinstance(problem, AttentionBackward) else problem
             is_half = forward.dtype.itemsize == 2  # others go to products
@@ -173,6 +188,10 @@ class Card:
         else:
             return self.kernel_ns(nbytes, problem.operations)
         return max(curve.at(problem.operations), self.kernel_ns(nbytes, 0))
+
+    def workspace_nbytes(self, problem: LibraryOperation) -> int:
+        """Bytes of memory that a library call takes beside its operands."""
+        return self._way(problem).workspace_nbytes if isinstance(problem, Convolution) else 0
 
     def library_host_ns(self, problem: LibraryOperation) -> int:
         """Host time of a library call."""
@@ -182,7 +201,26 @@ class Card:
             return self.host.attention
         return self.host.product
 
-    def _of_type(self, table: str, problem: Gemm | Convolution) -> Curve:
+    def _way(self, problem: Convolution) -> Way:
+        """The fastest way to compute a convolution, which the library is assumed to choose."""
+        curves = self.times["convolutions" if problem.kind == OF_OUTPUT else "convolution_gradients"]
+        name = problem.dtype.name
+        types = [name if name in curves else "float32"]
+        if name == "float32" and problem.allow_tf32 and self.major >= TF32_SINCE:
+            types.append("tf32")
+        operations = tiled_operations(problem)
+        return min(self._way_in(each, curves[each].at(operations), problem) for each in types)
+
+    def _way_in(self, name: str, kernel_ns: int, problem: Convolution) -> Way:
+        """The way in products of a type."""
+        if name not in TENSOR_CORES:
+            return Way(kernel_ns, kernel_ns, 0, 0)
+        copied = converted(problem)
+        copies_ns = sum(self.kernel_ns(2 * nbytes, 0, TRANSPOSE) for nbytes in copied)
+        parts = [*copied, partial_sums(problem, self.multi_processor_count)]
+        return Way(kernel_ns + copies_ns, kernel_ns, copies_ns, sum(map(_aligned, parts)))
+
+    def _of_type(self, table: str, problem: Gemm) -> Curve:
         name = problem.dtype.name
         if name == "float32" and problem.allow_tf32:
             name = "tf32"
@@ -213,6 +251,59 @@ class Card:
             l2_cache_size=self.l2_cache_size,
             uuid=f"GPU-{device:08x}-0000-0000-0000-000000000000",
         )
+
+
+class Way(NamedTuple):
+    """How a convolution is computed; the least one is the fastest.
+
+    total_ns: of kernel_ns, its own kernel, and copies_ns, the copies of operands.
+    """
+
+    total_ns: int
+    kernel_ns: int
+    copies_ns: int
+    workspace_nbytes: int
+
+
+def tiled_operations(problem: Convolution) -> float:
+    """The operations of a convolution whose channels fill whole tiles.  Those of groups are computed in other ways."""
+    if problem.groups > 1:
+        return problem.operations
+    outputs, inputs = problem.w_shape[:2]
+    return problem.operations / (outputs * inputs) * (_tiles(outputs) * _tiles(inputs) * TILE**2)
+
+
+def converted(problem: Convolution) -> list[int]:
+    """The bytes of each operand that tensor cores access in a copy, because it is not channels last.
+
+    A convolution writes its result as it is wanted.  Of a gradient both images are copied; weights are small.
+    """
+    if problem.groups > 1:
+        return []
+    operands = [(problem.x_shape, problem.x_strides), (problem.y_shape, problem.y_strides)]
+    images = operands[: 1 if problem.kind == OF_OUTPUT else 2]
+    return [prod(shape) * problem.dtype.itemsize for shape, strides in images if strides[1] != 1]
+
+
+def partial_sums(problem: Convolution, multiprocessors: int) -> int:
+    """The bytes of partial sums of a weight's gradient, in float32.
+
+    Its result has few tiles, so the sum over the batch and its places is divided between the multiprocessors.
+    """
+    if problem.kind != OF_WEIGHT or problem.groups > 1:
+        return 0
+    outputs, inputs, *kernel = problem.w_shape
+    places = problem.y_shape[0] * prod(problem.y_shape[2:])
+    count = min(multiprocessors // (_tiles(outputs) * _tiles(inputs) * prod(kernel)), _tiles(places))
+    return 4 * prod(problem.w_shape) * count if count > 1 else 0
+
+
+def _tiles(channels: int) -> int:
+    return -(-channels // TILE)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
 
 
 @functools.cache

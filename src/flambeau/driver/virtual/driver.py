@@ -482,7 +482,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 lambda accesses: card.library_ns(problem, accesses),
                 ADDRESSES,
             )
-            return handle, 0  # the modelled library needs no workspace
+            return handle, card.workspace_nbytes(problem)
 
     def library_reserve(self, plan: PlanHandle) -> int:
         return 0
