@@ -24,7 +24,17 @@ from typing import Any, NamedTuple
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.core.hooks import subscribe, unsubscribe
-from flambeau.driver.virtual.card import COPIES, DEFAULT, HOST, LISTED, TABLES, TYPES, card
+from flambeau.driver.virtual.card import (
+    COPIES,
+    DEFAULT,
+    HOST,
+    LISTED,
+    TABLES,
+    TENSOR_CORES,
+    TYPES,
+    card,
+    tiled_channels,
+)
 from flambeau.nn import functional as F
 
 from . import times
@@ -163,9 +173,9 @@ def _convolutions(name: str, small: bool, backward: bool) -> Iterator[Point]:
     for batch, channels, side in CONVOLUTIONS[:1] if small else CONVOLUTIONS:
         x = torch.randn(batch, channels, side, side, device="cuda").to(dtype)
         w = torch.randn(channels, channels, 3, 3, device="cuda").to(dtype)
-        if dtype.itemsize == 2:
+        if name in TENSOR_CORES:  # others are copied, which the card counts by itself
             x, w = (each.to(memory_format=torch.channels_last) for each in (x, w))
-        operations = 2.0 * 9 * x.numel() * channels
+        operations = 2.0 * 9 * batch * side**2 * tiled_channels(channels) ** 2
         if not backward:
             yield operations, device_ns(functools.partial(F.conv2d, x, w, padding=1))
             continue

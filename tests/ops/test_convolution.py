@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.errors import OutOfMemoryError
+from flambeau.nn import functional as F
 from flambeau.testing import gradgradcheck, machine
 
 # operator, shapes of input, weight and bias, options, shape of the result, and the digests of the result, of the
@@ -240,3 +242,19 @@ def test_the_setting_of_tf32_reaches_the_library_call(gpus, allow_tf32, monkeypa
     with torch.backends.cudnn.flags(allow_tf32=allow_tf32):
         torch.conv1d(torch.ones(1, 1, 4, device="cuda"), torch.ones(1, 1, 2, device="cuda"))
     assert [(each.kind, each.allow_tf32) for each in asked] == [("convolution", allow_tf32)]
+
+
+def test_an_error_for_lack_of_memory_names_the_workspace():
+    with machine(devices=1, memory="40MiB"):
+        x, w = torch.randn(64, 8, 64, 64, device="cuda"), torch.randn(8, 8, 3, 3, device="cuda")
+        before = torch.cuda.memory_allocated()
+        with pytest.raises(OutOfMemoryError) as caught:
+            F.conv2d(x, w, padding=1)
+        assert "Tried to allocate 20.00 MiB" in caught.value.what
+        assert caught.value.what.endswith("The memory was for the workspace of a convolution.")
+        del caught
+        assert torch.cuda.memory_allocated() == before
+        with torch.backends.cudnn.flags(allow_tf32=False):  # whose kernels copy nothing
+            assert F.conv2d(x, w, padding=1).shape == x.shape
+        assert torch.cuda.max_memory_allocated() == before + x.nbytes
+        del x, w

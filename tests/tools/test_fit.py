@@ -96,6 +96,30 @@ def test_the_kinds_of_memory():
     assert kinds["fragmentation"] == found.peak.reserved - found.peak.allocated > 0
 
 
+def many_images(devices=(0,), layout=torch.contiguous_format):
+    net = nn.Sequential(nn.Conv2d(32, 64, 3), nn.ReLU(), nn.Conv2d(64, 32, 3), nn.Flatten(1), nn.LazyLinear(1))
+    x = torch.randn(len(devices) * 64, 32, 28, 28, device="cuda").to(memory_format=layout).requires_grad_()
+    net = net.cuda().to(memory_format=layout)
+    net(x[:1])
+    whole = nn.DataParallel(net, devices) if len(devices) > 1 else net
+    train(net, optim.SGD(net.parameters(), lr=0.1), lambda net: whole(x).sum())
+
+
+def test_the_workspace_of_a_gradient_is_the_copies_of_images_that_are_not_channels_last():
+    x, y = 64 * 64 * 26 * 26 * 4, 64 * 32 * 24 * 24 * 4  # of the second convolution, whose gradients are the peak
+    sums = 132 // 9 * 4 * 32 * 64 * 9
+    found, _ = seen(many_images)
+    assert found.peak.kinds["workspace"] == x + y + sums
+    assert sum(found.peak.kinds.values()) == found.peak.reserved
+    found, _ = seen(lambda: many_images(layout=torch.channels_last))
+    assert found.peak.kinds["workspace"] <= sums
+
+
+def test_each_gpu_has_a_workspace_of_its_own():
+    found, _ = seen(lambda: many_images((0, 1)), devices=2)
+    assert [each.kinds["workspace"] > 10 << 20 for each in found.peaks] == [True, True]
+
+
 def test_every_optimizer_makes_its_steps():
     found, _ = seen(two_optimizers, steps=2)
     assert found.steps == 10 and found.peak.kinds["optimizer_state"] == 4 * 257 * 1024

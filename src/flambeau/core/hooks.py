@@ -52,8 +52,8 @@ from .queue import Hook, hooks
 
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
-    "on_block_taken", "on_block_freed", "on_block_given", "on_workspace", "on_memory", "on_record", "on_wait", "on_blocked",
-    "on_route", "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
+    "on_block_taken", "on_block_freed", "on_block_given", "on_workspace", "on_memory", "on_record", "on_wait",
+    "on_blocked", "on_route", "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
 )  # fmt: skip
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
 _lock = Lock()

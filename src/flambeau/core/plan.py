@@ -435,6 +435,9 @@ def _run_on_all(step: Any, mirror: Any, used: list[Any], drawn: Any) -> None:
     if nbytes:
         workspace = _workspace(step, mirror.devices[0], nbytes, mirror.group[0])
         storage.add_twins(workspace, mirror)
+        if hooks.on_workspace is not None and mirror.lockstep is None and workspace.twins is not None:
+            for memory in workspace.twins.memories:
+                hooks.on_workspace(memory.block)
         count = 1 if workspace.twins is None else count  # it is None where the mirror has ended
     address = 0 if workspace is None else workspace.address()
     for index in range(count):

@@ -7,6 +7,7 @@ from flambeau.driver.virtual.card import (
     FOLDER,
     NAMES,
     POINTWISE,
+    TRANSPOSE,
     Curve,
     card,
     is_aligned,
@@ -14,10 +15,19 @@ from flambeau.driver.virtual.card import (
     read,
     touched,
 )
-from flambeau.dtypes import bfloat16, float16, float32, int64
+from flambeau.dtypes import bfloat16, float16, float32, float64, int64
 from flambeau.errors import ConfigError
 from flambeau.kernel import Access
-from flambeau.library_operation import Attention, AttentionBackward, Convolution, Gemm
+from flambeau.library_operation import (
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHT,
+    Attention,
+    AttentionBackward,
+    Convolution,
+    Gemm,
+)
+from flambeau.strides import CHANNELS_LAST, compact, contiguous
 
 H200 = card(DEFAULT)
 SMALL = """
@@ -116,6 +126,63 @@ def test_convolutions_take_the_time_of_their_type_and_kind():
     assert gradients[0] == gradients[1] == H200.times["convolution_gradients"]["float32"].at(
         2 * 9 * 32 * 256 * 56 * 56 * 256
     )
+
+
+def images(kind, inputs, outputs, dtype=float32, allow_tf32=True, is_last=False, groups=1, side=28, batch=64):
+    """A 3x3 convolution that keeps the sizes of its images, or one of its gradients."""
+    x, w, y = (batch, inputs, side, side), (outputs, inputs // groups, 3, 3), (batch, outputs, side, side)
+    steps = [compact(shape, CHANNELS_LAST) if is_last else contiguous(shape) for shape in (x, w, y)]
+    return Convolution(kind, dtype, x, w, y, *steps, *[(1, 1)] * 3, groups, allow_tf32=allow_tf32)
+
+
+def test_convolutions_count_channels_in_whole_tiles():
+    for dtype in (float32, float64, bfloat16):
+        narrow, whole, more = (
+            H200.library_ns(images(OF_OUTPUT, *channels, dtype, is_last=True), [])
+            for channels in ((1, 32), (64, 64), (65, 64))
+        )
+        assert narrow == whole < more == H200.library_ns(images(OF_OUTPUT, 128, 64, dtype, is_last=True), [])
+        operations = 2 * 9 * 64 * 28 * 28 * 64 * 64
+        assert whole == H200.times["convolutions"]["tf32" if dtype is float32 else dtype.name].at(operations)
+    depthwise = H200.library_ns(images(OF_OUTPUT, 64, 64, bfloat16, groups=64), [])
+    assert depthwise == H200.times["convolutions"]["bfloat16"].at(2 * 9 * 64 * 28 * 28 * 64)
+
+
+def test_convolutions_on_tensor_cores_copy_images_that_are_not_channels_last():
+    x, y = 64 * 32 * 28 * 28 * 4, 64 * 64 * 28 * 28 * 4
+    for kind, copied in ((OF_OUTPUT, [x]), (OF_INPUT, [x, y]), (OF_WEIGHT, [x, y])):
+        for dtype, share in ((float32, 1), (float16, 2), (bfloat16, 2)):
+            asked, last = images(kind, 32, 64, dtype), images(kind, 32, 64, dtype, is_last=True)
+            copies = sum(H200.kernel_ns(2 * nbytes // share, 0, TRANSPOSE) for nbytes in copied)
+            assert H200.library_ns(asked, []) == H200.library_ns(last, []) + copies
+            assert H200.workspace_nbytes(asked) == H200.workspace_nbytes(last) + sum(copied) // share
+    assert H200.workspace_nbytes(images(OF_OUTPUT, 32, 64, is_last=True)) == 0
+
+
+def test_other_convolutions_copy_nothing():
+    for kind in (OF_OUTPUT, OF_INPUT, OF_WEIGHT):
+        for asked in (
+            images(kind, 32, 64, allow_tf32=False),
+            images(kind, 32, 64, float64),
+            images(kind, 32, 64, groups=32),
+            images(kind, 8, 8, batch=4, side=16),  # float32 is faster for so few
+        ):
+            assert H200.workspace_nbytes(asked) == 0
+            same = asked._replace(x_strides=(1, 1, 1, 1), y_strides=(1, 1, 1, 1))
+            assert H200.library_ns(asked, []) == H200.library_ns(same, [])
+    assert card("t4").workspace_nbytes(images(OF_OUTPUT, 32, 64)) == 0  # it has no TF32
+    assert card("a100-40").workspace_nbytes(images(OF_OUTPUT, 32, 64)) > 0
+    assert H200.workspace_nbytes(product(8192, float32, allow_tf32=True)) == 0
+
+
+def test_a_gradient_of_weights_holds_partial_sums_for_the_multiprocessors_without_a_tile():
+    def nbytes(inputs, outputs, **sizes):
+        return H200.workspace_nbytes(images(OF_WEIGHT, inputs, outputs, bfloat16, is_last=True, **sizes))
+
+    assert nbytes(32, 64) == 132 // 9 * 4 * 64 * 32 * 9
+    assert nbytes(128, 128) == 132 // 36 * 4 * 128 * 128 * 9
+    assert nbytes(32, 64, batch=2, side=12) == 5 * 4 * 64 * 32 * 9  # as many as there are tiles of places
+    assert nbytes(512, 512) == 0
 
 
 def test_attention_takes_the_time_of_the_pairs_that_are_seen():

@@ -212,7 +212,7 @@ class Card:
         return min(self._way_in(each, curves[each].at(operations), problem) for each in types)
 
     def _way_in(self, name: str, kernel_ns: int, problem: Convolution) -> Way:
-        """The way in products of a type."""
+        """How kernels of a type compute a convolution, their own part in `kernel_ns`."""
         if name not in TENSOR_CORES:
             return Way(kernel_ns, kernel_ns, 0, 0)
         copied = converted(problem)
@@ -270,7 +270,12 @@ def tiled_operations(problem: Convolution) -> float:
     if problem.groups > 1:
         return problem.operations
     outputs, inputs = problem.w_shape[:2]
-    return problem.operations / (outputs * inputs) * (_tiles(outputs) * _tiles(inputs) * TILE**2)
+    return problem.operations / (outputs * inputs) * (tiled_channels(outputs) * tiled_channels(inputs))
+
+
+def tiled_channels(channels: int) -> int:
+    """The channels of the tiles that hold so many."""
+    return _tiles(channels) * TILE
 
 
 def converted(problem: Convolution) -> list[int]:
