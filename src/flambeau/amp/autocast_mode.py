@@ -14,7 +14,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 
 def renamed(former: str, now: str) -> None:
-    """Warn that a name of torch is a former one."""
+    """Warn that a name of torch is deprecated."""
     callers.warn(f"`torch.{former}` is deprecated. Please use `torch.{now}` instead.", FutureWarning)
 
 

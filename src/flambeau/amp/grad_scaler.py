@@ -67,11 +67,12 @@ class _MultiDeviceReplicator:
 class GradScaler:
     """Scales losses before `backward`, and unscales gradients before the optimizer's step.
 
-    A step whose gradients are not finite is skipped, and the scale shrinks; after many steps without it grows.
+    A step whose gradients are not finite is skipped, and the scale shrinks.  The scale grows after many steps in a row
+    without a skip.
     device: "cuda" or "cpu".
     init_scale: the first scale.
-    growth_factor, growth_interval: the scale is multiplied by growth_factor (above 1) after so many steps in a row
-        that were not skipped.
+    growth_factor, growth_interval: the scale is multiplied by growth_factor (above 1) after growth_interval steps in a
+        row that were not skipped.
     backoff_factor: the scale is multiplied by it (below 1) after a step that was skipped.
     enabled: False makes `scale` return its argument and `step` call the optimizer's step; nothing else has an effect.
     Raises: ScalingError for factors out of range.
@@ -165,7 +166,7 @@ class GradScaler:
         return output * self._scale.to(device=output.device, non_blocking=True)
 
     def _unscale_grads_(self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool) -> dict[Any, Any]:
-        """Multiply an optimizer's gradients by `inv_scale`; return by device whether one was not finite."""
+        """Multiply an optimizer's gradients by `inv_scale`; return, per device, whether any was not finite."""
         grads: dict[Any, list[Any]] = {}
         for group in optimizer.param_groups:
             for param in group["params"]:
@@ -229,7 +230,7 @@ class GradScaler:
         return optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call the optimizer's step, unless one of its gradients is not finite; the gradients are unscaled before.
+        """Unscale the gradients, unless that is done already; call the optimizer's step if all of them are finite.
 
         Returns the result of the optimizer's step, None if it is skipped.  Further arguments are passed to it.
         Host:   waits, except for optimizers with fused=True.
@@ -275,7 +276,7 @@ class GradScaler:
         return result
 
     def _step_by_itself(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Call the step of an optimizer that unscales and skips by itself: it finds `grad_scale` and `found_inf`."""
+        """Call the step of an optimizer that skips by itself: it reads its attributes `grad_scale` and `found_inf`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             callers.warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer: let the "
@@ -303,7 +304,7 @@ class GradScaler:
         return result
 
     def _unscale_by(self, scale: Any, optimizer: Any, state: dict[str, Any]) -> None:
-        """Divide the gradients of a fused optimizer of flambeau, whose kernels only skip, in the pass that checks."""
+        """Unscale and check the gradients of flambeau's own fused optimizers, whose kernels skip but do not unscale."""
         if scale is None:
             return
         with GradMode(False):
@@ -519,7 +520,7 @@ class GradScaler:
         self.__dict__.update(state)
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
-        """Note by device whether a gradient is not finite, without unscaling."""
+        """Record, per device, whether any gradient is not finite; the gradients keep their scale."""
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
         one, found_inf = (factories.full((), value, dtype=float32, device=scale.device) for value in (1.0, 0.0))
         found = self._unscale_grads_(optimizer, one, found_inf, True)

@@ -275,7 +275,7 @@ def _end_processes() -> None:
 
 
 class Limit(NamedTuple):
-    """When a search for schedules stops."""
+    """Limits of a search for schedules: the number of schedules and the time."""
 
     schedules: int
     seconds: float
@@ -321,7 +321,7 @@ def _status_of(
 ) -> int:
     """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143.
 
-    raised: exceptions that are raised, and not printed.
+    raised: classes of exceptions to raise instead of printing them.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
@@ -346,7 +346,7 @@ def _status_of(
 
 
 def unused_choices() -> str:
-    """Run the program's queued work.  Text about choices of its schedule that were not used, "" if all were."""
+    """Run the program's queued work; return a message about unused choices of its schedule, or ""."""
     from ..core import thread
     from ..driver.virtual.driver import VirtualDriver
 
@@ -406,7 +406,7 @@ PLAIN_SCRIPT = {"allow_interspersed_args": False}  # options after the script ar
 
 
 def checked_gpus(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Check the syntax of --gpus and return its text."""
+    """Check the syntax of --gpus and return it unchanged."""
     try:
         if value is not None:
             config.parse_gpus(value)
@@ -424,7 +424,7 @@ def checked_schedule(ctx: click.Context, param: click.Parameter, value: str | No
 
 
 def checked_faults(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
-    """Check failures on demand and return them as one text."""
+    """Check the values of --fault and return them joined by commas."""
     text = ",".join(values)
     try:
         if values:

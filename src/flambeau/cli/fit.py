@@ -123,7 +123,7 @@ def to_json(name: str, answers: Sequence[Fit], asked: Asked) -> dict[str, Any]:
 
 
 def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
-    """The report for people."""
+    """The report as text."""
     how = "values computed" if asked.values else "values not computed"
     steps = max(each.run.steps for each in answers)
     ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step"

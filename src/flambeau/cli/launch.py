@@ -145,7 +145,7 @@ def _variables(rank: int, count: int, address: tuple[str, int], job: str, hosts:
 
 
 def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int) -> int:
-    """Wait for ranks, whose numbers begin at `first`.  After one has failed, or a signal came, the others are ended."""
+    """Wait for ranks, whose numbers begin at `first`.  If one fails, or on a signal, the others are terminated."""
     received: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:

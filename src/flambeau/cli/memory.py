@@ -17,7 +17,7 @@ PICKLE = b"\x80"  # the first byte of a pickle of protocol 2 or later
 
 
 def is_snapshot(name: str) -> bool:
-    """Whether a file is to be read as a snapshot, not run as a program."""
+    """Return whether a file is a memory snapshot rather than a program to run."""
     try:
         with open(name, "rb") as file:
             return file.read(1) == PICKLE or not name.endswith(".py")

@@ -108,12 +108,12 @@ def _stacked_on_host(batch: Sequence[Any]) -> Any:
 
 
 def _where_factories_do(stacked: Any) -> Any:
-    """A new batch on the device that factories use, which is the CPU unless the program has set another."""
+    """Move a new batch to the default device of factories."""
     return stacked if resolve(None) < 0 else factories.as_tensor(stacked, device=resolve(None))
 
 
 def _rows_of_one(batch: Sequence[Any], layout: Any) -> Any:
-    """Copy rows of one table, as one array; None unless each begins at a multiple of its length."""
+    """Copy samples that are rows of one table; None unless each begins at a multiple of the row length."""
     numel, nbytes = layout.numel, layout.nbytes
     if shares_batches() and nbytes * len(batch) > COPIED_BYTES:
         return None
@@ -204,7 +204,7 @@ default_collate_fn_map: Collators = {
 
 
 def stacks_tensors() -> bool:
-    """Whether `default_collate` stacks tensors: its mapping still has the original function for them."""
+    """Return whether `default_collate` stacks tensors: its mapping still has the original function for them."""
     return default_collate_fn_map.get(Tensor) is collate_tensor_fn
 
 

@@ -284,7 +284,7 @@ class SerialIterator(BatchIterator):
 
 
 def _has_accelerator(pin_memory_device: str) -> bool:
-    """Whether memory can be pinned; warns if it cannot, and of a device to pin for."""
+    """Return whether memory can be pinned.  Warns if it cannot, and if a device to pin for is given."""
     if pin_memory_device:
         callers.warn(
             f"DataLoader: pin_memory_device={pin_memory_device!r} is deprecated and ignored: pinned memory serves "
@@ -342,7 +342,7 @@ class DeviceIterator:
         self._ahead, self._fetched = (None, StopIteration), None
 
     def _fetch(self) -> None:
-        """Fetch the next batch, or the exception to raise at its turn, unless an interrupted call did."""
+        """Fetch the next batch, or the exception to raise in its place, unless an interrupted call already did."""
         if self._fetched is None:
             try:
                 self._fetched = next(self._batches), None

@@ -225,7 +225,7 @@ class DataLoader(Generic[Sample_co]):
             return DeviceIterator(batches, self._stream_of_copies(devices.cuda_index(self.device)))
 
     def _stream_of_copies(self, index: int) -> Stream:
-        """The stream of all epochs' copies: memory is cached for each stream apart."""
+        """The copy stream, the same one in every epoch: the allocator caches memory per stream."""
         stream = self._copies
         if stream is None or stream.machine is not thread.machine():
             stream = self._copies = Stream(devices.cuda(index))
@@ -255,7 +255,7 @@ class DataLoader(Generic[Sample_co]):
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """The sampler of a stream, whose samples end the epoch."""
+    """Sampler for iterable datasets: yields None forever, as the dataset itself ends the epoch."""
 
     def __iter__(self) -> Iterator[None]:
         while True:

@@ -234,8 +234,7 @@ class DistributedSampler(Sampler[Index_co]):
         group unless given.
     shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
-            Without them, those of the process group.
-    Raises: GroupError (RuntimeError) if there is no process group to take them from.
+    Raises: GroupError (RuntimeError) if num_replicas or rank is not given and there is no process group;
             ArgumentError unless rank is in [0, num_replicas - 1].
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))

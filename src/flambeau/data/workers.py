@@ -27,7 +27,7 @@ from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Facts of a worker: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset.
+    """A worker process: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset.
 
     rng and worker_method are PyTorch's: None and "multiprocessing".
     """
@@ -188,11 +188,11 @@ MAX_DEPTH = 32  # of containers that are searched for such an object
 
 
 class UnsendableError(FlambeauError, pickle.PicklingError, TypeError, AttributeError):
-    """An object that cannot be pickled was to be sent to a worker, or by one."""
+    """An object sent to a worker, or by one, cannot be pickled."""
 
 
 def _refused(what: str, value: Any, error: BaseException) -> BaseException:
-    """The error for an object that could not be sent; pickle's own errors get the place of the entry at fault."""
+    """The error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
     if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
         return error
     place, entry = _unpicklable(value, "")

@@ -36,7 +36,7 @@ class _OfLogits(Distribution):
     is_binary = True
 
     def _take(self, probs: Any, logits: Any) -> None:
-        """Set the parameter that was given.  Raises ArgumentError unless it is one of them."""
+        """Set the given parameter.  Raises ArgumentError unless exactly one is given."""
         if (probs is None) == (logits is None):
             raise ArgumentError(
                 "either probs or logits must be given, but not both", hint="leave one out", operator=type(self).__name__
@@ -343,9 +343,8 @@ class Poisson(ExponentialFamily):
 class Categorical(_OfLogits):
     """The categorical distribution: an index from 0 to n - 1, as int64.
 
-    probs, logits: [*batch_shape, n]: weights, which are divided by their sum, or logarithms, of which the softmax is
-    taken;
-    exactly one of them.
+    probs, logits: exactly one of them, [*batch_shape, n].  probs are weights, which are divided by their sum; logits
+        are logarithms, whose softmax is taken.
     Raises: ArgumentError for both or none of probs and logits, or for a tensor without dimensions.
     Example:
         >>> distribution = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))

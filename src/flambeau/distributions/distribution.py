@@ -406,7 +406,7 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of a transformed variable: of transforms, in order, of a variable of the base distribution.
+    """The distribution of a variable of the base distribution after transforms, which are applied in order.
 
     transforms: a Transform, or a list of them.
     Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need.

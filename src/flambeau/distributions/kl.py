@@ -111,7 +111,7 @@ def _infinite(like: Any) -> Any:
 
 
 def _infinite_pairs(first: tuple[type, ...], second: tuple[type, ...], parameter: str) -> None:
-    """Register infinity for pairs where p has values that q has not.  parameter: one of p's, with the batch shape."""
+    """Register infinity for pairs where the support of p exceeds that of q.  parameter: a parameter of p."""
     for type_p in first:
         for type_q in second:
             register_kl(type_p, type_q)(lambda p, q: _infinite(getattr(p, parameter)))

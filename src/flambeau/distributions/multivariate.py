@@ -52,7 +52,7 @@ class _OfMatrix(Distribution):
     _unbroadcasted_scale_tril: Any
 
     def _take_matrix(self, given: dict[str, Any], batch: Any) -> None:
-        """Set the matrix that was given, expanded to a batch.  Raises ArgumentError unless it is one."""
+        """Set the given matrix, expanded to a batch.  Raises ArgumentError unless exactly one is given."""
         named = {name: value for name, value in given.items() if value is not None}
         if len(named) != 1:
             raise ArgumentError(
@@ -101,9 +101,10 @@ class _OfMatrix(Distribution):
 class MultivariateNormal(_OfMatrix):
     """The normal distribution of vectors.
 
-    loc: the mean, [*batch_shape, n].  covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or
-    its
-    lower Cholesky factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n].
+    loc: the mean, [*batch_shape, n].
+    covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or its lower Cholesky factor,
+        [*batch_shape, n, n]: exactly one of them.
+    Shapes: the event shape is [n].
     Raises: ArgumentError for several or none of them, or tensors of too few dimensions.
     Example:
         >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4.0, 0.0], [0.0, 9.0]]))

@@ -441,7 +441,7 @@ class ReshapeTransform(Transform):
 
 
 class _Simple(Transform):
-    """An increasing bijection of elements without parameters: equal to every other of its class."""
+    """Base of increasing elementwise bijections without parameters; all instances of a class are equal."""
 
     bijective = True
     sign = +1

@@ -23,7 +23,7 @@ Hooks = OrderedDict[int, Callable[..., Any]]  # by the ids of their handles
 
 
 class _Everywhere:
-    """Hooks of all modules.  any: every one of them by its id, so that one test tells a call that there are none."""
+    """Hooks of all modules.  any: all hooks by id, so that a call tests one dictionary to see that there are none."""
 
     def __init__(self) -> None:
         self.any: Hooks = OrderedDict()
@@ -138,7 +138,7 @@ class Hooked:
         """Call hook(module, args, output) after forward; a result other than None replaces the output.
 
         prepend: call it before the present hooks.  with_kwargs: call hook(module, args, kwargs, output).
-        always_call: call it after a forward that raised too, with None for the output.
+        always_call: call it also after a forward that raised, with None for the output.
         Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> layer = torch.nn.ReLU()
@@ -239,8 +239,7 @@ class Hooked:
         """Call `hook` before load_state_dict reads this module's own entries.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
-        It may
-        change state_dict, which is a copy made for the load.
+        It may change state_dict, which is a copy made for the load.
         Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> def rename(module, state_dict, prefix, *further):
@@ -453,7 +452,7 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _call_anyway(
     module: Any, hook: Callable[..., Any], with_kwargs: bool, args: tuple[Any, ...], kwargs: Any, result: Any
 ) -> None:
-    """Call a hook with always_call=True after an exception; one of its own is a warning."""
+    """Call a hook with always_call=True after an exception; an exception of the hook becomes a warning."""
     try:
         _call_after(module, hook, with_kwargs, args, kwargs, result)
     except Exception as error:  # noqa: BLE001  (a hook of users may raise anything)
@@ -464,7 +463,7 @@ def _call_anyway(
 
 
 def _watch_node(module: Any, result: Any) -> None:
-    """Let the node of a result call the backward hooks that are not full ones."""
+    """Register the module's non-full backward hooks on the graph node of its result."""
     tensor = result
     while not isinstance(tensor, TensorBase):
         if not isinstance(tensor, (dict, list, tuple)) or not tensor:

@@ -621,7 +621,7 @@ class EmbeddingBag(Module):
 
 
 class ChannelShuffle(Module):
-    """Take the channels of several groups in turn.
+    """Interleave the channels of several groups.
 
     Example:
         >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
@@ -641,7 +641,7 @@ class ChannelShuffle(Module):
 
 
 class PixelShuffle(Module):
-    """Make squares of pixels of channels: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
+    """Rearrange channels into squares of pixels: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
 
     Example:
         >>> torch.nn.PixelShuffle(2)(torch.zeros(1, 8, 3, 3)).shape
@@ -661,7 +661,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Make channels of squares of pixels: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
+    """Rearrange squares of pixels into channels: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
 
     Example:
         >>> torch.nn.PixelUnshuffle(2)(torch.zeros(1, 2, 6, 6)).shape

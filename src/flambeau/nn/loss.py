@@ -122,7 +122,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch cuts the scores of LinearCrossEntropyLoss in pieces; here it has no effect.
+    """PyTorch's options for computing LinearCrossEntropyLoss in chunks; they have no effect here.
 
     Example:
         >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=128).batch_chunk_size

@@ -942,7 +942,7 @@ def _move(param: Any, visit: Visit) -> None:
 
 
 class _Once:
-    """A function of tensors for `_apply`, whose results for buffers are kept, for those that modules share."""
+    """A function for `_apply` that caches its results for buffers, so that shared buffers stay shared."""
 
     def __init__(self, fn: Visit) -> None:
         self.fn = fn

@@ -30,7 +30,7 @@ def additive_mask(name: str, what: str, mask: Any, dtype: Any) -> Any:
 
 
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
-    """Whether the inputs have a batch dimension.  Raises ShapeError."""
+    """Check the numbers of dimensions; return whether the inputs have a batch dimension.  Raises ShapeError."""
     ranks = [each.ndim for each in (query, key, value)]
     if ranks not in ([3, 3, 3], [2, 2, 2]):
         raise _wrong(

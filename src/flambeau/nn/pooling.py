@@ -14,7 +14,7 @@ from .module import Layer, Module
 class _MaxPoolNd(Module):
     """Base class of layers of maxima.
 
-    kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension; no stride is kernel_size.
+    kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension.  stride None: kernel_size.
     return_indices: whether forward also returns the places of the maxima.
     """
 

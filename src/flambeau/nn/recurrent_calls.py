@@ -60,10 +60,10 @@ def run(
     mode_: str, sizes: Sequence[int], directions: int, has_biases: bool, composed: Callable[..., Any], data: Any,
     state: Sequence[Any], weights: Sequence[Any],
 ) -> tuple[Any, ...] | None:  # fmt: skip
-    """(results, last states, last cells) of all layers; None if the library refuses them, which the driver says.
+    """(results, last states, last cells) of all layers; None if the device has no library that computes them.
 
     composed: the same of (data, first states, weights) by operators, for gradients of gradients.
-    weights: those of each layer and direction, one behind the other.
+    weights: those of each layer and direction, one after the other.
     """
     operands = data, *state, *weights
     options = mode_, tuple(sizes), directions, has_biases, mode.enabled and any(each.requires_grad for each in operands)
@@ -87,7 +87,7 @@ def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
 
 
 def flatten(weights: Sequence[Any], has_biases: bool) -> None:
-    """Let parameters of one type on one GPU lie in one array in packed order; others are left."""
+    """Move parameters of one type on one GPU into one array in packed order; others are unchanged."""
     kind, device = weights[0].dtype, weights[0].device
     if not all(type(each) is Parameter and each.dtype is kind and each.device == device for each in weights):
         return

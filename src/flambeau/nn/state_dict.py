@@ -160,7 +160,7 @@ class Part:
 
 
 def _is_unknown(module: Any, own: dict[str, Any], key: Any, prefix: str) -> bool:
-    """Whether a key belongs to this module's part of a state, and to no tensor or child of it."""
+    """Return whether a key belongs to this module's part of a state, but to none of its tensors and children."""
     if not isinstance(key, str):
         return not prefix
     if not key.startswith(prefix):

@@ -273,7 +273,7 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 
 def _is_usual(layer: Any) -> bool:
-    """Whether PyTorch would run an encoder layer on nested tensors."""
+    """Return whether PyTorch would run an encoder layer on nested tensors."""
     return (
         isinstance(layer, TransformerEncoderLayer)
         and not layer.norm_first
@@ -292,7 +292,7 @@ class TransformerEncoder(Module):
     norm: applied to the result.
     enable_nested_tensor: in evaluation, without gradients and without `mask`, positions that src_key_padding_mask
         leaves out are 0 in the result before `norm`, as PyTorch's nested tensors leave them.
-    mask_check: only if they are the ends of the sequences, which is a wait on a GPU.
+    mask_check: do that only if these positions are at the ends of the sequences; the check waits for a GPU.
     Shapes: as the layer's.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
@@ -326,7 +326,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _drops_padding(self, src: Tensor, padding: Any) -> bool:
-        """Whether padded positions of the result are 0.  Host: waits if the mask is on a GPU and mask_check."""
+        """Return whether padded positions of the result are 0.  Host: waits if the mask is on a GPU and mask_check."""
         layer = self.layers[0]
         records = mode.enabled and any(each.requires_grad for each in (src, *layer.parameters()))
         if not self.use_nested_tensor or layer.training or records or getattr(thread.here(), "autocast", None):

@@ -58,7 +58,7 @@ def _steps(operand: Any) -> Strides:
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
-    """A result [batch, heads, rows, dims] of the type of `like`, in memory as [batch, rows, heads, dims] if that is."""
+    """A result [batch, heads, rows, dims] of the type of `like`; in memory [batch, rows, heads, dims] if `like` is."""
     _, heads, rows, dims = shape
     if heads > 1 and like.strides[1] < like.strides[2]:
         return call.output(shape, like.dtype, (heads * rows * dims, dims, heads * dims, 1))
@@ -66,7 +66,7 @@ def _made(call: Any, shape: Sizes, like: Any) -> Any:
 
 
 def _follows_query(query: Any, key: Any, value: Any) -> bool:
-    """Whether a result has the strides of the query, as PyTorch's fused kernels give it, for groups of heads too."""
+    """Return whether a result has the strides of the query, as from PyTorch's fused kernels; also for grouped heads."""
     operands = query, key, value
     is_fused = query.shape[-1] == value.shape[-1] and bool(key.numel())
     return is_fused and all(operand.strides[-1] == 1 for operand in operands)

@@ -4,7 +4,7 @@ A kernel of the general kind reads every operand at every element.  Two others r
 several elements:
 
 - Where the channels lie next to each other, as in channels-last images, a thread keeps its channels and walks over
-  rows.  What depends on the numbers of a channel alone is computed once.
+  rows.  Terms of a channel's numbers alone are computed once.
 - Where the elements of one channel of an image, a plane, lie next to each other, a thread takes runs of elements.
 """
 
@@ -55,7 +55,7 @@ class ChannelPointwise(Pointwise):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel, grid, layout): a kernel for channels or planes that lie next to each other, if they do."""
+        """(kernel, grid, layout): the kernel for contiguous channels or planes where it applies, else the usual one."""
         names = [param.name for param in kernel.params if isinstance(param, Pointer)]
         are_whole = [name == "out" or name in self.whole for name in names]
         if all(tensor.is_aligned() for tensor in tensors):
@@ -134,7 +134,7 @@ def are_channels(layout: KernelLayout, are_whole: Sequence[bool], width: int) ->
 
 
 def are_planes(layout: KernelLayout, are_whole: Sequence[bool], width: int) -> bool:
-    """Return whether dimension 0 is a plane of a vector or more, and what has values per element is contiguous.
+    """Return whether dimension 0 is a plane of a vector or more, and operands with values per element are contiguous.
 
     are_whole: as in `are_channels`.
     """

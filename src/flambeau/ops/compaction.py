@@ -1,4 +1,4 @@
-"""Selections of few elements whose number the device counts: one launch of one block, one copy to the host, one wait.
+"""Selections from small tensors, counted on the device: one launch of one block, one copy to the host, one wait.
 
 The operators' results have room for all elements; `count`, or `ends`, says how much of it is used.  `first_rows` cuts a
 result to size.  They serve GPUs, where launches and waits take longest, under nonzero, masked_select, masked_scatter,
@@ -45,7 +45,7 @@ def _block(numel: int, most: int = MOST_THREADS) -> Grid:
 
 
 def is_recorded(*tensors: Any) -> bool:
-    """Return whether a call with these operands is to be recorded: the operators of this module have no derivatives."""
+    """Return whether autograd records a call with these operands; the operators of this module have no derivatives."""
     return thread.here().grad_enabled and any(map(in_graph, tensors))
 
 
@@ -99,7 +99,7 @@ def _places_kernel(dtype: dtype) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_places(call: Call, input: Operand) -> Any:
-    """(places, count): the indexes of the nonzero elements of few, in row-major order, and their number.
+    """(places, count): the indexes of the nonzero elements of a small tensor, in row-major order, and their number.
 
     Shapes: [elements, dimensions] and []; both are int64.
     Host:   returns at once.
@@ -144,7 +144,7 @@ def _layout_of_both(input: Any, mask: Any) -> tuple[tuple[int, ...], tuple[Any, 
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_chosen(call: Call, input: Operand, mask: Operand) -> Any:
-    """(values, count): the elements of few where the mask is true, in row-major order, and their number.
+    """(values, count): the elements of a small tensor where the mask is true, in row-major order, and their number.
 
     Shapes: input and mask broadcast; the values are a vector with room for all elements.  The count is [], int64.
     Host:   returns at once.
@@ -157,13 +157,13 @@ def few_chosen(call: Call, input: Operand, mask: Operand) -> Any:
 
 
 def elements_where(input: Any, mask: Any) -> Any:
-    """The elements of few where the mask is true, as a vector.  Host: waits."""
+    """The elements of a small tensor where the mask is true, as a vector.  Host: waits."""
     values, count = few_chosen(input, mask)
     return first_rows(values, count.item(), ())
 
 
 def rows_where(input: Any, mask: Any) -> Any:
-    """The rows of few elements where the mask, of the input's first dimensions, is true.  Host: waits."""
+    """The rows of a small tensor where the mask, of the input's first dimensions, is true.  Host: waits."""
     row = input.shape[len(mask.shape) :]
     values, count = few_chosen(input, reshape(mask, (*mask.shape, *(1,) * len(row))) if row else mask)
     return first_rows(values, count.item() // prod(row), row)
@@ -196,7 +196,7 @@ def _replaced_samples() -> Iterator[Sample]:
 
 @operator(samples=_replaced_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def few_replaced(call: Call, input: Operand, mask: Operand, source: Operand) -> Any:
-    """Few elements: where the mask is true, the next one of the source; elsewhere those of the input.
+    """A copy of a small tensor with the elements of the source, in order, where the mask is true.
 
     Shapes: input and mask broadcast; the result has their shape and is contiguous.
     Host:   returns at once; too short a source stops the device.
@@ -242,7 +242,7 @@ def _runs_kernel(dtype: dtype, sorts: bool) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_runs(call: Call, input: Operand, sorts: bool, with_inverse: bool, with_counts: bool) -> Any:
-    """(values, count, inverse, counts): the first elements of the runs of equal ones among few, and their number.
+    """(values, count, inverse, counts): the first element of each run of equal ones in a small tensor; their number.
 
     sorts: whether the elements are sorted first.  inverse: the number of each element's run, of the input's shape.
     counts: the lengths of runs.  Both are None unless they are wanted.
@@ -281,7 +281,7 @@ def _bins_kernel(dtype: dtype) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_bins(call: Call, input: Operand) -> Any:
-    """(counts, ends): how often 0 to FEW_BINS - 1 occur among few integers, and the least and the greatest integer.
+    """(counts, ends): the number of each integer from 0 to FEW_BINS - 1 in a small tensor; its least and greatest.
 
     Shapes: vectors of int64.
     Host:   returns at once.

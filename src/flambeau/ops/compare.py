@@ -56,7 +56,7 @@ def _comparison(symbol: str) -> Any:
 
 
 def _no_slope(grad: Any, needs: Any) -> Any:
-    """Zeros: for a write in place, whose result may be floating point."""
+    """A zero gradient: a comparison written in place may have a floating point result."""
     return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
@@ -209,7 +209,7 @@ def isneginf(input: Operand) -> Any:
 
 @_test("true")
 def isreal(input: Operand) -> Any:
-    """Test each element for being real, which all are.
+    """Test each element for being real: True everywhere, as there are no complex numbers.
 
     Shapes: same as the input.
     Host: returns at once.

@@ -5,7 +5,7 @@
 - A convolution of one dimension is one of two dimensions with a first size of 1.
 - Operands are contiguous, or channels-last if the input or the weight is; others are copied.
 - Attributes of the three are tuples with one number for each spatial dimension.  `sizes` are the spatial sizes of the
-  result.  Padding is that in front; the padding behind follows from the sizes.
+  result.  `padding` is the padding in front; the padding behind follows from the sizes.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def per_dimension(name: str, what: str, value: Any, count: int, least: int) -> S
 
 
 def _is_batched(name: str, input: Any, spatial: int) -> bool:
-    """Whether the input has a batch dimension.  Raises ShapeError for a wrong number of dimensions."""
+    """Return whether the input has a batch dimension.  Raises ShapeError for a wrong number of dimensions."""
     if len(input.shape) not in (spatial + 1, spatial + 2):
         raise ShapeError(
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: "
@@ -334,7 +334,7 @@ def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int,
 
 
 def is_channels_last(*operands: Any) -> bool:
-    """Whether a convolution of these operands gives a channels-last result."""
+    """Return whether a convolution of these operands gives a channels-last result."""
     found = (memory_formats.suggested(operand.shape, operand.strides) for operand in operands)
     return any(format is not memory_formats.contiguous_format for format in found)
 

@@ -163,7 +163,7 @@ def _odd_sum(a: Any, b: Any) -> Any:
 
 
 def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
-    """first + step * count, rounded as in PyTorch: once, but of half types also the count and the product."""
+    """first + step * count, rounded once, as in PyTorch; for half types the count and the product are rounded, too."""
     if dtype.is_floating_point and dtype.itemsize == 2:
         counts, narrow = count.astype(np.float32).astype(dtype.numpy), np.float32
         products = (counts.astype(narrow) * narrow(step)).astype(dtype.numpy)

@@ -277,7 +277,7 @@ def key_kernel() -> Kernel:
 
 
 def key_bits(count: int) -> int:
-    """The bits of PyTorch's keys for `count` elements: so many that they differ with a probability of 0.9."""
+    """The number of bits of PyTorch's keys for `count` elements: enough that all differ with a probability of 0.9."""
     return min(64, math.ceil(math.log2(count - (6.0 * count * count + 1) / (12 * math.log(0.9)))))
 
 
@@ -329,7 +329,7 @@ def vector_of(numel: int, itemsize: int, is_aligned: bool) -> int:
 
 @cache
 def dropout_kernel(dtype: dtype, vector: int) -> Kernel:
-    """kept: the probability of an element to stay;  scale: its factor."""
+    """The kernel of dropout.  kept: the probability that an element is kept;  scale: its factor."""
     c, wide, number = dtype.wide.cuda, dtype.wide, dtype.wide.numpy.type
 
     def fractions_of(seed: int, first: int, numel: int, blocks: int) -> Any:
@@ -381,7 +381,7 @@ def plain_grid(numel: int) -> Grid:
 
 @cache
 def choice_kernel(wide: dtype) -> Kernel:
-    """Categories by running sums; rows * samples of them."""
+    """The kernel that draws rows * samples categories by running sums of their chances."""
 
     def reference(
         out: Any, sums: Any, chances: Any, rows: int, size: int, samples: int, lanes: int, span: int,

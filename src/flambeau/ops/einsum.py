@@ -40,7 +40,7 @@ Labels = list[int]
 def parsed(equation: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
     """Return the labels of each operand and of the result.  Label -1 is an ellipsis' last dimension, -2 the one before.
 
-    Raises: ArgumentError for an equation that is none, or whose number of labels differs from an operand's dimensions.
+    Raises: ArgumentError for a malformed equation, or one whose labels do not match an operand's dimensions.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -91,7 +91,7 @@ class BadEquation(ArgumentError, RuntimeError):
 
 
 def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
-    """Raise ShapeError if a label has two sizes, neither of which is 1; one operand's repeated label takes only one."""
+    """Raise ShapeError if a label has two sizes other than 1, or two sizes within one operand."""
     sizes: dict[int, int] = {}
     for index, (tensor, labels) in enumerate(operands):
         own: dict[int, int] = {}
@@ -665,7 +665,7 @@ def grouped_mm(
     offs: int32, where each group ends in the dimension that a matrix shares among groups: rows of mat_a with a batch
         mat_b; columns of mat_b with a batch mat_a; for two matrices the dimension that is summed.
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
-            [g, k, n] give [g, m, n].  What comes after the last group is 0.
+            [g, k, n] give [g, m, n].  Elements after the last group are 0.
     Host:   waits for offs, if it is on a GPU.
     Raises: ShapeError, ArgumentError, ValueRangeError for offsets that decrease or are too large; NotSupportedError
             for a bias and another type of the result.

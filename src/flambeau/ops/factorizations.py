@@ -194,7 +194,7 @@ def _bad_systems() -> Iterator[ErrorSample]:
 
 
 def is_vector_of(A: Any, B: Any) -> bool:
-    """Whether B is a batch of vectors rather than of matrices, as torch.linalg.solve decides."""
+    """Return whether B is a batch of vectors, not of matrices, by the rule of torch.linalg.solve."""
     return len(B.shape) == 1 or len(A.shape) - 1 == len(B.shape) and A.shape[:-1] == B.shape
 
 
@@ -931,7 +931,7 @@ def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: A
 
 
 def _largest(values: Any) -> Any:
-    """The largest of singular values in descending order; 0 of none."""
+    """The largest of singular values in descending order; 0 if there are none."""
     return values.select(-1, 0) if values.shape[-1] else values.sum(-1)
 
 

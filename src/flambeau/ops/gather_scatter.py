@@ -1,4 +1,4 @@
-"""gather, scatter, scatter_reduce, take, put and masked_scatter: one index per element; and writes to a part."""
+"""gather, scatter, scatter_reduce, take, put and masked_scatter, with one index per element; and writes to a part."""
 
 from __future__ import annotations
 
@@ -382,7 +382,7 @@ def _first(source: Any, shape: Sequence[int]) -> Any:
 def join_gradients(
     grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
-    """The gradients of the input, as if it were joined, and of the source."""
+    """The gradients of the input, as if all of it were joined, and of the source."""
     if reduce == "sum":
         return grad, grad.gather(dim, index)
     if reduce == "mean":

@@ -179,7 +179,7 @@ def integers(state: Any, out: Any, dtype: Any, low: int, span: int) -> None:
 
 
 def all_integers(state: Any, out: Any, dtype: Any) -> None:
-    """Integers from 0 to the type's largest, or to that up to which a floating point type has all integers."""
+    """Integers from 0 to the type's largest; for a floating point type, to the last before it skips integers."""
     span = count_of(dtype)
     for part in _parts(out):
         drawn = state.pairs(part.size) if dtype.itemsize == 8 else state.words(part.size)
@@ -308,7 +308,7 @@ def multinomial(state: Any, out: Any, weights: Any) -> None:
 
 
 class Fractions:
-    """float64 fractions one by one, for algorithms that take as many as they need; `done` leaves the rest undrawn."""
+    """float64 fractions one by one, for algorithms that take as many as they need; `done` returns unused ones."""
 
     def __init__(self, state: Any, expected: int) -> None:
         self.state = state

@@ -248,7 +248,7 @@ def accumulate_rows(
     """Join the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
 
     index: int64, counted from the front and already checked.  shape: the shape to which `source` expands.
-    how: a key of JOINS.  includes: whether what is in `out` is joined too; rows that are not named keep it anyway.
+    how: a key of JOINS.  includes: whether the row of `out` is joined, too; rows that no index names are unchanged.
     """
     outer, size, inner = rows
     count = index.numel()

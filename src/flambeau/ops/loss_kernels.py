@@ -523,7 +523,7 @@ def _entropy_row_samples() -> Iterator[Sample]:
 
 
 class RowLosses(NamedTuple):
-    """The operands and the plan of the losses of rows, of which there are some."""
+    """The operands and the plan of the losses of rows; there is at least one row."""
 
     operands: tuple[Any, Any, Any]
     is_even: bool

@@ -671,7 +671,7 @@ def _variances() -> Iterator[Sample]:
     function=False, differentiable=False,
 )  # fmt: skip
 def not_negative(input: Value) -> Any:
-    """Whether a number is 0 or more, or NaN."""
+    """Return whether a number is 0 or more, or NaN."""
     return np.logical_not(np.less(input, 0))
 
 

@@ -187,7 +187,7 @@ def _known(kind: dtype) -> list[Pointer]:
 
 
 def _form(batch: int, hidden: int, kind: dtype, is_backward: bool) -> Form | None:
-    """The form of the kernels that make the recurrent product, too; None where a library's product is faster."""
+    """The form of the kernels that also compute the recurrent product; None where a library's product is faster."""
     if 4 * batch * hidden * hidden > MOST_PRODUCTS or hidden < MOST_UNITS:
         return None
     columns = 4 * hidden if is_backward else hidden
@@ -203,7 +203,7 @@ def _grid(form: Form, batch: int, hidden: int) -> Grid:
 
 
 def _multiply(call: Call, out: Any, a: Any, b: Any, a_turned: bool, b_turned: bool, bias: Any = None) -> None:
-    """Queue out = a @ b (+ bias) of contiguous matrices, of which each may be given turned."""
+    """Queue out = a @ b (+ bias) of contiguous matrices; either may be given transposed."""
     (m, n), k = out.shape, a.shape[0] if a_turned else a.shape[1]
     a_steps = (0, 1, m) if a_turned else (0, k, 1)
     b_steps = (0, 1, k) if b_turned else (0, n, 1)

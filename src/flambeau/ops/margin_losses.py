@@ -68,8 +68,8 @@ SIZE_ARGUMENTS = "long long rows, long long size, double divisor, long long lane
 class Margins(NamedTuple):
     """The operands of the kernels of one loss.
 
-    name: starts their names.  parameters, arguments: of its operands, for Kernel and in CUDA C++.
-    value: the expression of what kernels/margin_losses.cu computes with.
+    name: the beginning of the kernels' names.  parameters, arguments: the operands, for Kernel and in CUDA C++.
+    value: the declaration of the object with which kernels/margin_losses.cu computes.
     """
 
     name: str
@@ -233,7 +233,7 @@ def _grid(rows: int, lanes: int, most: int) -> Grid:
 
 
 def _launch_loss(call: Any, kernel: Any, operands: Any, shape: Any, lanes: int, each: Any, reduction: str) -> Any:
-    """Launch kernel(type, type of its result), and reduce what it writes.  Returns the loss.
+    """Launch kernel(type, type of its result), and reduce its results.  Returns the loss.
 
     operands: its arguments between the result and the sizes.  shape: of the input.  each: the shape of the losses of
     rows.

@@ -105,7 +105,7 @@ def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from
 
 
 def _lie_alike(tensors: Sequence[Any]) -> bool:
-    """Whether tensors of one shape have their elements in one order, without gaps."""
+    """Return whether tensors of one shape have their elements in one order, without gaps."""
     shape, strides = tensors[0].shape, tensors[0].strides
     orders = {tuple([step for size, step in zip(shape, tensor.strides) if size > 1]) for tensor in tensors}
     return len(orders) == 1 and st.is_compact(shape, strides)
@@ -420,7 +420,7 @@ def update_scale(
     call: Call, scale: Operands, growth_tracker: Operands, found_inf: Operand, growth_factor: Number,
     backoff_factor: Number, growth_interval: Number,
 ) -> Any:  # fmt: skip
-    """Shrink a scale where `found_inf` is not 0; let it grow after `growth_interval` calls in a row without.
+    """Shrink a scale if `found_inf` is not 0; grow it after `growth_interval` calls in a row for which it was 0.
 
     scale: a list of one float32 number.  growth_tracker: a list of one int32 number, which counts these calls.
     Host:   returns at once.

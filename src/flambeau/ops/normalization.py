@@ -1094,7 +1094,7 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
 
 
 def _is_in_runs(operands: Sequence[Any], outer_steps: Any, inner_steps: Any, held: int) -> bool:
-    """Whether neighbouring results of every operand lie in aligned runs of `held`, along one dimension of values."""
+    """Return whether every operand has neighbouring results in aligned runs of `held`, and one dimension of values."""
     return all(
         operand.is_aligned() and tuple(outer) == (1,) and len(inner) == 1 and inner[0] % held == 0
         for operand, outer, inner in zip(operands, outer_steps, inner_steps)
@@ -1252,7 +1252,7 @@ def update_statistics(
 
 
 def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> None:
-    """Copy what was written in place of running statistics to them."""
+    """Copy targets that stood in for running statistics back to them."""
     for target, each in zip(targets, running):
         if target is not each:
             call.assign(each, target)

@@ -211,7 +211,7 @@ def _count_kernel() -> Kernel:
 
 
 def _is_set(found: Any) -> bool:
-    """Whether the step is skipped: its gradients are not finite."""
+    """Return whether the step is skipped because its gradients are not finite."""
     return found is not None and bool(found)
 
 

@@ -1,7 +1,7 @@
 """Pooling over windows of images, its inverses, and windows as columns.
 
-- `window_max` and `window_mean` are the operators below all pooling; each has a gradient that gathers, and so has the
-  gradient.  Their attributes are tuples with one number for each spatial dimension; `sizes` are those of the result.
+- `window_max` and `window_mean` compute all pooling.  Their gradients gather, and so do the gradients of these.
+- Their attributes are tuples with one number for each spatial dimension; `sizes` are those of the result.
 - Adaptive windows of equal sizes that lie side by side are plain windows.
 - Results are channels-last if the input is, those of means in two dimensions only.
 """

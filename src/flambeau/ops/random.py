@@ -35,11 +35,11 @@ from .sorting import sort_rows_of
 
 
 class Memory(NamedTuple):
-    """Where an operator draws its values.
+    """The memory into which an operator draws, and the result that gets the values.
 
     drawn: contiguous memory, in the order of the result's elements in memory.  result: the result.
-    view: a view of the result in the order of `drawn`, to which that is copied; None where it is the same memory.
-    order: the result's dimensions in that order, all or those of several elements.
+    view: a view of the result in the order of `drawn`, to which `drawn` is copied; None if both are the same memory.
+    order: the result's dimensions in that order: all, or those with a size above 1.
     is_plain: whether the result is contiguous.
     """
 
@@ -63,7 +63,7 @@ class Memory(NamedTuple):
 
 
 def memory_of(call: Call, input: Any, keeps_order: bool = True) -> Memory:
-    """Return where to draw a tensor like `input`: the tensor that is written, or a new one.
+    """Return the memory for a tensor like `input`: that of the tensor that is written, or new memory.
 
     keeps_order: whether a new one has the order of the input's dimensions in memory; else it is contiguous.
     """
@@ -91,7 +91,7 @@ def memory_of(call: Call, input: Any, keeps_order: bool = True) -> Memory:
 
 
 def draws_on_host(call: Call) -> bool:
-    """Whether a call draws from the Mersenne Twister."""
+    """Return whether a call draws from the Mersenne Twister."""
     return call.is_on_host and not is_portable.value
 
 
@@ -642,7 +642,7 @@ def check_weight_rows(call: Call, input: Operand) -> Any:
 
 
 def _weights_are_fine(input: Any) -> tuple[bool, bool]:
-    """Whether all weights are finite and not negative, and whether each row has one above 0.  Host: waits."""
+    """(whether all weights are finite and not negative, whether each row has one above 0).  Host: waits."""
     rows: Any = check_weight_rows(input.detach())
     if rows.shape[0] > ROWS_READ:
         rows = rows.all(0, keepdim=True)

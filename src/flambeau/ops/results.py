@@ -9,7 +9,7 @@ from typing import Any
 def return_type(name: str, fields: tuple[str, ...], call: str, results: str) -> Any:
     """Make the named tuple of the operator `name`, which prints as `torch.return_types.<name>`.
 
-    call, results: the docstring's example: a call of the operator, and the fields of what it returns.
+    call, results: the example of the docstring: a call of the operator, and the fields of its result.
     """
     make: Any = namedtuple
     members = {"__slots__": (), "__repr__": _shown, "__module__": "flambeau.return_types"}

@@ -29,7 +29,7 @@ SERIAL_ROW = 64  # up to so many elements, a thread makes a row however it lies
 
 
 class Scan(NamedTuple):
-    """A scan in CUDA C++ and in NumPy: how two neighbouring results are joined, and what an empty one is."""
+    """A scan in CUDA C++ and in NumPy: its identity (`begin`), and the operation that joins two results (`join`)."""
 
     name: str
     begin: str
@@ -61,7 +61,7 @@ class ScanPlan(NamedTuple):
 
 
 def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int, nbytes: int) -> ScanPlan:
-    """Spread a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of what is joined."""
+    """Spread a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of a joined value."""
     layout, rows, size, is_inner = layout_along(shape, operands, dim)
     across = not is_inner or size <= SERIAL_ROW
     if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows > (SCAN_PARTS // 2 if across else MANY_ROWS):

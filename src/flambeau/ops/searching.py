@@ -65,7 +65,7 @@ def _runs() -> Iterator[Sample]:
 
 @operator(samples=_runs, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def run_begins(call: Call, input: Operand) -> Any:
-    """Whether each element of the last dimension differs from the one before; the first does.
+    """Test whether each element of the last dimension differs from the one before; True for the first.
 
     Host: returns at once.
     """
@@ -153,7 +153,7 @@ def _used_bits(keys: Any) -> int | None:
 
 
 def _few_unique(input: Any, sorts: bool, return_inverse: bool, return_counts: bool) -> Any:
-    """`unique`, or `unique_consecutive` if the elements are not sorted first, of few elements."""
+    """`unique` of a small tensor; `unique_consecutive` if the elements are not to be sorted first."""
     values, count, inverse, counts = few_runs(input, sorts, return_inverse, return_counts)
     found = count.item()
     lengths = first_rows(counts, found) if return_counts else None
@@ -489,7 +489,7 @@ def _host_isin_kernel(kind: dtype) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def host_isin(call: Call, elements: Operand, members: Operand, invert: bool) -> Any:
-    """Whether each element of a CPU tensor is in a vector of the same type: of few floats, or of integers."""
+    """Test whether each element of a CPU tensor is in a vector of the same type: of few floats, or of integers."""
     out = call.output(elements.shape, bool_)
     numel, count = elements.numel(), members.numel()
     if numel:
@@ -503,7 +503,7 @@ def host_isin(call: Call, elements: Operand, members: Operand, invert: bool) -> 
     other_names={"element": "elements", "test_element": "test_elements"},
 )  # fmt: skip
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Whether each element equals one of the test elements.  NaN equals none.
+    """Test whether each element equals one of the test elements.  NaN equals none.
 
     assume_unique: has no effect.  invert: whether each element equals none of them.
     Shapes: the result has the shape of the elements.

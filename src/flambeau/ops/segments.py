@@ -119,7 +119,7 @@ def _fitting() -> Iterator[Sample]:
     function=False, differentiable=False,
 )  # fmt: skip
 def segments_fit(least: Value, total: Value, size: Value) -> Any:
-    """Whether lengths, of which the least and the sum are given, cut `size` elements."""
+    """Test whether segments, of which the least and the total length are given, make up `size` elements."""
     return np.logical_and(np.greater_equal(least, 0), np.equal(total, size))
 
 

@@ -789,7 +789,7 @@ _known_strided: Any = as_strided.quick
 
 
 def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
-    """Serve `as_strided` of a tensor that fills its storage; of others, the view depends on where they start."""
+    """Fast case of `as_strided` for a tensor that fills its storage; a view of another depends on its offset."""
     memory = operand._storage
     fills = operand._offset == 0 and memory.nbytes == operand._layout.nbytes and memory.place == NO_PLACE
     return _known_strided(operand, bound) if fills else None

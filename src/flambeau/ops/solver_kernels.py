@@ -17,7 +17,7 @@ WARP = 32
 
 @lru_cache(256)
 def is_lower(rows: int, columns: int) -> Any:
-    """Whether each element of a matrix lies below its diagonal."""
+    """A mask of the elements below the diagonal of a matrix."""
     return np.tri(rows, columns, -1, bool)
 
 

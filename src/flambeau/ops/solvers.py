@@ -92,7 +92,7 @@ _SMALLEST = Solver(CHOLESKY, (Argument(UPDATED, float32, (1, 1), (1, 1)), Argume
 
 
 def has_solver(device: Any) -> bool:
-    """Whether a device computes solver operations: the CPU and virtual GPUs do, NVIDIA GPUs with cuSOLVER."""
+    """Return whether a device computes solver operations: the CPU, virtual GPUs, and NVIDIA GPUs with cuSOLVER."""
     if device.index < 0:
         return True
     found = _HAVE_SOLVERS.get(device)
@@ -592,7 +592,7 @@ def _(grad: Any, A: Any) -> Any:
 def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
     """Apply the reflections of small matrices to the columns of `out` or, if not left, to its rows.
 
-    One launch does what libraries do in a call for each matrix.
+    One launch serves all matrices; a library would take one call for each.
     """
     width, count = A.shape[-1], factors.shape[-1]
     rows, columns = out.shape[-2:] if left else out.shape[-2:][::-1]
@@ -603,12 +603,12 @@ def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first:
 
 
 def is_small_batch(A: Any) -> bool:
-    """Whether matrices are several, and so small that a thread computes a column."""
+    """Return whether there are several matrices, each small enough that a thread computes a column."""
     return bool(prod(A.shape[:-2]) > 1 and max(A.shape[-2:]) <= SMALL_SIDE)
 
 
 def is_reflected(call: Call, A: Any) -> bool:
-    """Whether `_reflect` is faster than a library: for small matrices, on the CPU for several ones."""
+    """Return whether `_reflect` is faster than a library: for small matrices; on the CPU, for several of them."""
     return is_small_batch(A) if call.is_on_host else is_small(A)
 
 
@@ -760,9 +760,9 @@ def _reflector(A: Any, at: int) -> Any:
 
 
 def _reflection_gradients(grad: Any, A: Any, factors: Any, other: Any, last_first: bool) -> Any:
-    """Gradients of A, the factors and `other`, to which the reflections were applied, the last or the first one first.
+    """Gradients of A, the factors and `other`, to which the reflections were applied.
 
-    Each reflection replaces x by x - t * v @ (v^T @ x).
+    Each reflection replaces x by x - t * v @ (v^T @ x).  last_first: whether the last one was applied first.
     """
     count = factors.shape[-1]
     steps, x = [], other
@@ -909,7 +909,7 @@ def _(grads: Any, out: Any, out1: Any, out2: Any) -> Any:
 
 @solver_operator()
 def as_pseudoinverse(call: Call, inverse: Operand, A: Operand) -> Any:
-    """A copy of `inverse`, which is the pseudoinverse of A, with the derivative of that."""
+    """A copy of `inverse`, the pseudoinverse of A, whose derivative is that of the pseudoinverse."""
     out = call.output(inverse.shape, inverse.dtype)
     call.assign(out, inverse)
     return out

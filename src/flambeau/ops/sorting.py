@@ -361,7 +361,7 @@ def _kernel(
     entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, operations: float = 8.0,
     least: int = 1,
 ) -> Kernel:  # fmt: skip
-    """least: how many blocks a multiprocessor must hold at once."""
+    """Make a sort kernel.  least: the number of blocks that a multiprocessor must hold at once."""
     head = f'extern "C" __global__ void __launch_bounds__({THREADS}, {least}) {entry}({arguments})'
     return Kernel(entry, f"{SOURCE}\n{head} {{ {call}; }}\n", params, reference, operations)
 

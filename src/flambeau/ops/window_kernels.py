@@ -26,9 +26,9 @@ KernelLayout = tuple[Sequence[int], Sequence[Sequence[int]]]  # the value of a S
 
 
 class Windows(NamedTuple):
-    """Windows of the spatial dimensions of an image, which each field has a number for.
+    """Windows of the spatial dimensions of an image; each field has one number per dimension.
 
-    size: of the image;  places: how many windows there are.
+    size: of the image;  places: the number of windows.
     is_adaptive: window o holds [o * size / places, (o + 1) * size / places), rounded outwards.  Others hold
     o * stride - padding + k * dilation for each k below `kernel`; elements outside the image are left out.
     """
@@ -48,11 +48,11 @@ class Windows(NamedTuple):
         return [*(number for row in rows for number in row), int(self.is_adaptive)]
 
     def is_whole(self) -> bool:
-        """Whether there is one window, which holds every element once."""
+        """Return whether there is one window, which holds every element once."""
         return self.kernel == self.size and not any(self.padding) and not self.is_adaptive
 
     def are_far(self, layouts: Sequence[KernelLayout]) -> bool:
-        """Whether indexes of the windows, or of an array with one of these layouts, need 64 bits."""
+        """Return whether indexes of the windows, or of an array with one of these layouts, need 64 bits."""
         if self.is_adaptive:
             spans = [(size + 1) * (places + 1) for size, places in zip(self.size, self.places)]
         else:
@@ -199,7 +199,7 @@ def _divisors(windows: Windows, counts_padding: bool, given: int, kind: Any) -> 
 
 
 def _blocks(windows: Windows, dim: int, least: int = 1) -> bool:
-    """Whether the windows of a dimension lie side by side, from the first element on, with `least` elements or more."""
+    """Return whether windows of `least` elements or more lie side by side in a dimension, from its first element on."""
     kernel, places = windows.kernel[dim], windows.places[dim]
     apart = windows.stride[dim] == kernel and not windows.padding[dim] and not windows.is_adaptive
     return apart and windows.dilation[dim] == 1 and kernel * places <= windows.size[dim] and kernel >= least

@@ -93,7 +93,7 @@ class Adam(_AdamLike):
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
-        """Whether GradScaler leaves it to the step to skip itself; the step is then counted on the device."""
+        """True if the step, not GradScaler, skips steps that are not finite; it is then counted on the device."""
         return bool(self.defaults.get("fused"))
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:

@@ -264,7 +264,7 @@ def _narrowed(at: Callable[[float], Point], start: Point, bracket: list[Point], 
 
 
 def _is_too_high(now: Point, start: Point) -> bool:
-    """Whether the loss has decreased by less than the first Wolfe condition requires."""
+    """Return whether the loss has decreased by less than the first Wolfe condition requires."""
     return now.loss > start.loss + DECREASE * now.step * start.slope
 
 

@@ -867,9 +867,10 @@ class ChainedScheduler(_Composed):
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the rate by `factor` when a metric has not improved for more than `patience` steps.
 
-    mode: "min" or "max": which values are better.  threshold: by how much a value must be better, as a share of the
-    best
-    one with threshold_mode="rel", as a difference with "abs".  cooldown: steps after a reduction that are not counted.
+    mode: "min" if smaller values are better, "max" if larger ones are.
+    threshold: the least improvement that counts: a share of the best value with threshold_mode="rel", a difference
+        with "abs".
+    cooldown: steps after a reduction that are not counted.
     min_lr: the least rate, or a list with one per group.  eps: smaller reductions of the rate are not made.
     Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of the wrong length.
     Example:
@@ -925,7 +926,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps are not counted at present."""
+        """True during the cooldown after a reduction, when steps are not counted."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # PyTorch's takes a metric
@@ -1028,9 +1029,8 @@ class CyclicLR(_Momentum):
     step_size_down: as many steps as step_size_up by default.
     mode: all cycles of "triangular" are equal; each cycle of "triangular2" has half the height of the previous one; the
     height of "exp_range" is multiplied by gamma every step.
-    scale_fn: a function that returns the height as a factor, instead of the mode; scale_mode: whether it gets the
-    number
-    of the "cycle", from 1, or that of the step ("iterations").
+    scale_fn: a function that returns the height as a factor, instead of the mode.
+    scale_mode: its argument: "cycle" for the number of the cycle, from 1, or "iterations" for that of the step.
     cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
     Raises: ArgumentError for an unknown mode, a list of the wrong length, or cycle_momentum with an optimizer whose
             groups have neither "momentum" nor "betas".

@@ -80,7 +80,7 @@ class SGD(Optimizer):
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
-        """Whether GradScaler leaves it to the step to skip itself."""
+        """True if the step, not GradScaler, skips steps that are not finite."""
         return bool(self.defaults.get("fused"))
 
     def check(self, group: dict[str, Any]) -> None:
