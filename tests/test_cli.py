@@ -548,14 +548,14 @@ NODES = ["--nnodes", "2", "--node-rank", "0", "--master-addr", "localhost"]
 WRONG_NODES = [
     (["--nproc", "2", *NODES[:4]], {}, "--nnodes 2 needs --master-addr, an address of machine 0, and --node-rank"),
     (["--nproc", "2", *NODES[:3], "2", *NODES[4:]], {}, "the number of this one: 0 to 1"),
-    (["--nproc", "2", *NODES], {}, "--nnodes 2 needs a secret text in FLAMBEAU_JOB_SECRET, the same on all machines"),
+    (["--nproc", "2", *NODES], {}, "--nnodes 2 needs a secret in FLAMBEAU_JOB_SECRET, the same on all machines"),
     (NODES, {}, "--nnodes 2 needs --nproc, the number of ranks on each machine"),
     (
         ["--nproc", "2", *NODES, "--hosts", "2"],
         {"FLAMBEAU_JOB_SECRET": "s"},
-        "--hosts models machines, which --nnodes has",
+        "--hosts models machines, --nnodes uses real ones",
     ),
-    (["--nproc", "2", "--node-rank", "1"], {}, "--node-rank: for a job on several machines, which has --nnodes N"),
+    (["--nproc", "2", "--node-rank", "1"], {}, "--node-rank: only for a job on several machines, with --nnodes N"),
 ]
 
 

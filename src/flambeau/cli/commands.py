@@ -157,7 +157,7 @@ def modelled_cluster(nproc: int | None, **options: Any) -> Any:
     if nproc is None:
         if given:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise click.UsageError(f"{names}: for the ranks of a job, which --nproc N starts")
+            raise click.UsageError(f"{names}: only for the ranks of a job, which --nproc N starts")
         return None
     return cluster(
         nproc, options["hosts"] or 1, options["network"], options["latency"], options["slow_link"], options["straggler"]
@@ -173,7 +173,7 @@ def checked_nodes(
     if count == 1:
         given = {"--node-rank": rank or None, "--master-addr": host, "--master-port": port}
         if wrong := [name for name, value in given.items() if value is not None]:
-            raise click.UsageError(f"{', '.join(wrong)}: for a job on several machines, which has --nnodes N")
+            raise click.UsageError(f"{', '.join(wrong)}: only for a job on several machines, with --nnodes N")
         return None
     if nproc is None:
         raise click.UsageError(f"--nnodes {count} needs --nproc, the number of ranks on each machine")
@@ -801,7 +801,7 @@ def fit_command(
 
     modelled = modelled_cluster(nproc, **cluster)
     if modelled is not None and modelled.stragglers:
-        raise click.UsageError("--straggler: the ranks that fit models all do the same\nhint: use flambeau trace")
+        raise click.UsageError("--straggler: flambeau fit models ranks that are all alike\nhint: use flambeau trace")
     asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json, nproc)
 
     def run(arguments: tuple[str, ...]) -> int:

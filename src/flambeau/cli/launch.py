@@ -51,9 +51,9 @@ def nodes(count: int, rank: int | None, host: str | None, port: int, modelled: C
             f"0 to {count - 1}"
         )
     if not os.environ.get(SECRET):
-        raise click.UsageError(f"--nnodes {count} needs a secret text in {SECRET}, the same on all machines")
+        raise click.UsageError(f"--nnodes {count} needs a secret in {SECRET}, the same on all machines")
     if modelled.hosts > 1:
-        raise click.UsageError("--hosts models machines, which --nnodes has: give one of them")
+        raise click.UsageError("--hosts models machines, --nnodes uses real ones: give one of them")
     return Nodes(count, rank, host, port)
 
 
@@ -62,7 +62,7 @@ def cluster(
 ) -> Cluster:
     """Check the options of a cluster of `count` ranks.  Raises click.UsageError."""
     if count % hosts:
-        raise click.UsageError(f"--hosts {hosts} does not divide --nproc {count}: each host has equally many ranks")
+        raise click.UsageError(f"--hosts {hosts} does not divide --nproc {count}: all hosts have equally many ranks")
     options = [f"hosts={hosts}"] * (hosts > 1)
     options += [f"{name}={value}" for name, value in (("network", network), ("latency", latency)) if value is not None]
     for text in slow:

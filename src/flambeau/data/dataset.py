@@ -343,7 +343,7 @@ class Subset(Dataset[Sample_co]):
         except TypeError as error:
             fact = f"{shown(index)} is no index of its indices, {shown(self.indices)}"
             raise ArgumentTypeError(
-                fact, operator="Subset", hint="indices is a list of ints, and so is an index one"
+                fact, operator="Subset", hint="indices must be a list of ints, and an index an int"
             ) from error
 
     def __len__(self) -> int:

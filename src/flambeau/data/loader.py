@@ -330,7 +330,7 @@ def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: An
     checks.number("DataLoader", "timeout", timeout)
     if timeout < 0:
         raise ArgumentError(
-            f"timeout option should be non-negative, got {timeout}", hint="0 waits for ever", operator="DataLoader"
+            f"timeout option should be non-negative, got {timeout}", hint="0 waits forever", operator="DataLoader"
         )
     _check_flag("pin_memory", pin_memory)
     check_generator("DataLoader", generator)

@@ -306,7 +306,7 @@ def _count_positive(weights: Any) -> int:
         index = int(wrong[0])
         raise ArgumentError(
             f"weight {index} is {weights[index].item()}; weights must be finite and not negative",
-            hint="give 0 for an index that shall not be drawn",
+            hint="give 0 for an index that must not be drawn",
             operator="WeightedRandomSampler",
         )
     positive = int(np.count_nonzero(weights))

@@ -198,7 +198,7 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
     place, entry = _unpicklable(value, "")
     refused = UnsendableError(
         f"{what} cannot be pickled: {what}{place} is {shown(entry)}: {error}",
-        hint="functions must be those of a module; the start method 'fork' sends batches by pickle, and nothing else",
+        hint="define functions at the top level of a module; with the start method 'fork', only batches are pickled",
         operator="DataLoader",
     )
     refused.__cause__ = error

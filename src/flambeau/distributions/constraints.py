@@ -49,7 +49,7 @@ class Constraint:
             >>> torch.distributions.constraints.simplex.check(torch.tensor([[0.25, 0.75], [1.0, 1.0]]))
             tensor([ True, False])
         """
-        raise NotSupportedError("check is not defined", hint="define it", operator=type(self).__name__)
+        raise NotSupportedError("check is not defined", hint="define check(self, x)", operator=type(self).__name__)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__.lstrip('_')}()"
@@ -81,7 +81,9 @@ class _Dependent(Constraint):
     def _known(name: str, value: Any) -> Any:
         if value is NotImplemented:
             raise NotSupportedError(
-                f"{name} cannot be determined from the class", hint="ask an instance's", operator="dependent"
+                f"{name} cannot be determined from the class",
+                hint="read it from the constraint of an instance",
+                operator="dependent",
             )
         return value
 
@@ -94,7 +96,9 @@ class _Dependent(Constraint):
 
     def check(self, x: Any) -> Any:
         raise ArgumentError(
-            "cannot determine the validity of a dependent constraint", hint="ask an instance's", operator="check"
+            "cannot determine the validity of a dependent constraint",
+            hint="use the constraint of an instance, such as distribution.support",
+            operator="check",
         )
 
 

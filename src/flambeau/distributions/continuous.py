@@ -995,7 +995,7 @@ class ContinuousBernoulli(ExponentialFamily):
     ) -> None:  # fmt: skip
         if (probs is None) == (logits is None):
             raise ArgumentError(
-                "either probs or logits must be given, but not both", hint="leave one", operator="ContinuousBernoulli"
+                "either probs or logits must be given, but not both", hint="pass one", operator="ContinuousBernoulli"
             )
         self._lims = lims
         name, value = ("probs", probs) if logits is None else ("logits", logits)

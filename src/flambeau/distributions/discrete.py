@@ -39,7 +39,7 @@ class _OfLogits(Distribution):
         """Set the given parameter.  Raises ArgumentError unless exactly one is given."""
         if (probs is None) == (logits is None):
             raise ArgumentError(
-                "either probs or logits must be given, but not both", hint="leave one out", operator=type(self).__name__
+                "either probs or logits must be given, but not both", hint="pass one", operator=type(self).__name__
             )
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         setattr(self, name, as_floating(value))
@@ -148,7 +148,7 @@ class Geometric(_OfLogits):
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ArgumentError(
                 f"probs must be positive, got {self.probs.reshape((-1,)).tolist()[:8]}",
-                hint="without a chance, the first success never comes",
+                hint="with probability 0 there is never a first success",
                 operator="Geometric",
             )
 
@@ -524,7 +524,9 @@ class Multinomial(_OfCategorical):
     ) -> None:
         if isinstance(total_count, TensorBase) or not isinstance(total_count, int):
             raise ArgumentError(
-                f"total_count must be one int, got {total_count!r}", hint="draw in a loop", operator="Multinomial"
+                f"total_count must be one int, got {total_count!r}",
+                hint="make a distribution for each count",
+                operator="Multinomial",
             )
         self.total_count = total_count
         categorical = Categorical(probs, logits, validate_args)

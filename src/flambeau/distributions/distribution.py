@@ -51,7 +51,9 @@ class Distribution:
         """
         if value not in (True, False):
             raise ArgumentError(
-                f"value must be True or False, got {shown(value)}", operator="set_default_validate_args", hint="a bool"
+                f"value must be True or False, got {shown(value)}",
+                operator="set_default_validate_args",
+                hint="pass a bool",
             )
         Distribution._validate_args = value
 

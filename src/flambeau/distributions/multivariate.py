@@ -64,7 +64,7 @@ class _OfMatrix(Distribution):
         if value.dim() < 2:
             raise ArgumentError(
                 f"{name} must be a matrix or a batch of matrices, got shape {list(value.shape)}",
-                hint="diag_embed makes one of a vector",
+                hint="torch.diag_embed makes a diagonal matrix of a vector",
                 operator=type(self).__name__,
             )
         shape = torch.broadcast_tensors(value[..., 0, 0], torch.empty((), device=value.device).expand(batch))[0].shape
@@ -320,7 +320,7 @@ class LKJCholesky(Distribution):
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ArgumentError(
-                f"dim must be at least 2, got {dim}", hint="one number has no correlation", operator="LKJCholesky"
+                f"dim must be at least 2, got {dim}", hint="a correlation needs two numbers", operator="LKJCholesky"
             )
         self.dim = dim
         (self.concentration,) = floating(concentration)

@@ -92,7 +92,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        raise NotSupportedError("sign is not defined", hint="it increases and decreases", operator=type(self).__name__)
+        raise NotSupportedError("sign is not defined", hint="only monotonic ones have it", operator=type(self).__name__)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return this transform with another cache_size, which is 0 or 1.
@@ -129,10 +129,11 @@ class Transform:
         return x
 
     def _call(self, x: Any) -> Any:
-        raise NotSupportedError("_call is not defined", hint="define it", operator=type(self).__name__)
+        raise NotSupportedError("_call is not defined", hint="define _call(self, x)", operator=type(self).__name__)
 
     def _inverse(self, y: Any) -> Any:
-        raise NotSupportedError("_inverse is not defined", hint="it has none", operator=type(self).__name__)
+        name = type(self).__name__
+        raise NotSupportedError("_inverse is not defined", hint="define _inverse(self, y)", operator=name)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Return the logarithm of the absolute determinant of the derivative at x.
@@ -144,7 +145,11 @@ class Transform:
             >>> torch.distributions.ExpTransform().log_abs_det_jacobian(x, x.exp())
             tensor([1., 2.])
         """
-        raise NotSupportedError("log_abs_det_jacobian is not defined", hint="none", operator=type(self).__name__)
+        raise NotSupportedError(
+            "log_abs_det_jacobian is not defined",
+            hint="define log_abs_det_jacobian(self, x, y)",
+            operator=type(self).__name__,
+        )
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the image of a tensor of a shape.
@@ -723,7 +728,7 @@ class CorrCholeskyTransform(Transform):
         if size * (size - 1) // 2 != count:
             raise ArgumentError(
                 f"the last size must be D * (D - 1) / 2, got {count}",
-                hint="as 1, 3, 6",
+                hint="such as 1, 3 or 6",
                 operator="CorrCholeskyTransform",
             )
         return Size((*shape[:-1], size, size))
@@ -731,7 +736,9 @@ class CorrCholeskyTransform(Transform):
     def inverse_shape(self, shape: Sequence[int]) -> Any:
         if len(shape) < 2 or shape[-1] != shape[-2]:
             raise ArgumentError(
-                f"expected square matrices, got shape {list(shape)}", hint="none", operator="CorrCholeskyTransform"
+                f"expected square matrices, got shape {list(shape)}",
+                hint="the last two sizes must be equal",
+                operator="CorrCholeskyTransform",
             )
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 

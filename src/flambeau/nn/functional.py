@@ -345,7 +345,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     if input.ndim not in (2, 3):
         raise ShapeError(
             f"expected 2D or 3D input, but received a {input.ndim}D input of shape {list(input.shape)}",
-            hint="[n, c, l] or [c, l]: dropout takes every shape",
+            hint="the shape is [n, c, l] or [c, l]; dropout() takes any shape",
             operator="dropout1d",
         )
     batch = input if input.ndim == 3 else input.unsqueeze(0)

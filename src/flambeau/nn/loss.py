@@ -642,7 +642,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise IndexRangeError(
                 f"target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{labels.min().item()}, {labels.max().item()}] were found",
-                hint="they are classes",
+                hint="targets are indexes of classes",
                 operator=self._get_name(),
             )
         logs = F.log_softmax(self.head(rows), 1)

@@ -69,7 +69,7 @@ def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[st
             index = next(index for index, own in enumerate(tensors) if own.dtype is not kinds[index])
             raise DtypeError(
                 f"{called}[{index}] is {tensors[index].dtype.name}, expected {kinds[index].name}",
-                hint=f"it is written, as {first}[{index}]'s type: convert it with .to(torch.{kinds[index].name})",
+                hint=f"it is written, in the type of {first}[{index}]: convert it with .to(torch.{kinds[index].name})",
                 operator=name,
             )
 

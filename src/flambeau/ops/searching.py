@@ -116,8 +116,8 @@ def _as_rows(name: str, input: Any, dim: int) -> tuple[Any, int]:
     size = input.shape[at]
     if prod(input.shape) == 0 and size:
         raise ShapeError(
-            f"dimensions without elements, in shape {list(input.shape)}, are not dimension {at}",
-            hint="choose that dimension",
+            f"expected only dimension {at} to have size 0, got shape {list(input.shape)}",
+            hint="choose the dimension without elements",
             operator=name,
         )
     return (reshape(movedim(input, at, 0), (size, -1)) if prod(input.shape) else input), at
@@ -171,7 +171,7 @@ def _unique_samples() -> Iterator[Sample]:
 def _unique_errors() -> Iterator[ErrorSample]:
     for sample in bad_dims():
         yield ErrorSample(sample.args[:1], sample.error, sample.match, {"dim": 2})
-    yield ErrorSample((Array((2, 0)),), ShapeError, r"in shape \[2, 0\], are not dimension 0", {"dim": 0})
+    yield ErrorSample((Array((2, 0)),), ShapeError, r"only dimension 0 to have size 0, got shape \[2, 0\]", {"dim": 0})
 
 
 @composite(

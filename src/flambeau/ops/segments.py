@@ -133,7 +133,7 @@ def _segment_samples() -> Iterator[Sample]:
 def _segment_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), "sum"), ArgumentError, "either lengths or offsets")
     lengths = {"lengths": Array((3,), low=2, high=2, dtype="int64")}
-    yield ErrorSample((Array((5, 2)), "sum"), ValueRangeError, "sum of 6 .* 5 elements along dimension 0", lengths)
+    yield ErrorSample((Array((5, 2)), "sum"), ValueRangeError, "sum to 5 along dimension 0, .* a sum of 6", lengths)
     yield ErrorSample((Array((6, 2)), "any"), ModeError, "one of sum, mean, prod, max, min, got 'any'", lengths)
     wrong = {**lengths, "axis": 1}
     yield ErrorSample((Array((6, 2)), "sum"), ShapeError, r"axis 1 .* lengths of shape \[3\]", wrong)
@@ -193,8 +193,8 @@ def _check_segments(counts: Any, size: int, dim: int) -> None:
     if not bool(are_fit if not are_fit.shape else are_fit.all()):
         wrong = total.reshape(-1)[total.reshape(-1) != size].tolist()
         raise ValueRangeError(
-            f"lengths with a least of {least.item()} and a sum of {wrong[0] if wrong else size} do not cut {size} "
-            f"elements along dimension {dim}",
-            hint="no length may be negative, and their sum must be the size",
+            f"lengths must be at least 0 and sum to {size} along dimension {dim}, got a least length of {least.item()} "
+            f"and a sum of {wrong[0] if wrong else size}",
+            hint="the segments must cover the dimension",
             operator="segment_reduce",
         )
