@@ -66,7 +66,7 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
         "svd-1 results[0]", "svd-1 results[2]", "svd-1 gradients[0]",
     ),
     "a batch without images is unshuffled": ("pixel_unshuffle-2 results[0]",),
-    "what as_strided_scatter overwrites has a gradient of 0": ("as_strided_scatter gradients[0]",),
+    "elements that as_strided_scatter overwrites have a gradient of 0": ("as_strided_scatter gradients[0]",),
     "gradients of Cholesky factors are triangular": (
         "cholesky_inverse gradients[0]", "cholesky_solve gradients[1]",
     ),

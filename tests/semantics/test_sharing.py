@@ -193,7 +193,7 @@ end(child)
     assert found == [1.0, True, "dropped", 0, 0]
 
 
-@pytest.mark.rule("1.18.2", since="1.2", differs="what a killed consumer holds is kept while the producer lives")
+@pytest.mark.rule("1.18.2", since="1.2", differs="memory that a killed consumer holds is kept while the producer lives")
 def test_a_consumer_that_is_killed_has_dropped_what_it_had(sharing):
     found = sharing("""
 import gc, time

@@ -158,7 +158,7 @@ def test_each_device_keeps_its_current_stream_while_another_is_current(torch):
         assert torch.ones(1, device="cuda:0").device.index == 0
 
 
-@pytest.mark.rule("1.4.4", since="1.0", differs="what is no stream is found out when the block is entered")
+@pytest.mark.rule("1.4.4", since="1.0", differs="an argument that is no stream is detected when the block is entered")
 def test_what_is_no_stream_is_a_type_error(torch):
     with pytest.raises(TypeError, match="expected a Stream or None, got 7"):
         torch.cuda.stream(7)

@@ -187,10 +187,10 @@ def ranks(function: Callable[..., Any]) -> Callable[..., Any]:
             "--nproc",
             type=click.IntRange(1, MAX_RANKS),
             metavar="N",
-            help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
+            help="Run a job of N ranks, with the environment variables of torchrun.",
         ),
         click.option(
-            "--hosts", type=click.IntRange(min=1), metavar="H", help="Model H hosts, with equally many ranks on each."
+            "--hosts", type=click.IntRange(min=1), metavar="H", help="Model H hosts with equal numbers of ranks."
         ),
         click.option(
             "--network",
@@ -668,7 +668,7 @@ def memory_command(
 ) -> Job:
     """Explain the memory of a snapshot, or of a program.
 
-    SNAPSHOT is a file that torch.cuda.memory._dump_snapshot wrote, in flambeau or in PyTorch; nothing in it is run.
+    SNAPSHOT is a file that torch.cuda.memory._dump_snapshot wrote, in flambeau or in PyTorch; no code in it is run.
     SCRIPT is a Python program, which is run and recorded; the exit status is then the program's.  The explanation says
     how much memory is live, cached, waiting, private and fragmented, at the end and at the peak, and which lines hold
     it.  A replay makes the same allocations with other settings, without the program.
@@ -688,7 +688,7 @@ def memory_command(
     return lambda: memory.record_program(run, chosen.name, save, list(settings), capacity, html)
 
 
-@commands.command("trace", context_settings=PLAIN_SCRIPT, short_help="Show what a program's GPUs did, on one page.")
+@commands.command("trace", context_settings=PLAIN_SCRIPT, short_help="Write a page of the work of a program's GPUs.")
 @click.option("-o", "--output", default="trace.html", show_default=True, metavar="FILE", help="The page to write.")
 @click.option(
     "--chrome",
@@ -720,7 +720,7 @@ def trace_command(
     nproc: int | None,
     **cluster: Any,
 ) -> Job:
-    """Run a program and show what its GPUs did, in one page that needs no network.
+    """Run a program and write one page that shows the work of its GPUs; the page works offline.
 
     The page has the host's threads, streams, copies and memory over time, the cause of each idle gap, the hidden
     synchronizations, and the lines to change first.  Five lines on stdout sum it up.  On virtual GPUs the times are
@@ -751,7 +751,7 @@ def trace_command(
     default=1,
     show_default=True,
     metavar="N",
-    help="How many of these cards there are.",
+    help="Number of these cards.",
 )
 @click.option(
     "--steps",
@@ -787,9 +787,9 @@ def fit_command(
     The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
     takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
     If the program reads a value (`.item()`), it gets 1 and a warning; a shape that depends on values raises an error.
-    --values computes them.  With --nproc N the program runs as rank 0 of N ranks that do the same: its collectives
-    take the time of the links.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if
-    it fails.
+    With --values all values are computed.  With --nproc N the program runs as rank 0 of N identical ranks: its
+    collectives take the time of the links.  The exit status is 0 if the program fits on every card, 1 if not, and the
+    program's if it fails.
 
     \b
       flambeau fit --card rtx4090 train.py
@@ -823,7 +823,8 @@ def fit_command(
 def doctor_command(as_json: bool) -> Job:
     """Report the installation on this machine, and missing packages.
 
-    GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, and the extras.  It works without a GPU.
+    The report has the GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, and the extras.  It works without
+    a GPU.
     """
     return reporting(lambda: doctor.print_report(as_json))
 
