@@ -782,7 +782,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ...
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being finite: neither infinite nor NaN."""
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Whether each element equals one of the test elements.  NaN equals none."""
+    """Test whether each element equals one of the test elements.  NaN equals none."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -792,7 +792,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for positive infinity."""
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being real, which all are."""
+    """Test each element for being real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:

@@ -695,7 +695,7 @@ class Tensor:
     def isposinf(self) -> Tensor:
         """Test each element for positive infinity."""
     def isreal(self) -> Tensor:
-        """Test each element for being real, which all are."""
+        """Test each element for being real: True everywhere, as there are no complex numbers."""
     def item(self) -> _bool | _int | _float:
         """Return the value of a tensor of one element, as a Python number."""
     @property
