@@ -50,7 +50,7 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 class _MultiDeviceReplicator:
-    """A tensor and its copies on other devices, made when first asked for."""
+    """A tensor and its copies on other devices, each made at its first request."""
 
     def __init__(self, master_tensor: Any) -> None:
         self.master = master_tensor

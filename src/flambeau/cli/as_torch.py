@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 NAME, OURS = "torch", "flambeau"
-VERSION = "2.13.0+flambeau"  # the version of PyTorch whose names and meanings are met
+VERSION = "2.13.0+flambeau"  # the version of PyTorch whose names and meanings flambeau has
 ALIAS = str(Path(__file__).parent / "alias")
 
 

@@ -67,7 +67,7 @@ class Dataset(Generic[Sample_co]):
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Base class of datasets that are streams: subclasses define `__iter__`.
 
-    Every worker process iterates over its own copy; `get_worker_info` tells which part is its share.
+    Every worker process iterates over its own copy, and should yield its share only: `get_worker_info` has its number.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):

@@ -193,7 +193,7 @@ def fetcher(dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any]
 # PyTorch's names, which programs use.
 _BaseDatasetFetcher, _MapDatasetFetcher, _IterableDatasetFetcher = Fetcher, MapFetcher, StreamFetcher
 
-LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
+LOOK_SECONDS = 5.0  # between checks for workers that ended without a message
 
 
 class BatchIterator:

@@ -275,7 +275,7 @@ class WorkerIterator(BatchIterator):
             if self._pin is not None:
                 thread.machine().start()  # after the forks: a child could not use it
                 self._pinning = PinningThread(self._pin)
-            self._begin(loader)  # PyTorch calls the sampler's __iter__ again, so what that draws is drawn again
+            self._begin(loader)  # PyTorch calls the sampler's __iter__ again, which draws again
             self._prime()
         except BaseException:
             self.close()
@@ -507,7 +507,7 @@ class _WorkerProcess:
         )
 
     def end(self, seconds: float) -> None:
-        """Wait until the process has ended; terminate it after so many seconds, then kill it."""
+        """Wait until the process has ended; after `seconds`, terminate it, then kill it."""
         self.process.join(max(seconds, 0.0))
         for stop in (self.process.terminate, self.process.kill):
             if self.process.is_alive():

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Constraint:
-    """Base class of constraints, which are regions of values: `check` tells whether values are inside.
+    """Base class of constraints, which are regions of values: `check` tests whether values are inside.
 
     is_discrete: whether the region holds integers only.  event_dim: the number of dimensions that one value has.
     Example:
@@ -39,7 +39,7 @@ class Constraint:
     event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
-        """Return a bool tensor that tells which values lie in the region; it has no event dimensions.
+        """Return a bool tensor, True for values in the region; it has no event dimensions.
 
         Raises: NotSupportedError if the class does not define it; ArgumentError for a constraint that depends on
                 parameters.
@@ -144,7 +144,7 @@ class dependent_property(property, _Dependent):  # noqa: N801
 class _IndependentConstraint(Constraint):
     """A constraint whose last batch dimensions are counted as event dimensions: all of their values must be inside.
 
-    reinterpreted_batch_ndims: how many.
+    reinterpreted_batch_ndims: the number of these dimensions.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
@@ -200,7 +200,7 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value: Any) -> Any:
-        """Return a bool tensor that tells which values lie in the supports of all components.
+        """Return a bool tensor, True for values in the supports of all components.
 
         Example:
             >>> constraints = torch.distributions.constraints

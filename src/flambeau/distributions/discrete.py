@@ -508,7 +508,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_OfCategorical):
-    """The multinomial distribution: how often each of n classes is drawn in total_count draws.
+    """The multinomial distribution: the number of times that each of n classes is drawn in total_count draws.
 
     total_count: an int.  probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
     Raises: ArgumentError for a total_count that is not an int.

@@ -1,4 +1,4 @@
-"""Distributions in general: shapes, validation, expansion, and those made of others.
+"""Base classes of distributions, and distributions derived from others: Independent, TransformedDistribution.
 
 - A sample has the shape sample_shape + batch_shape + event_shape.
 - The parameters of an instance are attributes that have the batch shape in front; `expand` expands every tensor among
@@ -327,7 +327,7 @@ def normalizer_gradient(family: Any) -> tuple[list[Any], Any, Sequence[Any]]:
 class Independent(Distribution):
     """A distribution whose last batch dimensions are counted as event dimensions: log_prob sums over them.
 
-    reinterpreted_batch_ndims: how many.
+    reinterpreted_batch_ndims: the number of these dimensions.
     Raises: ArgumentError if the base distribution has fewer batch dimensions.
     Example:
         >>> base = torch.distributions.Uniform(torch.zeros(3), 2.0)

@@ -327,7 +327,7 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose last batch dimensions are counted as event dimensions: log_abs_det_jacobian sums over them.
 
-    reinterpreted_batch_ndims: how many.
+    reinterpreted_batch_ndims: the number of these dimensions.
     Example:
         >>> x, exp = torch.tensor([1.0, 2.0]), torch.distributions.ExpTransform()
         >>> torch.distributions.IndependentTransform(exp, 1).log_abs_det_jacobian(x, x.exp())

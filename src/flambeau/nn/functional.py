@@ -324,7 +324,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def _drop(name: str, called: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
-    """Call a dropout operator under the name of a function; write its result in place where that is asked for."""
+    """Call a dropout operator under the name of a function; if `inplace`, write its result to the input."""
     checks.tensor(called, "input", input)
     checks.flag(called, "training", training)
     result = REGISTRY[name].called_as(called)(input, p, training)

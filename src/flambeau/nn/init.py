@@ -20,7 +20,7 @@ from ..tensor.random import randperm
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
-REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc_normal_` redraws what is outside
+REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc_normal_` redraws the values outside
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

@@ -984,7 +984,7 @@ def note_place(module: Module, error: FlambeauError) -> None:
 
 PLACE = "in "  # the beginning of a note that `note_place` adds
 
-TABLES: dict[str, Callable[[], Any]] = {  # attributes of every module, and what makes their first values
+TABLES: dict[str, Callable[[], Any]] = {  # attributes of every module, and functions that make their first values
     "_parameters": dict, "_buffers": dict, "_non_persistent_buffers_set": set, "_backward_pre_hooks": OrderedDict,
     "_backward_hooks": OrderedDict, "_is_full_backward_hook": lambda: None, "_forward_hooks": OrderedDict,
     "_forward_hooks_with_kwargs": OrderedDict, "_forward_hooks_always_called": OrderedDict,

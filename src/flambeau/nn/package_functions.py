@@ -1,4 +1,4 @@
-"""Functions of the package itself that are made of layers: `torch.lstm`, `torch.ctc_loss` and related functions.
+"""Top-level functions that run layers: `torch.lstm`, `torch.ctc_loss` and related functions.
 
 Their arguments are those of the functions that PyTorch's layers call: lists of weights, and numbers for modes.
 """

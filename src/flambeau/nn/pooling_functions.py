@@ -195,7 +195,7 @@ def fractional_max_pool2d(
 ) -> Any:  # fmt: skip
     """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014).
 
-    output_size, or output_ratio of the input's size: how many windows there are.
+    output_size, or output_ratio of the input's size: the number of windows.
     _random_samples: [n, c, 2] numbers in [0, 1) that the places follow from.
     Example:
         >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 1, 8, 8), 2, output_ratio=0.5).shape

@@ -1,8 +1,8 @@
 """Recurrent layers and cells: RNN, LSTM and GRU.
 
 The CPU computes one layer in one direction by one loop over all steps, a GPU all layers by one library call, or one
-layer by two launches for each step (recurrent_calls.py).  What neither takes (projections, other dtypes, GPUs without
-the library) runs as operators, step by step.
+layer by two launches for each step (recurrent_calls.py).  All other cases (projections, other dtypes,
+GPUs without the library) run as operators, step by step.
 """
 
 from __future__ import annotations
@@ -466,7 +466,7 @@ def _check_nonlinearity(name: str, nonlinearity: Any) -> None:
 class LSTM(RNNBase):
     """Long short-term memory (S. Hochreiter, J. Schmidhuber, 1997).
 
-    proj_size: project hidden states to so many features; 0 does not.  Other arguments: see RNN.
+    proj_size: the number of features to which hidden states are projected; 0 for none.  Other arguments: see RNN.
     Shapes: as RNN; hx is a pair (hidden states, cell states), and so are the last states.
     Raises: ArgumentError, ShapeError for sizes that do not fit.
     Example:

@@ -1,6 +1,6 @@
-"""The operators, as data independent of streams.
+"""The operators: their definitions, as entries of the registry.
 
-Importing this package registers them, but for those that only `nn`, `optim` and `amp` call: `lstm`, `multi_tensor`,
+Importing this package registers them, except those that only `nn`, `optim` and `amp` call: `lstm`, `multi_tensor`,
 `optimizer_steps` and `recurrent` are imported by their callers, and by `testing.samples`.
 """
 

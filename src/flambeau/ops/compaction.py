@@ -40,7 +40,7 @@ def fits_block(tensor: Any, shape: Sequence[int], most: int = FEW) -> bool:
 
 
 def _block(numel: int, most: int = MOST_THREADS) -> Grid:
-    """One block with a thread for each element, in whole warps, or with at most so many threads."""
+    """A grid of one block, with a thread for each element, in whole warps and up to `most` threads."""
     return Grid((1, 1, 1), min(-(-numel // WARP) * WARP, most))
 
 

@@ -578,7 +578,7 @@ def conv_transpose1d(
 ) -> Any:  # fmt: skip
     """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
 
-    padding: elements cut off at both ends.  output_padding: elements added behind.
+    padding: elements cut off at both ends.  output_padding: elements added at the end.
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Host:   returns at once.

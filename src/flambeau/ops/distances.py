@@ -217,7 +217,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
 # distances of rows
 
 DISTANCE_SOURCE = REDUCE_SOURCE + source_text("distances.cu")
-THREAD_ROW = 16  # elements of a row up to which a thread makes a distance; of longer rows a warp does
+THREAD_ROW = 16  # up to so many elements of a row, a thread computes a distance; for longer rows a warp does
 POWERS = {0.0: "ZERO", 1.0: "ONE", 2.0: "TWO", inf: "INFINITE"}
 NORM_SCALARS = [
     *[Scalar(name, "int64") for name in ("count", "size", "lanes")],

@@ -7,7 +7,7 @@ order of the elements in memory:
 - `uniform` in float32 and half types, and `bernoulli` by a tensor of such probabilities, take float32 fractions.
   Every other distribution takes float64 fractions in every type.
 - Normal values in contiguous memory of 16 or more elements are made in blocks of 16 from fractions of their own type;
-  the last 16 elements are drawn anew if their number is no multiple of 16.  All others come in pairs from float64
+  if their number is not a multiple of 16, the last 16 are drawn again.  All others come in pairs from float64
   fractions, and the state keeps the second of a pair for the next draw.
 - Integers from less than 2^28 values are the remainder of one word, others that of two.
 
@@ -220,7 +220,7 @@ def _exchanged(values: list[int], places: Iterable[int], others: Iterable[int]) 
 
 
 def _exchanged_at_once(order: Any, others: Any) -> int:
-    """Exchange order[i] with order[others[i]] for i from 0 on, but the last FEW.  Returns how many are done.
+    """Exchange order[i] with order[others[i]] for i from 0 on, except the last FEW.  Returns the number of exchanges.
 
     Exchanges of the next part of i that share no element with others of this part are made together, and then the rest
     one after another: in a part of 1 / 32 of the elements, that is about a tenth.

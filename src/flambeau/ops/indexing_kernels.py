@@ -224,7 +224,7 @@ def _join_reference(dtype: dtype, how: str) -> Any:
             added = added * wide.numpy.type(scale)
         if is_mean or not includes:
             found, starts, counts = np.unique(rows, return_index=True, return_counts=True)
-        if not includes:  # the first entry of a row takes the place of what was there
+        if not includes:  # the first entry of a row replaces the row
             total[:, found] = added[:, starts]
             is_later = np.ones(count, bool)
             is_later[starts] = False
@@ -314,7 +314,7 @@ def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
         if join is not None:
             values = source.reshape(1, count, 1)
             join(out.reshape(1, -1, 1), places.reshape(-1), None, values, 1, numel, 1, count, number, includes)
-        else:  # of repeated places, NumPy keeps what was assigned last
+        else:  # of repeated places, NumPy keeps the last value assigned
             out[places] = dtype.wide.numpy.type(number) if source is None else source
 
     entry = f"{'write' if how is None else f'join_{how}'}_few_{dtype.name}"

@@ -304,7 +304,7 @@ def nll_each(
 
 
 def _refuse_weight(name: str, needs: Any) -> None:
-    """Raise AutogradError if the gradient of the weights of a class loss is asked for."""
+    """Raise AutogradError if the gradient of the weights of a class loss is requested."""
     if needs[2]:
         raise AutogradError(
             "the loss is not differentiable with respect to argument 'weight'",

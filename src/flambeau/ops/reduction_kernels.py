@@ -269,7 +269,7 @@ def layout_along(
 
 
 CACHED = 1 << 16  # elements at a time for which the CPU makes intermediate values
-FEWEST_ROWS = 16  # of those, so that loops over what lies side by side are long enough
+FEWEST_ROWS = 16  # rows at a time, at least, so that loops over contiguous elements are long enough
 WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
 WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
 WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)

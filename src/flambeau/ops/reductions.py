@@ -1506,7 +1506,7 @@ def cov(
 ) -> Any:
     """The covariance matrix of variables, which are rows, over observations, which are columns.
 
-    fweights: how often each observation counts.  aweights: its weight.
+    fweights: the number of times that each observation counts.  aweights: its weight.
     Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions or weights of the wrong length, DtypeError for bool.

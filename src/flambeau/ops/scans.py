@@ -25,7 +25,7 @@ MANY_ROWS = 132 * 8  # that fill a device without parts
 SCAN_PARTS = 132 * 16 * THREADS  # parts that rows are cut into where a thread makes a part, about
 ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
 EXTREME_BYTES = 16  # of a value and its index
-SERIAL_ROW = 64  # up to so many elements, a thread makes a row however it lies
+SERIAL_ROW = 64  # up to so many elements, a thread makes a row of any stride
 
 
 class Scan(NamedTuple):

@@ -184,7 +184,7 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
 
-    return_inverse: also, for each element, its index in the result.  return_counts: also how often each occurs.
+    return_inverse: also, for each element, its index in the result.  return_counts: also the count of each.
     sorted: has no effect, the result is always in order.
     Shapes: a vector; with dim, the input's shape with a different size there.
             The inverse has the input's shape or is a vector.

@@ -797,7 +797,7 @@ def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
 
 as_strided.quick = _of_whole_storage
 
-VIEWS = (  # operator, its arguments after the input, and what they give for torch.arange(4).reshape(2, 2)
+VIEWS = (  # operator, its arguments after the input, and their result for torch.arange(4).reshape(2, 2)
     (views.alias, "", "tensor([[0, 1],\n        [2, 3]])"),
     (as_strided, "(2,), (2,)", "tensor([0, 2])"),
     (diagonal, "", "tensor([0, 3])"),

@@ -156,7 +156,7 @@ def sort_values(call: Call, input: Operand, descending: bool = False, bits: int 
     values = call.output(shape, input.dtype)
     n = shape[-1] if shape else 1
     source = call.contiguous(input)
-    if source is values and n:  # a sort in place would overwrite what later passes read
+    if source is values and n:  # a sort in place would overwrite data that later passes read
         source = call.scratch(shape, input.dtype)
         call.assign(source, input)
     sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending, bits)

@@ -54,7 +54,7 @@ def get_swa_multi_avg_fn() -> Averaging:
     """Return a function of (averages, params, count) that updates equally weighted averages of many tensors.
 
     average += (param - average) / (count + 1), in place, with one launch per device.
-    count: how many models the averages hold already.
+    count: the number of models averaged so far.
     Example:
         >>> update = torch.optim.swa_utils.get_swa_multi_avg_fn()
         >>> average, param = torch.tensor([4.0]), torch.tensor([8.0])
@@ -91,7 +91,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
     """Return a function of (average, param, count) that returns average + (param - average) / (count + 1).
 
-    count: how many models the average holds already.
+    count: the number of models averaged so far.
     Example:
         >>> update = torch.optim.swa_utils.get_swa_avg_fn()
         >>> update(torch.tensor([4.0]), torch.tensor([8.0]), 3)
