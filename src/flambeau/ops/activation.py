@@ -228,7 +228,7 @@ def gelu_tanh(input: Operand) -> Any:
 
 
 class Gelu(Pointwise):
-    """gelu, with one kernel for each approximation."""
+    """The operator `gelu`, with one kernel for each approximation."""
 
     def lower(self, call: Any, input: Any, approximate: str = "none") -> Any:
         if approximate not in ("none", "tanh"):
@@ -771,7 +771,7 @@ def _wrong_bounds() -> Iterator[ErrorSample]:
 
 
 class Hardtanh(Pointwise):
-    """hardtanh, which checks its bounds."""
+    """The operator `hardtanh`, which checks its bounds."""
 
     def lower(self, call: Any, input: Any, min_val: Any = -1.0, max_val: Any = 1.0) -> Any:
         if min_val > max_val:
@@ -924,7 +924,7 @@ def _(grad: Any, input: Any, lambd: Any) -> Any:
 
 
 class Softshrink(Pointwise):
-    """softshrink, which checks its bound."""
+    """The operator `softshrink`, which checks its bound."""
 
     def lower(self, call: Any, input: Any, lambd: Any = 0.5) -> Any:
         if not lambd >= 0:

@@ -565,7 +565,7 @@ def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 class FloatPower(Pointwise):
-    """float_power, whose result is float64: a tensor that takes it must be."""
+    """The operator `float_power`, whose result is float64; a tensor for `out=` or in place must be float64, too."""
 
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
         result = super().lower(call, input, exponent)

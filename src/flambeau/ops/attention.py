@@ -39,7 +39,7 @@ Sizes = Sequence[int]
 
 
 def _loadable(call: Any, operand: Any) -> Any:
-    """The operand; of half types, a copy of it if not every row is aligned to 16 bytes."""
+    """The operand, or a copy if it is of a half type and not every row is aligned to 16 bytes."""
     if operand.dtype not in HALVES:
         return operand
     units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
@@ -51,7 +51,7 @@ def _loadable(call: Any, operand: Any) -> Any:
 
 
 def _steps(operand: Any) -> Strides:
-    """The strides of four dimensions; one of size 1, whose stride is free, has that of a contiguous array."""
+    """The strides of four dimensions; a dimension of size 1 gets the stride of a contiguous array."""
     steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
     batch, head, row, column = [dense if size == 1 else step for size, step, dense in steps]
     return batch, head, row, column

@@ -40,7 +40,7 @@ _BODIES = {CHANNELS: source_text("channel_pointwise_body.cu"), PLANES: source_te
 
 
 class ChannelPointwise(Pointwise):
-    """A pointwise operator of which some operands have values per element, and the others usually a number per channel.
+    """A pointwise operator on operands with values per element and operands with, usually, a number per channel.
 
     whole: the names of the operands with values per element.
     """

@@ -458,7 +458,7 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Where(Pointwise):
-    """`where`; with a condition alone, `nonzero`."""
+    """The operator `where`; with a condition alone, it calls `nonzero`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
@@ -524,7 +524,7 @@ def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class MaskedFill(Pointwise):
-    """masked_fill, whose number is converted to the type of the input as `fill_` does.  A new result is contiguous."""
+    """The operator `masked_fill`: its number is converted as by `fill_`.  A new result is contiguous."""
 
     def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> Shape:
         return contiguous(shape)
@@ -725,7 +725,7 @@ def _(grad: Any, input: Any, max: Any, needs: Any) -> Any:
 
 
 class Clamp(Pointwise):
-    """clamp: one launch with one bound or with two."""
+    """The operator `clamp`: one launch, with one bound or with two."""
 
     def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:

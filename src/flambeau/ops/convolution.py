@@ -426,7 +426,7 @@ def _transposed(
 
 
 def _shape_of(spatial: int, *sizes: int) -> Sizes:
-    """(batch, channels, *sizes): the last `spatial` of three sizes."""
+    """The shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
     return sizes[:2] + sizes[-spatial:]
 
 

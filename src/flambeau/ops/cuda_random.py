@@ -267,7 +267,7 @@ def integer_kernel(dtype: dtype, is_narrow: bool) -> Kernel:
 
 @cache
 def key_kernel() -> Kernel:
-    """Keys of a permutation: bits `mask` of an integer from `low` on, of `span` values."""
+    """The kernel that draws keys of a permutation: integers of [low, low + span), of which it keeps the bits `mask`."""
 
     def finish(drawn: Any, low: int, span: int, mask: int) -> Any:
         return ((drawn % np.uint64(span) + np.uint64(low % (1 << 64))) & np.uint64(mask)).astype(np.int64)
@@ -303,7 +303,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def chances_kernel(dtype: dtype, wide: dtype) -> Kernel:
-    """1 with the probabilities of an array of `wide`, float32 or float64."""
+    """The kernel that draws 1 with the probabilities of an array of type `wide`, float32 or float64, else 0."""
 
     def reference(out: Any, p: Any, seed: int, first: int, numel: int) -> None:
         wrong = ~((p >= 0) & (p <= 1))
@@ -355,7 +355,7 @@ def dropout_kernel(dtype: dtype, vector: int) -> Kernel:
 
 @cache
 def shuffle_kernel() -> Kernel:
-    """Shuffle the values of equal keys, which are neighbours."""
+    """The kernel that shuffles the values of equal keys, which are neighbours."""
 
     def reference(order: Any, keys: Any, seed: int, first: int, numel: int) -> None:
         equal = keys[1:] == keys[:-1]

@@ -954,7 +954,7 @@ HALVES = {dtype: _of_halves(dtype) for dtype in (dtypes.float16, dtypes.bfloat16
 
 
 class Nextafter(Pointwise):
-    """nextafter, whose meaning depends on the type that is stored, not on the one that is computed in."""
+    """The operator `nextafter`, whose result depends on the stored type, not on the compute type."""
 
     def lower(self, call: Any, input: Any, other: Any) -> Any:
         halves = HALVES.get(common_type([input, other]))
@@ -1051,7 +1051,7 @@ def lcm(input: Operand, other: Operand) -> Any:
 
 
 class NanToNum(Pointwise):
-    """nan_to_num; infinities become by default the largest numbers of the input's type."""
+    """The operator `nan_to_num`; infinities become by default the largest numbers of the input's type."""
 
     def lower(self, call: Any, input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
         if not input.dtype.is_floating_point:

@@ -166,7 +166,7 @@ def _scatter_samples() -> Iterator[Sample]:
 
 
 def _many() -> tuple[Any, ...]:
-    """Arguments of a scatter with too many indexes for `write_few`."""
+    """Sample arguments of a scatter with too many indexes for `write_few`."""
     return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 

@@ -302,7 +302,7 @@ def _add_samples() -> Iterator[Sample]:
 
 
 def _many() -> tuple[Any, ...]:
-    """Arguments of index_add with too many indexes for `write_few`."""
+    """Sample arguments of index_add with too many indexes for `write_few`."""
     return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 

@@ -524,7 +524,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
 
 
 def _reads_of(grid: Any, mode: str, numbers: Sequence[int]) -> _Reads:
-    """The reads of points, from the last numbers of a kernel: sizes, padding and align."""
+    """The reads of a kernel's points.  numbers: the kernel's last arguments: sizes, padding and align."""
     return _Reads(grid, numbers[:-2], mode, PADDINGS[numbers[-2]], bool(numbers[-1]))
 
 
@@ -652,7 +652,7 @@ def _point_numbers(images: Sequence[int], grid: Any, padding: str, align: bool) 
 
 @operator(samples=_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def sample_points(call: Call, input: Operand, grid: Operand, mode: str, padding: str, align: bool) -> Any:
-    """As `grid_sample` of arguments that fit and have one type, in one launch.
+    """`grid_sample` of checked arguments of one type, in one launch.
 
     Host: returns at once.
     """
@@ -676,7 +676,7 @@ def _(grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, ne
 def _differentiable_gradients(
     grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, needs: Sequence[bool]
 ) -> list[Any]:
-    """The gradients of `sample_points`, recorded: those of the same values computed by differentiable operators.
+    """The gradients of `sample_points` with a graph of their own, by a composition of differentiable operators.
 
     Views of the operands end the inner backward pass, also if one operand was computed from the other.
     """
@@ -788,7 +788,7 @@ def grid_sample(
 
 
 def _composed(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
-    """As `grid_sample` of arguments that fit, as differentiable operators: for other types and second derivatives."""
+    """`grid_sample` of checked arguments as differentiable operators, for other types and second derivatives."""
     n, c, *sizes = input.shape
     ndim = len(input.shape)
     points: Any = grid

@@ -136,7 +136,7 @@ def _plus(product: Any, bias: Any) -> Any:
 
 
 def _multiply_on_host(call: Any, a: Any, b: Any, right: Matrices, bias: Any = None) -> None:
-    """On the CPU, make the only result, the product of two whole matrices, by one call of NumPy."""
+    """On the CPU, compute a product of two single matrices by one call of NumPy, in place of a launch."""
     if not call.is_on_host or a.dtype not in (float32, float64) or len(a.shape) != 2 or len(b.shape) != 2:
         return
     seen, given = (right.shape, right.strides), (tuple(b.shape), tuple(b.strides))

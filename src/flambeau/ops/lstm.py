@@ -31,7 +31,7 @@ MOST_PRODUCTS = 6e7  # multiplications of a step at which a library is as fast a
 
 
 class Form(NamedTuple):
-    """The form of the kernels of a step.
+    """The template arguments of the kernels of a step.
 
     rows: sequences of a group of lanes.  vector: neighbouring elements of one access.  units: hidden units of a block.
     """
@@ -170,18 +170,18 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* flow, {
 
 
 def _made(kind: dtype) -> list[Pointer]:
-    """Arrays that a forward step makes."""
+    """Kernel parameters: the arrays that a forward step writes."""
     shapes = {"gates": WIDE, "results": NARROW, "cells": NARROW}
     return [Pointer(name, kind, "w", shape) for name, shape in shapes.items()]
 
 
 def _sloped(kind: dtype) -> list[Pointer]:
-    """Arrays that a backward step makes."""
+    """Kernel parameters: the arrays that a backward step writes."""
     return [Pointer("flow", kind, "w", WIDE), Pointer("cell_grad", kind, "rw", NARROW)]
 
 
 def _known(kind: dtype) -> list[Pointer]:
-    """Arrays of the forward step that a backward step reads, and the gradient of its results."""
+    """Kernel parameters: the arrays that a backward step reads."""
     shapes = {"grad": NARROW, "gates": WIDE, "cells": NARROW, "before": NARROW}
     return [Pointer(name, kind, "r", shape) for name, shape in shapes.items()]
 

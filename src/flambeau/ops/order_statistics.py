@@ -52,7 +52,7 @@ def _sorted(input: Any, dtype: dtype, descending: bool, rows: int, n: int) -> tu
 
 
 def _place(choice: str, keys: Any, is_nan: Any, k: int) -> Any:
-    """The place in order of the element that each row of sorted keys is reduced to, in NumPy."""
+    """The place, among each row's sorted keys, of the element to which the row is reduced, in NumPy."""
     rows, n = keys.shape
     if choice == "kthvalue":
         return np.full(rows, k)

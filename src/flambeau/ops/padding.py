@@ -38,7 +38,7 @@ def _places(mode: str, size: int, before: int, count: int) -> Any:
 
 
 def _rows(dtype: dtype) -> int:
-    """The number of indexes of the first dimension that a thread moves elements of."""
+    """The number of indexes of the first dimension for which a thread moves elements."""
     return 8 if dtype.itemsize < 4 else 4
 
 
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, con
 
 
 def _merged(shape: Sequence[int], strides: Sequence[int], pads: Pads, mode: str) -> list[tuple[int, int, int, int]]:
-    """(size, stride, before, after) of each dimension, of which those are merged that are walked as one.
+    """(size, stride, before, after) of each dimension, after merging dimensions that one loop can cover.
 
     A dimension that keeps its elements joins the one before it, if that keeps them too or adds only constants.
     """

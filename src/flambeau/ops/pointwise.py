@@ -345,7 +345,7 @@ class Pointwise(Operator):
         self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], end: str = "",
         source_of: SourceOf | None = None,
     ) -> Kernel:  # fmt: skip
-        """A kernel whose name has an ending, and whose source `source_of` makes; None: kernel_source."""
+        """Make the kernel.  ending: of its name.  source_of: makes its source, by default kernel_source."""
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, stored in zip(names, inputs) if stored is not None]
         params: list[Param] = [Pointer("out", out, "w", "layout")]

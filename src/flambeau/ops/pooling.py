@@ -57,7 +57,7 @@ def _made(call: Any, shape: Sizes, of: dtype, is_last: bool) -> Any:
 
 
 def _layouts(*operands: Any) -> list[KernelLayout]:
-    """The values of Strided parameters: two dimensions, with images and channels as one if they can be, and three."""
+    """The values of Strided parameters, in five dimensions; images and channels are collapsed to one if possible."""
     lead, steps = st.collapse(operands[0].shape[:2], [operand.strides[:2] for operand in operands])
     lead, missing = (*(1,) * (2 - len(lead)), *lead), 5 - len(operands[0].shape)
     return [
@@ -353,7 +353,7 @@ def _maxima(
 
 
 def _shape_of(spatial: int, *sizes: int) -> Sizes:
-    """(batch, channels, *sizes): the last `spatial` of three sizes."""
+    """The shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
     return sizes[:2] + sizes[-spatial:]
 
 

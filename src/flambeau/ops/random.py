@@ -261,7 +261,7 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
 
 
 def _represented(dtype: dtype, start: int, end: int) -> tuple[int, int]:
-    """Move bounds that a floating point type would round out of the range, as PyTorch does."""
+    """The bounds, moved inwards where a floating point type would round them out of the range, as in PyTorch."""
     if not dtype.is_floating_point:
         return start, end
     digits, number = host_random.EXACT_BITS[dtype.name], dtype.numpy.type

@@ -235,7 +235,7 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 
 def _products_of_others(input: Any, dim: Dims) -> Any:
-    """For each element the product of the others that it is multiplied with, without a division."""
+    """For each element, the product of all other elements of its reduction, without a division."""
     shape, ndim = tuple(input.shape), len(input.shape)
     dims = dims_of("prod", dim, ndim)
     order = [*(axis for axis in range(ndim) if axis not in dims), *dims]
@@ -1223,7 +1223,7 @@ def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan:
 
 
 def _lowest(dtype: dtype) -> int:
-    """The median of no integers: what PyTorch makes of NaN."""
+    """The median of an empty integer tensor: NaN, converted as PyTorch converts it."""
     return 0 if dtype.itemsize == 1 else -(2 ** (8 * dtype.itemsize - 1))
 
 

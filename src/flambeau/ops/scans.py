@@ -141,7 +141,7 @@ struct Meaning {{
 
 
 def _published(call: Call, plan: ScanPlan, nbytes: int) -> tuple[Any, Any, int]:
-    """(`published`, `next`, `count`) of a launch whose blocks wait for one another.  nbytes: of a total."""
+    """The arguments `published`, `next` and `count`, by which blocks wait for one another.  nbytes: of a total."""
     count = plan.rows * (plan.chunks + -(-plan.chunks // THREADS)) * -(-nbytes // 4)
     marks = call.scratch((count + 1,), int64)
     call.launch(fill_kernel(int64), grid_over(count + 1), marks, 0, count + 1)

@@ -77,7 +77,7 @@ def run_begins(call: Call, input: Operand) -> Any:
 
 
 def _groups(is_new: Any) -> Any:
-    """The number of each element's group, from whether it begins one."""
+    """The number of each element's group.  is_new: whether an element begins a group."""
     return running_sum(is_new, -1) - 1
 
 
@@ -142,9 +142,9 @@ def _ends(values: Any) -> Any:
 
 
 def _used_bits(keys: Any) -> int | None:
-    """The low bits in which the integers of a long vector differ, in whole bytes; None if that is not known.
+    """The number of low bits, in whole bytes, in which the integers of a long vector differ; None if it is not known.
 
-    It takes a look at the elements, which costs less than sorting by bytes that are all 0.
+    It reads the elements, which costs less than sorting by bytes that are all 0.
     """
     if keys.dtype not in (int32, int64) or keys.shape[0] <= LONG_ROW:
         return None

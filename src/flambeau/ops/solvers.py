@@ -186,7 +186,7 @@ def spent(call: Call, operand: Any) -> tuple[str, Any]:
 
 
 def replaced(call: Call, target: Any, source: Any) -> tuple[tuple[str, Any], ...]:
-    """The operands with which an operation makes `target` of `source`: a copy, in place; on the CPU, both."""
+    """The operands of an operation from `source` to `target`: on a GPU, a copy that it updates; on the CPU, both."""
     if call.is_on_host:
         return (READ, source), (WRITTEN, target)
     call.assign(target, source)
@@ -626,7 +626,7 @@ def reflectors_of(call: Call, input: Operand) -> Any:
 
 @routine("qr")
 def _qr(a: Any, columns: int) -> tuple[Any, Any]:
-    """(Q with a number of columns, R)."""
+    """(Q, R), where Q has `columns` columns."""
     packed, factors = reflectors(a)
     *batch, m, n = packed.shape
     if is_small_batch(a):

@@ -530,7 +530,7 @@ def _last_keys(chosen: Any, keys: Any) -> Any:
 
 
 def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> Any:
-    """As `_selected`, of values; None if more than `count` elements of a row may belong to the result, or for NaN."""
+    """`_selected` by the values themselves; None with NaN, or if equal elements compete for the last places."""
     if dtype.itemsize < 4:  # half types have no fast order, and small integers have many equal elements
         return None
     at = values.shape[1] - count if descending else count - 1
@@ -545,7 +545,7 @@ def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> 
 
 
 def _selected(keys: Any, last: Any, count: int) -> Any:
-    """The places of the first `count` keys of each row's order, as the kernel writes them, from the last such key."""
+    """The places of the `count` least keys of each row, in the kernel's order.  last: the greatest of these keys."""
     less, equal = keys < last, keys == last
     left = count - less.sum(axis=1, keepdims=True)
     places = np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(keys), count)

@@ -88,7 +88,7 @@ def _wrong_orders() -> Iterator[ErrorSample]:
 
 
 class Polygamma(Pointwise):
-    """polygamma, which checks its order."""
+    """The operator `polygamma`, which checks its order."""
 
     def lower(self, call: Any, input: Any, n: Any) -> Any:
         if n < 0:
@@ -133,7 +133,7 @@ def _no_dimensions() -> Iterator[ErrorSample]:
 
 
 class Mvlgamma(Pointwise):
-    """mvlgamma, which checks its dimension."""
+    """The operator `mvlgamma`, which checks its dimension."""
 
     def lower(self, call: Any, input: Any, p: Any) -> Any:
         if p < 1:
@@ -361,7 +361,7 @@ def _(grad: Any, input: Any) -> Any:
 
 
 class Logit(Pointwise):
-    """logit, with or without bounds."""
+    """The operator `logit`, with or without bounds."""
 
     def lower(self, call: Any, input: Any, eps: Any = None) -> Any:
         return super().lower(call, input, -1.0 if eps is None else float(eps))

@@ -94,7 +94,7 @@ def reshape(input: Operand, shape: Any) -> Any:
 
 
 def _reshaped(operator: Any, operand: Any, bound: list[Any]) -> Any:
-    """Geometry of `view` and `reshape` for KnownViews: False if the first raises and the second copies or raises."""
+    """Geometry of `view` and `reshape` for KnownViews; False where `view` raises, and `reshape` copies or raises."""
     try:
         return geometry_of(view_, operand, bound)
     except ShapeError:

@@ -70,7 +70,7 @@ class Windows(NamedTuple):
         return first, first + (self.kernel[dim] - 1) * self.dilation[dim] + 1
 
     def steps(self, dim: int) -> Iterator[tuple[int, slice, Any, Any]]:
-        """(k, the windows with an element k in the image, index of these elements, the same as an array) for each k."""
+        """For each k: (k, the windows whose element k is in the image, these elements' index, the same as an array)."""
         first, end = self.ranges(dim)
         if self.is_adaptive:
             for at in range(int((end - first).max())):
