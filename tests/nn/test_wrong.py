@@ -216,7 +216,7 @@ def test_modules(call, error, begins):
     (lambda: nn.Sequential(linear()).insert("x", linear()), TypeError, "insert: index must be an int, got 'x'"),
     (lambda: nn.Sequential(linear()).pop(4), IndexError, "pop: index 4 is out of range for 1 entries"),
     (lambda: nn.ModuleList(3), TypeError, "ModuleList: modules must be a list of modules, got 3"),
-    (lambda: nn.ModuleList([linear()]) + 3, TypeError, "ModuleList: what is added must be a list of modules, got 3"),
+    (lambda: nn.ModuleList([linear()]) + 3, TypeError, "ModuleList: the operand must be a list of modules, got 3"),
     (lambda: nn.ModuleList([linear()])(3), NotImplementedError, "ModuleList: it has no forward"),
     (lambda: nn.ModuleDict(3), TypeError, "ModuleDict: modules must be a list of (name, module) pairs, got 3"),
     (lambda: nn.ModuleDict({"a": 3}), TypeError, "ModuleDict: int is not a Module subclass, child 'a' is 3"),

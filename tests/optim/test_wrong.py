@@ -158,7 +158,7 @@ def test_options(name):
     (
         lambda: schedules.LambdaLR(owner(), lambda step: "x"),
         TypeError,
-        "LambdaLR: what lr_lambda[0] returns must be a number, got 'x'",
+        "LambdaLR: the result of lr_lambda[0] must be a number, got 'x'",
     ),
     (lambda: schedules.ExponentialLR(owner(), None), TypeError, "ExponentialLR: gamma must be a number, got None"),
     (

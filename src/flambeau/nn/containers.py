@@ -187,7 +187,7 @@ class ModuleList(_Ordered):
         self._replace_all(checks.listed(self._get_name(), "modules", "modules", () if modules is None else modules))
 
     def __add__(self, other: Iterable[Any]) -> ModuleList:
-        return ModuleList([*self, *checks.listed("ModuleList", "what is added", "modules", other)])
+        return ModuleList([*self, *checks.listed("ModuleList", "the operand", "modules", other)])
 
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)

@@ -219,7 +219,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _normalized(self, input: Tensor, mean: Any, var: Any, is_of_batch: bool, momentum: float) -> Tensor:
-        from ..parallel import process_group as collectives  # it loads what most networks do not need
+        from ..parallel import process_group as collectives  # it loads modules that most networks do not need
 
         if self.training and collectives.is_initialized() and collectives.get_world_size(self.process_group) > 1:
             from ..parallel.sync_batch_norm import SynchronizedBatchNorm

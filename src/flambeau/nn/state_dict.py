@@ -88,7 +88,7 @@ def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> I
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(
             f"expected state_dict to be dict-like, got {type(state).__name__}: {shown(state)}",
-            hint="give what state_dict() or torch.load() returned",
+            hint="give the result of state_dict() or torch.load()",
             operator="load_state_dict",
         )
     found = _Loading(module, getattr(state, "_metadata", None), assign)
@@ -226,7 +226,7 @@ class _Loading(Part):
         if prefixed:
             first = prefixed[0].partition(".")[0]
             return f"the state's names begin with {first + '.'!r}: strip that, or load it into the module that has it"
-        return "strict=False loads what fits and returns the rest"
+        return "strict=False loads the entries that fit, and returns the names of the others"
 
 
 def _listed(what: str, keys: list[str]) -> list[str]:

@@ -310,7 +310,7 @@ def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) 
     if total.shape:
         got = f"{total.dtype.name} of shape {list(total.shape)}"
         raise ShapeError(
-            f"the norm must be one number, got {got}", hint="pass what get_total_norm returns", operator="limit_norm"
+            f"the norm must be one number, got {got}", hint="pass a result of get_total_norm", operator="limit_norm"
         )
     for wide in dict.fromkeys(tensor.dtype.wide for tensor in tensors):
         chosen = [tensor for tensor in tensors if tensor.dtype.wide is wide]

@@ -962,7 +962,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
     if not 0 <= p <= 1:
         raise ArgumentError(
             f"dropout probability has to be between 0 and 1, but got {p}",
-            hint="p is the share of what becomes 0, for example 0.5",
+            hint="p is the share of the elements or channels that become 0, for example 0.5",
             operator=name,
         )
     if not training or p == 0 or not input.numel():

@@ -206,7 +206,7 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
     if not isinstance(state_dict, dict):
         raise ArgumentTypeError(
             f"state_dict must be a dict, got {shown(state_dict)}",
-            hint="give what state_dict() gave",
+            hint="give the result of state_dict()",
             operator="load_state_dict",
         )
     return state_dict
@@ -267,7 +267,7 @@ class _Functions(LRScheduler):
     def _factors(self) -> list[float]:
         factors = [each(self.last_epoch) for each in self.lr_lambdas]
         for index, each in enumerate(factors):
-            checks.number(type(self).__name__, f"what lr_lambda[{index}] returns", each)
+            checks.number(type(self).__name__, f"the result of lr_lambda[{index}]", each)
         return factors
 
     def state_dict(self) -> dict[str, Any]:

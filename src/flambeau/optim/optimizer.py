@@ -534,7 +534,7 @@ class Optimizer:
         if not isinstance(state, dict):
             raise ArgumentTypeError(
                 f"state_dict['state'] must be a dict, got {shown(state)}",
-                hint="give what state_dict() gave",
+                hint="give the result of state_dict()",
                 operator="load_state_dict",
             )
         groups = [{name: deepcopy(_ours(value)) for name, value in group.items()} for group in given]
