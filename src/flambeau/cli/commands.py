@@ -358,7 +358,7 @@ def unused_choices() -> str:
 
 
 def run_here(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
-    """Run a program.  Its exit status is 1 instead of 0 if it did not fit its schedule."""
+    """Run a program and exit with its status, or with 1 instead of 0 if choices of its schedule were not used."""
     try:
         program(chosen, gpus, wants_torch)
     except SystemExit as end:

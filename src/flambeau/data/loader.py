@@ -137,7 +137,7 @@ class DataLoader(Generic[Sample_co]):
         self._context = None if context is None else _checked_context(context, self.num_workers)
 
     def _worker_context(self) -> Any:
-        """The context to start workers with: for a context of the standard library, flambeau's of that method."""
+        """The context that starts workers; one of the standard library is replaced by flambeau's for its method."""
         from .. import multiprocessing
 
         context = self._context

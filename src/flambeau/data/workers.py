@@ -206,7 +206,7 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
 
 
 def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
-    """The innermost entry of containers, and attribute of an object, that cannot be pickled, with its place."""
+    """(path, value) of the innermost container entry or attribute that cannot be pickled."""
     if depth > MAX_DEPTH or isinstance(value, (type, FunctionType)):
         return place, value
     if isinstance(value, Mapping):

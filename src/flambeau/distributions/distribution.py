@@ -266,7 +266,7 @@ class Distribution:
             )
 
     def _checked(self, value: Any) -> Any:
-        """A value, checked if arguments are validated."""
+        """Return a value, after checking it if arguments are validated."""
         if self._validate_args:
             self._validate_sample(value)
         return value

@@ -135,7 +135,7 @@ class lazy_property:  # noqa: N801
 
 
 def sizes(value: Any) -> tuple[int, ...]:
-    """A shape of a number, a tuple or a Size."""
+    """Convert a number, a tuple or a Size to a shape."""
     return (value,) if isinstance(value, int) else tuple(value)
 
 

@@ -73,7 +73,7 @@ class _OfMatrix(Distribution):
         self._matrix = name, value
 
     def _factor(self) -> Any:
-        """The Cholesky factor of the covariance, as it was given: without the batch of other parameters."""
+        """The Cholesky factor of the covariance, not expanded to the batch of the other parameters."""
         name, value = self._matrix
         if name == "scale_tril":
             return value

@@ -99,7 +99,7 @@ def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
-    """Images whose elements are the sums of the columns' elements that `unfold` reads there."""
+    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:

@@ -97,7 +97,7 @@ def _redrawn(tensor: Any, mean: float, std: float, a: float, b: float, generator
 
 
 def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
-    """Draw uniform values; accept each with the density's share of its peak within the bounds."""
+    """Draw by rejection: accept a uniform value with probability density / highest density within the bounds."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     found, is_pending = tensor, None
     while is_pending is None or not (~is_pending).all():

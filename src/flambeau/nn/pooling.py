@@ -464,7 +464,7 @@ class Unfold(Layer):
 
 
 class Fold(Layer):
-    """Images whose elements are the sums of the columns' elements that `Unfold` reads there.
+    """Add up columns to images: each pixel is the sum of the column elements that `Unfold` takes from it.
 
     Example:
         >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.ones(1, 12, 12)).shape

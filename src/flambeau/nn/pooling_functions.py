@@ -361,7 +361,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Images whose elements are the sums of the columns' elements that `unfold` reads there.
+    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it.
 
     Example:
         >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), (2, 2))

@@ -99,7 +99,7 @@ def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> I
 
 
 class Part:
-    """One module's part of a load: values that fit, and everything that does not.  `write` copies the values."""
+    """One module's part of a load: its values, and the problems found.  `write` copies the values."""
 
     def __init__(self, assign: bool, missing: list[str], unexpected: list[str], problems: list[str]) -> None:
         self.assign = assign

@@ -146,7 +146,7 @@ def are_planes(layout: KernelLayout, are_whole: Sequence[bool], width: int) -> b
 
 
 def channel_grid(channels: int, rows: int, width: int) -> Grid:
-    """The grid for rows of channels, of which a thread takes `width`."""
+    """The grid for rows of channels; a thread takes `width` channels."""
     columns = channels // width
     tiles = -(-columns // THREADS)
     together = THREADS // -(-columns // tiles)

@@ -690,7 +690,7 @@ def general_convolution(
     input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions.
+    """Convolution of one to three dimensions, by the number of the weight's dimensions; or a transposed one.
 
     Shapes: [n, c, *I] with weight [o, c / groups, *K], or [c, o / groups, *K] if transposed, gives [n, o, *sizes].
     Host:   returns at once.

@@ -62,7 +62,7 @@ def words_of(seed: int, counter: Any, sequence: Any) -> Words:
 
 
 def spread(seed: int, first: int, numel: int, blocks: int, per: int, values_of: Callable[[Words], list[Any]]) -> Any:
-    """One value per element in the order of fill_grid.  values_of: the arrays of `per` values of every thread."""
+    """One value per element in the order of fill_grid.  values_of: returns `per` arrays with a value of each thread."""
     threads = THREADS * blocks
     parts: list[Any] = []
     for step in range(counters_of(numel, blocks, per)):

@@ -1,4 +1,4 @@
-"""Contractions of tensors: einsum, tensordot and their relatives, chains and groups of matrix products.
+"""Contractions of tensors: einsum, tensordot and related functions, chains and groups of matrix products.
 
 - einsum contracts its operands two at a time: by a batched product where labels are summed over both, by a
   multiplication where none are.  The order is that of opt_einsum where it is installed, else from left to right.

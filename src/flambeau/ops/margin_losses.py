@@ -1,6 +1,6 @@
 """Margin losses of classes: multi_margin_loss and multilabel_margin_loss (kernels/margin_losses.cu).
 
-- A warp makes a row of up to WARP_ROW classes, a block a longer one; a block makes a row of several labels.
+- A warp computes a row of up to WARP_ROW classes, a block a longer row.  A block computes a row of several labels.
 - One block reduces few rows in the same launch.  Of more rows each block sums some, and a second launch adds the sums.
 - A label out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed assertion
   does: the next call that waits raises AcceleratorError 710.

@@ -1156,7 +1156,7 @@ def _normalized(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Record the launches of a normalization; return (result, means, 1 / deviations).
 
-    variance: where the variances go, or None.  running: as in `batch_norm_of_batch`, contiguous and of one type.
+    variance: takes the variances, or is None.  running: as in `batch_norm_of_batch`, contiguous and of one type.
     """
     wide, small = input.dtype.wide, _small(input.shape, dims)
     before, call.given = call.given, None

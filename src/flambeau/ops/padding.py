@@ -154,7 +154,7 @@ def _(grad: Any, input_shape: Any, pads: Any, mode: str) -> Any:
 
 
 def _folded(middle: Any, first: Any, last: Any, mode: str, dim: int) -> Any:
-    """The gradient along a dimension: the middle, and the ends where their elements came from."""
+    """The gradient along a dimension: the middle, with the border's gradients added to the elements copied there."""
     size, before, after = middle.shape[dim], first.shape[dim], last.shape[dim]
     if mode == "reflect":
         ends = (first.flip(dim), 1, size - 1 - before), (last.flip(dim), size - 1 - after, 1)

@@ -156,7 +156,7 @@ def _logarithm(x: Any) -> Any:
 
 
 def _circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine of 2 pi turn in float64."""
+    """Cosine and sine of 2 * pi * turn in float64."""
     quarters = turn * 4
     quarter = (quarters + 0.5).astype(np.int32)
     angle = (quarters - quarter) * 1.5707963267948966

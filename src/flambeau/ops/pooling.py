@@ -864,7 +864,7 @@ def _sum_errors() -> Iterator[ErrorSample]:
 def col2im(
     call: Call, input: Operand, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
-    """Images whose elements are the sums of the columns' elements that `unfold` reads there.
+    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it.
 
     Shapes: [n, c * k * l, windows] or [c * k * l, windows] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
@@ -926,7 +926,7 @@ def _fractional_samples() -> Iterator[Sample]:
 def fractional_maxima(input: Operand, samples: Operand, kernel: Any, sizes: Any) -> Any:
     """(largest element of each window, its index in the plane), for windows whose places follow from random numbers.
 
-    samples: numbers in [0, 1), one for each plane and dimension; the last dimension has the first in two dimensions.
+    samples: numbers in [0, 1), one for each plane and dimension; for images the first one is that of the width.
     Shapes: [n, c, *I] with samples [n, c, d] gives [n, c, *sizes] and int64 [n, c, *sizes].
     Host:   returns at once.
     """

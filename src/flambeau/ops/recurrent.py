@@ -59,7 +59,7 @@ def _weights(mode: str, inputs: int, hidden: int, layers: int, directions: int, 
 
 
 def _cases() -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
-    """(data, first states and weights; attributes) of samples."""
+    """Yield (operands: data, first states and weights; attributes) for samples."""
     cases = (("LSTM", 2, 2, True), ("GRU", 1, 2, True), ("RNN_TANH", 2, 1, False), ("RNN_RELU", 1, 1, True))
     for mode, layers, directions, has_biases in cases:
         sizes = (3, 3) if mode == "GRU" else (3, 2, 2)

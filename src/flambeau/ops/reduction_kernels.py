@@ -192,8 +192,8 @@ def plan_reduction(
 def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: int = PIECE_BLOCKS) -> Work:
     """Spread a reduction over threads.
 
-    is_inner: whether the values of one result are closer than the results.  blocks: pieces are cut for so many, or none
-    for 0.
+    is_inner: whether the values of one result are closer than the results.  blocks: the number of blocks for which
+    pieces are cut; 0 for no pieces.
     """
     steps, columns = (-(-count // wide), outputs) if is_inner else (count, outputs // wide)
     if is_inner:

@@ -311,7 +311,7 @@ def logcumsumexp(input: Operand, dim: int) -> Any:
 HOST_COLUMNS = 64  # columns from which the CPU takes a step for each row of a matrix
 
 def _extremes_so_far(pick: Any, data: Any, source: dtype, values: Any, indexes: Any) -> None:
-    """Write the extremes of rows so far, and the places of the last elements that equal them."""
+    """Write the running extremes of rows, and the places of the last elements that equal them."""
     size = data.shape[1]
     wide = data.astype(source.wide.numpy, copy=False)
     best = pick.accumulate(wide, axis=1)

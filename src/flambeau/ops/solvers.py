@@ -509,7 +509,7 @@ def _log_determinant(a: Any) -> tuple[Any, Any]:
 
 
 def _determine(call: Call, A: Any, *results: Any) -> None:
-    """Write the determinant, or its sign and logarithm, whichever is not None, of square matrices."""
+    """Write the determinants of square matrices, or their signs and logarithms; the other targets are None."""
     batch, n = prod(A.shape[:-2]), A.shape[-1]
     if not batch * n:
         for result, value in zip(results, (1, 1, 0)):

@@ -91,7 +91,7 @@ def sort_rows_of(
 ) -> None:
     """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`.
 
-    indices: None if only values are wanted.  bits: the low bits in which elements differ; None for all of them.
+    indices: None if only values are wanted.  bits: the number of low bits in which elements differ, or None for all.
     """
     rows, n = shape
     if not rows * n:
@@ -128,7 +128,7 @@ def _rows_samples() -> Iterator[Sample]:
 def sort_rows(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
     """(values, indices) of the elements of the last dimension in order.
 
-    bits: the low bits in which elements differ, where that is known.
+    bits: the number of low bits in which elements differ, where that is known.
     Host: returns at once.
     """
     shape = input.shape
@@ -446,7 +446,7 @@ def radix_sort(
 ) -> None:
     """Sort the rows of contiguous `input` into `values`, and their indexes into `indexes`, which may be None.
 
-    bits: the low bits in which elements differ; None for all of them.
+    bits: the number of low bits in which elements differ; None for all of them.
     """
     dtype, flip = input.dtype, int(descending)
     passes = -(-(8 * dtype.itemsize if bits is None else max(bits, 1)) // DIGIT_BITS)

@@ -268,7 +268,7 @@ def columns_of(out: Any, image: Any, windows: Windows) -> None:
 
 
 def sum_of_columns(out: Any, columns: Any, windows: Windows) -> None:
-    """Write the sum of the columns' elements that lie at each element of the image."""
+    """Write, for each element of the image, the sum of the column elements that lie there."""
     kind = out.dtype
     wide = np.dtype(np.float32) if kind.itemsize == 2 else kind
     total = np.zeros(out.shape, wide)
@@ -324,7 +324,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 
 @cache
 def max_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, indices, input, their layouts, windows)."""
+    """The kernel of `max_of_windows`: (out, indices, input, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "w"), "input": (of, "r")}
     call = "out, indices, input, out_layout, indices_layout, input_layout, windows"
     return _kernel("window_max", of, is_far, arrays, (), call, max_of_windows, cost=8.0)
@@ -332,7 +332,7 @@ def max_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def max_backward_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, indices, grad, their layouts, windows)."""
+    """The kernel of `spread_maxima`: (out, indices, grad, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "r"), "grad": (of, "r")}
     call = "out, indices, grad, out_layout, indices_layout, grad_layout, windows"
 
@@ -344,7 +344,7 @@ def max_backward_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def mean_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, input, their layouts, windows, whether padding counts, divisor or 0)."""
+    """The kernel of `mean_of_windows`: (out, input, their layouts, windows, whether padding counts, divisor or 0)."""
     arrays = {"out": (of, "w"), "input": (of, "r")}
     call = "out, input, out_layout, input_layout, windows, counts_padding != 0, given"
 
@@ -356,7 +356,7 @@ def mean_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def mean_backward_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, grad, their layouts, windows, whether padding counts, divisor or 0)."""
+    """The kernel of `spread_means`: (out, grad, their layouts, windows, whether padding counts, divisor or 0)."""
     arrays = {"out": (of, "w"), "grad": (of, "r")}
     call = "out, grad, out_layout, grad_layout, windows, counts_padding != 0, given"
 
@@ -368,7 +368,7 @@ def mean_backward_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def columns_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, input, its layout, windows, images, elements of an image's columns)."""
+    """The kernel of `columns_of`: (out, input, its layout, windows, images, elements of an image's columns)."""
     arrays = {"out": (of, "w"), "input": (of, "r")}
 
     def reference(out: Any, image: Any, windows: Windows, *_: int) -> None:
@@ -380,7 +380,7 @@ def columns_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def sum_columns_kernel(of: dtype, is_far: bool) -> Kernel:
-    """(out, columns, the layout of out, windows, images, elements of an image's columns)."""
+    """The kernel of `sum_of_columns`: (out, columns, out's layout, windows, images, elements of an image's columns)."""
     arrays = {"out": (of, "w"), "columns": (of, "r")}
 
     def reference(out: Any, columns: Any, windows: Windows, *_: int) -> None:
