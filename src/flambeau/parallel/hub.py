@@ -219,7 +219,7 @@ def _resolved(host: str, port: int) -> tuple[int, Any]:
 
 
 def place_of_processes() -> str:
-    """A text that is equal in processes that reach each other by their numbers: those of one kernel and container."""
+    """A name of the process-id namespace: equal in processes that know each other by process id."""
     with suppress(OSError):
         kernel = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{kernel} {os.readlink('/proc/self/ns/pid')}"

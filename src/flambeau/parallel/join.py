@@ -87,7 +87,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return the calls of a process whose inputs have ended.  kwargs: those of the Join.
+        """Return what replaces this process's collectives once its inputs have ended.  kwargs: those of the Join.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

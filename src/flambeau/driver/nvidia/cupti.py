@@ -203,7 +203,7 @@ class Cupti:
         self._pop = found.cuptiActivityPopExternalCorrelationId
 
     def begin(self) -> str:
-        """Begin to measure.  Return why it is not possible, "" if it is."""
+        """Begin to measure.  Return "", or the reason if CUPTI cannot."""
         version = c_uint32()
         code = self._library.cuptiGetVersion(byref(version))
         if code != SUCCESS:
