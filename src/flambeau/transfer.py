@@ -13,7 +13,7 @@ from typing import Any
 from . import host, uncomputed
 from . import strides as st
 from .core import record, thread
-from .core.call import assign, call_two
+from .core.call import call_two, write
 from .core.inplace import check_inplace, node_for_inplace, record_inplace
 from .core.layout import Layout, layout_of
 from .core.locks import whole
@@ -35,6 +35,13 @@ def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
     if tensor.dtype is wanted and tensor.is_contiguous():
         return tensor
     return dense_copy(tensor, wanted)
+
+
+def assign(target: TensorBase, source: TensorBase) -> None:
+    """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
+    steps = st.expand(source._layout.shape, source._layout.strides, target._layout.shape)
+    view = alias_of(source, target._layout.shape, steps, source._offset)
+    write(REGISTRY["convert"], [view, None, None], target)
 
 
 def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase:

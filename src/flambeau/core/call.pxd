@@ -1,5 +1,5 @@
 cimport cython
-from . cimport record, tensor, thread
+from . cimport record, thread
 from .layout cimport Layout
 from .native cimport enter_critical, leave_critical
 from .binding cimport Caller, OperatorBase, Signature
@@ -52,7 +52,6 @@ cdef _call_out(Thread now, OperatorBase operator, list bound, out)
 cdef _inplace(Thread now, OperatorBase operator, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cpdef write(OperatorBase operator, list bound, TensorBase target)
-cpdef assign(TensorBase target, TensorBase source)
 @cython.locals(bound=list, index=Py_ssize_t)
 cpdef list bind(OperatorBase operator, tuple args, dict kwargs)
 @cython.locals(bound=list, index=Py_ssize_t, signature=Signature, form=tuple)

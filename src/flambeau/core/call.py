@@ -20,7 +20,7 @@ from ..errors import FlambeauError, name_error, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
 from ..scalars import plain_number
-from . import call_errors, record, tensor, thread
+from . import call_errors, record, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
 from .eviction import add_entry, is_stale
@@ -490,13 +490,6 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
         write(operator, _lowering.with_moved(entry, bound), target)
         return
     entry.run(bound, target)
-
-
-def assign(target: TensorBase, source: TensorBase) -> None:
-    """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
-    steps = st.expand(source._layout.shape, source._layout.strides, target._layout.shape)
-    view = tensor.alias_of(source, target._layout.shape, steps, source._offset)
-    write(REGISTRY["convert"], [view, None, None], target)
 
 
 def run_into(name: str, called: str, target: TensorBase, *arguments: Any, **named: Any) -> Any:

@@ -79,6 +79,5 @@ cdef class GraphTask:
 
 cdef Lock _accumulating
 
-cdef bint _are_none(list grads) except -1
 @cython.locals(device=int, stream=Queue)
 cdef bint _are_current(dict streams) except -1

@@ -260,7 +260,7 @@ class GraphTask:
             if grads[0] is not None:
                 self._add_to_leaf(node.leaf, grads[0])
             return NOTHING
-        if _are_none(grads) and not node.shares:
+        if not node.shares and not any([grad is not None for grad in grads]):
             return [None] * len(node.edges)
         input_grads = node.apply(grads)
         if node.shares:
@@ -299,13 +299,6 @@ class GraphTask:
             return copied(grad, wanted)
         self.shared.add(number)
         return new_tensor(storage, layout)
-
-
-def _are_none(grads: list[Any]) -> bool:
-    for grad in grads:  # noqa: SIM110 (compiled, there are no closures)
-        if grad is not None:
-            return False
-    return True
 
 
 def _are_current(streams: dict[int, Stream]) -> bool:

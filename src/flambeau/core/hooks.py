@@ -21,7 +21,7 @@ on_block_taken(block, stream)                the allocator handed out a block
 on_block_freed(block)                        the program freed a block.  May be called in a finalizer, while any lock is
                                              held: it takes no lock
 on_block_given(block)                        the allocator took a freed block back, at its next call
-on_workspace(block)                          the block that was handed out is the workspace of a library call
+on_workspace(storage)                        what was just allocated, with its twins, is a library call's workspace
 on_memory(action, device, address, nbytes, stream, pool)
                                              an allocator's rarer events, named as in a memory snapshot: segment_alloc,
                                              segment_free, segment_map, segment_unmap; free_completed of a block that

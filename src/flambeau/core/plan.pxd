@@ -111,7 +111,7 @@ cdef bint _is_one_of(array, list values)
 @cython.locals(buffer=bytearray)
 cdef _launch(Launch step, Queue stream, list used, drawn)
 @cython.locals(workspace=Storage)
-cdef Storage _workspace(LibraryCall step, Device device, Py_ssize_t nbytes, stream)
+cdef Storage _workspace(LibraryCall step, Device device, Py_ssize_t nbytes, stream, mirror=*)
 @cython.locals(memory=Storage)
 cdef bint _are_mirrored(list bound, Mirror mirror) except -1
 @cython.locals(

@@ -402,15 +402,17 @@ def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
         step.spare = packed
 
 
-def _workspace(step: LibraryCall, device: Device, nbytes: int, stream: Any) -> Any:
+def _workspace(step: LibraryCall, device: Device, nbytes: int, stream: Any, mirror: Any = None) -> Any:
     """Allocate a library call's workspace.  Raises OutOfMemoryError."""
     try:
         workspace = storage.on_device(device, nbytes, stream)
     except OutOfMemoryError as error:
         call_errors.name_workspace(error, step.operation.kind)
         raise
+    if mirror is not None:
+        storage.add_twins(workspace, mirror)
     if hooks.on_workspace is not None:
-        hooks.on_workspace(workspace.block)
+        hooks.on_workspace(workspace)
     return workspace
 
 
@@ -433,11 +435,7 @@ def _run_on_all(step: Any, mirror: Any, used: list[Any], drawn: Any) -> None:
     buffer = step.addressed(used) if launch is None else launch.filled(used, drawn)
     workspace: Any = None
     if nbytes:
-        workspace = _workspace(step, mirror.devices[0], nbytes, mirror.group[0])
-        storage.add_twins(workspace, mirror)
-        if hooks.on_workspace is not None and mirror.lockstep is None and workspace.twins is not None:
-            for memory in workspace.twins.memories:
-                hooks.on_workspace(memory.block)
+        workspace = _workspace(step, mirror.devices[0], nbytes, mirror.group[0], mirror)
         count = 1 if workspace.twins is None else count  # it is None where the mirror has ended
     address = 0 if workspace is None else workspace.address()
     for index in range(count):

@@ -16,7 +16,7 @@ from .. import callers, dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import host_storage, storage
-from ..core.call import assign, run_into
+from ..core.call import run_into
 from ..core.factories import explain_by, resolve, unset
 from ..core.layout import dense_layout
 from ..core.tensor import TensorBase, alias_of, new_tensor, tensor_over
@@ -802,5 +802,5 @@ def eye(
     diagonal = alias_of(result, (min(result.shape),), (result.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=result.dtype, device=result.device)
-        assign(diagonal, one)
+        transfer.assign(diagonal, one)
     return result if requires_grad is False else as_leaf("eye", result, requires_grad)

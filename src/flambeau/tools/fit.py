@@ -213,10 +213,11 @@ class Meter:
         if number is not None:
             self._log(device_of(block.address) or 0).remove(number, block.nbytes)
 
-    def _workspace(self, block: Any) -> None:
-        number = self._live.get(block.address)
-        if number is not None:
-            self._kinds[number] = WORKSPACE
+    def _workspace(self, storage: Any) -> None:
+        for memory in (storage, *(storage.twins.memories if storage.twins is not None else ())):
+            number = self._live.get(memory.block.address)
+            if number is not None:
+                self._kinds[number] = WORKSPACE
 
     def _segments(self, action: str, device: int, address: int, nbytes: int, stream: int, pool: Any) -> None:
         log = self._log(device)
