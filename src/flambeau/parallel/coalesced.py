@@ -48,6 +48,7 @@ class Coalesced(Collective):
         super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
         self.channel_members = [own]  # the others may take no part: each call is compared in its own channel
         self.parts = parts
+        self._ready = 0  # how many of the first parts are known to be ready
 
     def _transfers(self) -> list[Transfer]:
         """The steps of all parts."""
@@ -87,8 +88,8 @@ class Coalesced(Collective):
 
     @property
     def keys(self) -> list[str]:
-        """Those that have not come."""
-        return [key for part in self.parts if not part.collective.is_ready() for key in part.collective.keys]
+        """That of the first call that is not ready, for which the others have to wait too."""
+        return [] if self.is_ready() else self.parts[self._ready].collective.keys
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the others the bytes of arrays; there are none where no values are computed."""
@@ -99,7 +100,11 @@ class Coalesced(Collective):
 
     def is_ready(self) -> bool:
         """Return whether all members of all calls have given their bytes."""
-        return all(part.collective.is_ready() for part in self.parts)
+        ready = self._ready
+        while ready < len(self.parts) and self.parts[ready].collective.is_ready():
+            ready += 1
+        self._ready = ready
+        return ready == len(self.parts)
 
     def finish(self, outputs: Sequence[Any] | None) -> int:
         """Write the outputs of all calls; return the modelled end.  Raises CollectiveError."""
