@@ -21,11 +21,11 @@ KEY = "a secret of this test"
 
 @pytest.fixture
 def server():
-    """`server(host)`: a hub of two ranks."""
+    """`server(host)`: a hub of two ranks, or of `size`."""
     made = []
 
-    def start(host):
-        made.append(hub.Hub(host, 0, 2, KEY))
+    def start(host, size=2):
+        made.append(hub.Hub(host, 0, size, KEY))
         return made[-1]
 
     yield start
@@ -157,9 +157,9 @@ def test_ranks_may_come_before_the_hub(monkeypatch):
     made.stop()
 
 
-def arrived(client):
+def arrived(client, members=(0, 1)):
     """Begin a barrier."""
-    client.call("0:0", [0, 1], client.descriptions.of("barrier", None, []))
+    client.call("0:0", members, client.descriptions.of("barrier", None, []))
     client.give("0:0", [])
 
 
@@ -186,3 +186,35 @@ def test_a_rank_that_never_comes_is_named(server):
         caught.value
     )
     client.close()
+
+
+def test_a_rank_whose_process_has_ended_is_not_waited_for(server):
+    """The launcher may say so before or after the others begin to wait."""
+    for is_first in (True, False):
+        made = server(OTHER_HOST, 3)
+        launcher, client = Client(*made.address, KEY, 10), Client(*made.address, KEY, 10, 0, 3)
+        steps = [
+            lambda: launcher.ask(10, "an answer", do="ended", rank=2, how="exited with 0"),
+            lambda: arrived(client, [0, 1, 2]),
+        ]
+        for step in steps if is_first else steps[::-1]:
+            step()
+        with pytest.raises(dist.CollectiveError) as caught:
+            client.collect("0:0", 10, "init_process_group")
+        text = str(caught.value)
+        assert "rank 2 exited with 0 before it joined the group" in text and "rank 0: barrier()" in text
+        assert "rank 1: has not joined the group" in text
+        for each in (launcher, client):
+            each.close()
+
+
+def test_the_end_of_a_rank_that_has_called_is_no_failure(server):
+    made = server(OTHER_HOST)
+    launcher, clients = Client(*made.address, KEY, 10), [Client(*made.address, KEY, 10, rank, 2) for rank in range(2)]
+    for each in clients:
+        arrived(each)
+        launcher.ask(10, "an answer", do="ended", rank=each.rank, how="exited with 0")
+    for each in clients:
+        assert each.collect("0:0", 10, "barrier").data == {0: b"", 1: b""}
+    for each in (launcher, *clients):
+        each.close()

@@ -13,6 +13,8 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
+- The launcher tells the hub of each rank whose process has ended, so that the others do not wait for one that never
+  comes.
 - A rank that has left and comes again, as after `destroy_process_group`, waits until all others have left too.  Then
   the hub forgets the former group and its failure.
 """
@@ -257,6 +259,7 @@ class Hub:
         self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
+        self._ended: dict[int, str] = {}  # how processes of ranks have ended, as the launcher says
         self._failure: str | None = None
         self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
         self._is_ending = self._is_hurried = False
@@ -457,6 +460,9 @@ class Hub:
                 self._fail(waited, self._logged[key].unfinished() if key in self._logged else {})
         elif kind == "broken":
             self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
+        elif kind == "ended":
+            self._note_end(int(message["rank"]), str(message["how"]))
+            self._send(connection, id=message["id"], value=None)
         elif kind == "leave":
             self._leave(connection)
             self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
@@ -481,6 +487,7 @@ class Hub:
             else:
                 connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
+                self._ended.pop(rank, None)  # it goes on in a process of its own
         self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
@@ -521,6 +528,22 @@ class Hub:
                 self._fail(f"rank {rank} has left the group", logged.texts())
                 return
         self._look_for_a_hang()
+
+    def _note_end(self, rank: int, how: str) -> None:
+        """The process of a rank has ended: if it has not joined the group, it never will."""
+        self._ended[rank] = how
+        for meeting in self._meetings.values():
+            if rank in meeting.members and rank not in meeting.calls and rank not in self._ranks:
+                self._fail(f"rank {rank} {self._absence(rank)}", meeting.texts)
+                return
+
+    def _absence(self, rank: int) -> str:
+        """Why a rank makes no more calls, "" if it may make some."""
+        if rank in self._gone:
+            return self._gone[rank]
+        if rank in self._ended and rank not in self._ranks:
+            return f"{self._ended[rank]} before it joined the group"
+        return ""
 
     # the store
 
@@ -575,9 +598,9 @@ class Hub:
         if other is not None or meeting.members != members:
             self._fail("ranks make different calls", meeting.texts)
             return
-        missing = [each for each in members if each in self._gone and each not in meeting.calls]
+        missing = [each for each in members if each not in meeting.calls and self._absence(each)]
         if missing:
-            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting.texts)
+            self._fail(f"rank {missing[0]} {self._absence(missing[0])}", meeting.texts)
             return
         alike = (call.place, call.gpu)
         users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
@@ -680,7 +703,7 @@ class Hub:
             elif rank in self._gone:
                 state = self._gone[rank] + (f"; its last call: {self._latest[rank]}" if rank in self._latest else "")
             elif rank not in self._ranks:
-                state = "has not joined the group"
+                state = self._absence(rank) or "has not joined the group"
             else:
                 state = f"has not called; its last call: {self._latest.get(rank, 'none')}"
             lines.append(f"  rank {rank}: {state}")
