@@ -17,6 +17,7 @@ from ..parallel.exchange import (
     DistError,
     DistNetworkError,
     DistStoreError,
+    QueueEmptyError,
     StoreTimeoutError,
 )
 from ..parallel.group import TIMEOUT as default_pg_timeout
@@ -80,8 +81,8 @@ algorithms, constants = (_importlib.import_module(f"{__name__}.{name}") for name
 
 __all__ = [
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
-    "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store",
-    "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",
+    "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "QueueEmptyError", "ReduceOp",
+    "Store", "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",
     "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced",
     "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
     "broadcast", "broadcast_object_list", "constants", "default_pg_timeout", "destroy_process_group", "gather",

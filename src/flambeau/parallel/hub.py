@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from .calls import Comparison, wrong_size
+from .store_contents import Contents
 
 MAX_MESSAGE = 1 << 24
 PIECE = 1 << 20  # bytes of data in one message
@@ -251,7 +252,7 @@ class Hub:
         self._listener = socket.create_server(address, family=family)
         self.address: tuple[str, int] = self._listener.getsockname()[:2]
         self._waker, self._wake = socket.socketpair()
-        self._values: dict[str, str] = {}
+        self._contents = Contents()
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
@@ -548,39 +549,20 @@ class Hub:
     # the store
 
     def _use_store(self, connection: Connection, kind: str, message: dict[str, Any]) -> None:
-        number, key, values = message["id"], str(message.get("key")), self._values
-        value: Any = None
-        if kind == "set":
-            values[key] = message["value"]
-        elif kind == "get":
-            value = values.get(key)
-        elif kind == "add":
-            value = int(values.get(key, "0")) + int(message["value"])
-            values[key] = str(value)
-        elif kind == "compare_set":
-            expected, desired = message["expected"], message["value"]
-            if values.get(key) == expected or (key not in values and not expected):
-                values[key] = desired
-            value = values.get(key, expected)
-        elif kind == "delete":
-            value = values.pop(key, None) is not None
-        elif kind == "count":
-            value = len(values)
-        elif kind == "check":
-            value = all(each in values for each in message["keys"])
-        elif kind == "await":
+        number = message["id"]
+        if kind == "await":
             self._waiters.append((connection, number, list(message["keys"])))
-            self._tell_waiters()
-            return
         else:
-            raise ValueError(f"an unknown message {kind!r}")
-        self._send(connection, id=number, value=value)
+            try:
+                self._send(connection, id=number, value=self._contents.answer(message))
+            except ValueError as failure:  # a value that is no number, to which something is to be added
+                self._send(connection, id=number, error=str(failure))
         self._tell_waiters()
 
     def _tell_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
         for connection, number, keys in waiters:
-            if all(key in self._values for key in keys):
+            if self._contents.has(keys):
                 self._send(connection, id=number, value=None)
             else:
                 self._waiters.append((connection, number, keys))
