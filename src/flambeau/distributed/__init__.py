@@ -11,6 +11,18 @@ from ..parallel.coalesced import (
     batch_isend_irecv,
 )
 from ..parallel.coalesced import coalescing_manager as _coalescing_manager  # noqa: F401
+from ..parallel.collective_options import (
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
+from ..parallel.collectives import ProcessGroup
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
@@ -21,7 +33,7 @@ from ..parallel.exchange import (
     StoreTimeoutError,
 )
 from ..parallel.group import TIMEOUT as default_pg_timeout
-from ..parallel.group import Backend, GroupMember, ProcessGroup, ReduceOp, Work
+from ..parallel.group import Backend, GroupMember, ReduceOp, Work
 from ..parallel.group import GroupMember as group
 from ..parallel.process_group import (
     all_gather,
@@ -80,6 +92,8 @@ from ..runtime.absent import is_available as is_xccl_available
 algorithms, constants = (_importlib.import_module(f"{__name__}.{name}") for name in ("algorithms", "constants"))
 
 __all__ = [
+    "AllToAllOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "BarrierOptions",
+    "BroadcastOptions", "GatherOptions", "ReduceOptions", "ReduceScatterOptions", "ScatterOptions",
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
     "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "QueueEmptyError", "ReduceOp",
     "Store", "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",

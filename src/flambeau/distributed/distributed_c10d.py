@@ -2,6 +2,7 @@
 
 from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import these)
 from ..parallel.coalesced import coalescing_manager as _coalescing_manager  # noqa: F401
+from ..parallel.collective_options import AllgatherOptions as AllgatherOptions
 from ..parallel.process_group import default_group as _get_default_group  # noqa: F401
 from . import *  # noqa: F403
 from . import __all__ as __all__

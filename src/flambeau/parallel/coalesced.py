@@ -22,7 +22,7 @@ from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..runtime.device import as_device
 from ..runtime.stream import Stream
 from . import process_group, several
-from .group import Coalescing, GroupError, ProcessGroup, ReduceOp, Work
+from .group import AllOf, Coalescing, Group, GroupError, ReduceOp, Work
 from .links import START_NS
 from .several import Collective, Part, Received, Transfer, Written
 
@@ -37,7 +37,7 @@ def _no_values(found: Received) -> Written:
 class Coalesced(Collective):
     """Collectives and messages on one GPU that run as one operation (`driver.api.Exchange`)."""
 
-    def __init__(self, name: str, group: ProcessGroup, parts: Sequence[Part]) -> None:
+    def __init__(self, name: str, group: Group, parts: Sequence[Part]) -> None:
         assert group.client is not None
         own = group.ranks[group.rank()]
         self.sent = [each for part in parts for each in part.sent]
@@ -119,23 +119,7 @@ class Coalesced(Collective):
         return max(ends)
 
 
-class AllOf(Work):
-    """Several collectives, to wait for together."""
-
-    def __init__(self, works: Sequence[Work], value: Any) -> None:
-        super().__init__(value)
-        self._works = works
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Wait for each of them."""
-        return all([each.wait(timeout) for each in self._works])
-
-    def is_completed(self) -> bool:
-        """Return whether the outputs of all are there."""
-        return all([each.is_completed() for each in self._works])
-
-
-def _begin(name: str, group: ProcessGroup, parts: Sequence[Part]) -> Work:
+def _begin(name: str, group: Group, parts: Sequence[Part]) -> Work:
     """Begin calls together.  Raises ArgumentError if they are of several devices, or overlap."""
     devices = sorted({part.device for part in parts})
     if len(devices) > 1:
@@ -194,7 +178,7 @@ class CoalescingManager:
     works: what to wait for, with async_ops.
     """
 
-    def __init__(self, name: str, group: ProcessGroup, device_type: str | None, async_ops: bool) -> None:
+    def __init__(self, name: str, group: Group, device_type: str | None, async_ops: bool) -> None:
         self.works: list[Work] = []
         self._name, self._group, self._device_type, self._async_ops = name, group, device_type, async_ops
 

@@ -18,23 +18,22 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from .. import callers
-from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.tensor import TensorBase
 from ..driver import nccl_version
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
 from ..runtime.device import as_device
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
+from .collective_options import ReduceScatterOptions
+from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message
 from .exchange import Client, NextGroup, at_exit, ends_by_exception
 from .flight_recorder import FlightRecorder
-from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
+from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
 from .store import Meeting, listening, meeting_of
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
-SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 SPREAD = "DistributedDataParallel keeps a whole copy in each process"
 LARGE = 1 << 27  # bytes of an object
 
@@ -248,8 +247,8 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     found = member("destroy_process_group", group)
-    found.is_destroyed = True
     if found is GroupMember.WORLD:
+        found.is_destroyed = True
         GroupMember.WORLD = None
         for each in GroupMember.others:
             each.is_destroyed = True
@@ -262,10 +261,7 @@ def destroy_process_group(group: Any = None) -> None:
             hub.settle()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
-        if found.client is not None:
-            found.client.finish(found.group_name)
-        for stream in found._streams.values():
-            stream.driver.finish_exchanges([stream.handle])
+        found.shutdown()
 
 
 class OutsideError(ArgumentTypeError):
@@ -293,7 +289,7 @@ def for_members(function: Callable[P, R]) -> Callable[P, R]:
 
 def member(name: str, group: Any) -> ProcessGroup:
     """Return a checked group; None is the default one."""
-    world = GroupMember.WORLD
+    world: ProcessGroup | None = GroupMember.WORLD
     if world is None:
         raise GroupError("Default process group has not been initialized", hint=ALONE, operator=name)
     if group is None:
@@ -304,12 +300,7 @@ def member(name: str, group: Any) -> ProcessGroup:
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
         )
-    if group.is_destroyed:
-        raise GroupError(
-            f"group {group.group_name}, of the ranks {', '.join(map(str, group.ranks))}, has been destroyed",
-            hint="call destroy_process_group() after the last use",
-            operator=name,
-        )
+    check_exists(group, name)
     return group
 
 
@@ -550,75 +541,6 @@ def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -
 # collectives
 
 
-def _done(value: Any, async_op: bool) -> Work | None:
-    return Work(value) if async_op else None
-
-
-def _tensor(name: str, what: str, value: Any) -> Any:
-    if not isinstance(value, TensorBase):
-        raise ArgumentTypeError(
-            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives take other values", operator=name
-        )
-    return value
-
-
-def _each(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
-    """Check a list with one entry per process."""
-    if not isinstance(values, (list, tuple)) or len(values) != group.size():
-        one = "one entry, as the group has one process"
-        count = one if group.size() == 1 else f"{group.size()} entries, one per process"
-        raise ArgumentError(
-            f"{what} must be a list with {count}, got {shown(values)}",
-            hint="its length is get_world_size()",
-            operator=name,
-        )
-    return list(values)
-
-
-def _one(name: str, what: str, values: Any) -> Any:
-    """Return the entry of a list with one entry per process, of one process."""
-    return _each(name, what, values, ProcessGroup())[0]
-
-
-def _tensors(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
-    """Check a list with one tensor per process."""
-    return [_tensor(name, f"an entry of {what}", each) for each in _each(name, what, values, group)]
-
-
-def _check_parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> None:
-    """Check that a tensor has room for one part per process."""
-    _tensor(name, "the larger tensor", whole)
-    _tensor(name, "the smaller tensor", part)
-    if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
-        raise ShapeError(
-            f"{whole.describe()} has not {group.size()} parts of {part.describe()}",
-            hint="the larger tensor has get_world_size() times the elements of the smaller one",
-            operator=name,
-        )
-
-
-def _copy(name: str, target: Any, source: Any) -> Any:
-    """Copy a tensor's values into another of as many elements."""
-    _tensor(name, "the output", target)
-    _tensor(name, "the input", source)
-    if target.numel() != source.numel():
-        raise ShapeError(
-            f"the output is {target.describe()}, the input {source.describe()}: of one process they are equally large",
-            hint="outputs have get_world_size() times the input's elements, or as many",
-            operator=name,
-        )
-    with GradMode(False):
-        target.copy_(source.reshape(target.shape))
-    return target
-
-
-def _reduction(name: str, op: Any) -> None:
-    if not isinstance(op, ReduceOp):
-        raise ArgumentTypeError(
-            f"op must be a ReduceOp, got {shown(op)}", hint="for example torch.distributed.ReduceOp.SUM", operator=name
-        )
-
-
 @for_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
@@ -634,11 +556,8 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_reduce", group)
-    _tensor("all_reduce", "tensor", tensor)
-    _reduction("all_reduce", op)
-    if found.is_shared:
-        return several.ended(several.all_reduce(found, tensor, op), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("all_reduce", "tensor", tensor)
+    return several.ended(found.allreduce(tensor, op), async_op)
 
 
 @for_members
@@ -658,11 +577,8 @@ def reduce(
         >>> torch.distributed.destroy_process_group()
     """
     found, target = member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
-    _tensor("reduce", "tensor", tensor)
-    _reduction("reduce", op)
-    if found.is_shared:
-        return several.ended(several.reduce(found, tensor, target, op), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("reduce", "tensor", tensor)
+    return several.ended(found.reduce(tensor, target, op), async_op)
 
 
 @for_members
@@ -677,10 +593,8 @@ def broadcast(
         >>> torch.distributed.destroy_process_group()
     """
     found, source = member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
-    _tensor("broadcast", "tensor", tensor)
-    if found.is_shared:
-        return several.ended(several.broadcast(found, tensor, source), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("broadcast", "tensor", tensor)
+    return several.ended(found.broadcast(tensor, source), async_op)
 
 
 @for_members
@@ -697,11 +611,8 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather", group)
-    if found.is_shared:
-        outputs = _tensors("all_gather", "tensor_list", tensor_list, found)
-        return several.ended(several.all_gather(found, "all_gather", outputs, tensor), async_op)
-    _copy("all_gather", _one("all_gather", "tensor_list", tensor_list), tensor)
-    return _done(tensor_list, async_op)
+    checked_tensor("all_gather", "the input", tensor)
+    return several.ended(found.allgather(tensor_list, tensor), async_op)
 
 
 @for_members
@@ -719,12 +630,7 @@ def all_gather_into_tensor(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather_into_tensor", group)
-    if found.is_shared:
-        _check_parts("all_gather_into_tensor", output_tensor, input_tensor, found)
-        return several.ended(
-            several.all_gather_into_tensor(found, "all_gather_into_tensor", output_tensor, input_tensor), async_op
-        )
-    return _done([_copy("all_gather_into_tensor", output_tensor, input_tensor)], async_op)
+    return several.ended(found.all_gather_single(output_tensor, input_tensor), async_op)
 
 
 @for_members
@@ -747,12 +653,8 @@ def gather(
         >>> torch.distributed.destroy_process_group()
     """
     found, target = member("gather", group), _rank("gather", "dst", dst, group, group_dst)
-    if found.is_shared:
-        is_target = found.rank() == target
-        outputs = _tensors("gather", "gather_list", gather_list, found) if is_target else []
-        return several.ended(several.gather(found, tensor, outputs, target), async_op)
-    _copy("gather", _one("gather", "gather_list", gather_list), tensor)
-    return _done(gather_list, async_op)
+    checked_tensor("gather", "the input", tensor)
+    return several.ended(found.gather(gather_list, tensor, target), async_op)
 
 
 @for_members
@@ -775,12 +677,8 @@ def scatter(
         >>> torch.distributed.destroy_process_group()
     """
     found, source = member("scatter", group), _rank("scatter", "src", src, group, group_src)
-    if found.is_shared:
-        is_source = found.rank() == source
-        inputs = _tensors("scatter", "scatter_list", scatter_list, found) if is_source else []
-        return several.ended(several.scatter(found, tensor, inputs, source), async_op)
-    _copy("scatter", tensor, _one("scatter", "scatter_list", scatter_list))
-    return _done([tensor], async_op)
+    checked_tensor("scatter", "the output", tensor)
+    return several.ended(found.scatter(tensor, scatter_list, source), async_op)
 
 
 @for_members
@@ -798,11 +696,8 @@ def reduce_scatter(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("reduce_scatter", group)
-    _reduction("reduce_scatter", op)
-    if found.is_shared:
-        inputs = _tensors("reduce_scatter", "input_list", input_list, found)
-        return several.ended(several.reduce_scatter(found, "reduce_scatter", output, inputs, op), async_op)
-    return _done([_copy("reduce_scatter", output, _one("reduce_scatter", "input_list", input_list))], async_op)
+    checked_tensor("reduce_scatter", "the output", output)
+    return several.ended(found.reduce_scatter(output, input_list, op), async_op)
 
 
 @for_members
@@ -819,12 +714,9 @@ def reduce_scatter_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("reduce_scatter_tensor", group)
-    _reduction("reduce_scatter_tensor", op)
-    if found.is_shared:
-        _check_parts("reduce_scatter_tensor", input, output, found)
-        return several.ended(several.reduce_scatter(found, "reduce_scatter_tensor", output, [input], op), async_op)
-    return _done([_copy("reduce_scatter_tensor", output, input)], async_op)
+    found, options = member("reduce_scatter_tensor", group), ReduceScatterOptions()
+    options.reduceOp = op
+    return several.ended(found.reduce_scatter_single(output, input, options), async_op)
 
 
 @for_members
@@ -841,15 +733,8 @@ def all_to_all(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    name = "all_to_all"
-    found = member(name, group)
-    if found.is_shared:
-        outputs = _tensors(name, "output_tensor_list", output_tensor_list, found)
-        inputs = _tensors(name, "input_tensor_list", input_tensor_list, found)
-        return several.ended(several.all_to_all(found, name, outputs, inputs), async_op)
-    source = _one(name, "input_tensor_list", input_tensor_list)
-    _copy(name, _one(name, "output_tensor_list", output_tensor_list), source)
-    return _done(output_tensor_list, async_op)
+    found = member("all_to_all", group)
+    return several.ended(found.alltoall(output_tensor_list, input_tensor_list), async_op)
 
 
 @for_members
@@ -872,25 +757,7 @@ def all_to_all_single(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_to_all_single", group)
-    if found.is_shared:
-        outputs = _split("all_to_all_single", "output", output, output_split_sizes, found)
-        inputs = _split("all_to_all_single", "input", input, input_split_sizes, found)
-        return several.ended(several.all_to_all(found, "all_to_all_single", outputs, inputs), async_op)
-    return _done([_copy("all_to_all_single", output, input)], async_op)
-
-
-def _split(name: str, what: str, tensor: Any, sizes: Any, group: ProcessGroup) -> list[Any]:
-    """Views of a tensor's rows, some per process: `sizes`, or equally many."""
-    rows = _tensor(name, what, tensor).shape[0] if tensor.ndim else 0
-    if not sizes:
-        sizes = [rows // group.size()] * group.size()
-    if len(sizes) != group.size() or sum(sizes) != rows:
-        raise ShapeError(
-            f"{what} is {tensor.describe()}, and its parts have {list(sizes)} rows",
-            hint=f"the sizes of {group.size()} parts add up to the rows",
-            operator=name,
-        )
-    return list(tensor.detach().split(list(sizes)))
+    return several.ended(found.all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op)
 
 
 @for_members
@@ -904,10 +771,7 @@ def barrier(
         >>> torch.distributed.barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("barrier", group)
-    if found.is_shared:
-        return several.ended(several.barrier(found), async_op)
-    return _done(None, async_op)
+    return several.ended(member("barrier", group).barrier(timeout=timeout), async_op)
 
 
 @for_members
@@ -919,9 +783,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         >>> torch.distributed.monitored_barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("monitored_barrier", group)
-    if found.is_shared:
-        several.barrier(found.within(timeout), "monitored_barrier").wait()
+    member("monitored_barrier", group).monitored_barrier(timeout, wait_all_ranks)
 
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
@@ -955,7 +817,7 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather_object", group)
-    _each("all_gather_object", "object_list", object_list, found)
+    entries("all_gather_object", "object_list", object_list, found)
     if found.is_shared:
         object_list[:] = _objects(found, "all_gather_object", obj)
     else:
@@ -982,7 +844,7 @@ def gather_object(
     """
     found, target = member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
     if found.rank() == target:
-        _each("gather_object", "object_gather_list", object_gather_list, found)
+        entries("gather_object", "object_gather_list", object_gather_list, found)
     if found.is_shared:
         objects = _objects(found, "gather_object", obj)
         if found.rank() == target:
@@ -1042,7 +904,7 @@ def scatter_object_list(
             operator=name,
         )
     if found.rank() == source:
-        _each(name, "scatter_object_input_list", scatter_object_input_list, found)
+        entries(name, "scatter_object_input_list", scatter_object_input_list, found)
     if found.is_shared:
         sent = _objects(found, name, scatter_object_input_list if found.rank() == source else None)[source]
         scatter_object_output_list[0] = sent[found.rank()]
@@ -1053,8 +915,7 @@ def scatter_object_list(
 def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
     """Return the group, and the other process's number in it."""
     found = member(name, group)
-    if found.size() == 1:
-        raise NotSupportedError("the group has one process only", hint=SEVERAL, operator=name)
+    check_several(found, name)
     if peer is None and group_peer is None:
         raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
     return found, _rank(name, what, peer, group, group_peer)
@@ -1062,10 +923,9 @@ def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tup
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
     member(name, group)
-    _tensor(name, "tensor", tensor)
+    checked_tensor(name, "tensor", tensor)
     found, other = peer_of(name, "dst" if is_sent else "src", peer, group, group_peer)
-    own = found.rank()
-    return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
+    return message(found, name, tensor, other, tag, is_sent)
 
 
 @for_members
