@@ -6,6 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
+from flambeau.parallel import debug_level
 from tests.parallel.processes import run
 
 ReduceOp, SOON = dist.ReduceOp, timedelta(seconds=20)
@@ -201,3 +202,91 @@ def test_arguments_that_cannot_be():
                 call()
     finally:
         dist.destroy_process_group()
+
+
+def test_a_group_is_split():
+    def function(rank):
+        parent = dist.new_group([1, 2, 3])
+        mine = None
+        if rank:
+            mine = dist.split_group(parent, [[2, 0], [1]], group_desc="halves")
+        pair = dist.split_group(None, [[0, 1]])
+        x = torch.tensor([rank])
+        for group in (mine, pair):
+            if group is not None:
+                group.allreduce(x).wait()
+        names = [group and (group.group_desc, dist.get_process_group_ranks(group)) for group in (mine, pair)]
+        return x.item(), names, dist.get_pg_count()
+
+    assert run(function, 4) == [
+        (4, [None, ("default_pg:split", [0, 1])], 2),
+        (4, [("halves", [1, 3]), ("default_pg:split", [0, 1])], 4),
+        (2, [("halves", [2]), None], 3),
+        (4, [("halves", [1, 3]), None], 3),
+    ]
+
+
+def test_members_alone_make_a_group():
+    """The others have made fewer groups, and later ones have the same names still."""
+
+    def function(rank):
+        x = torch.tensor([rank])
+        if rank:
+            group = dist.new_group([1, 2], use_local_synchronization=True)
+            dist.all_reduce(x, group=group)
+        dist.all_reduce(x, group=dist.new_group())
+        return x.item()
+
+    assert run(function, 3) == [6, 6, 6]
+
+
+def test_a_group_has_a_store():
+    def function(rank):
+        store = dist.group.WORLD.get_group_store()
+        store.set_timeout(SOON)
+        if rank == 0:
+            store.set("a", "b")
+            store.queue_push("jobs", "one")
+        else:
+            assert store.queue_pop("jobs") == b"one"
+        other = dist.new_group().get_group_store()
+        return store.clone().get("a"), other.check(["a"]), sorted(store.list_keys())
+
+    assert run(function, 2) == [(b"b", False, ["a"])] * 2
+
+
+def test_what_groups_say_of_themselves(monkeypatch):
+    assert dist.get_pg_count() == 0
+    dist.init_process_group("cpu:gloo,cuda:nccl", rank=0, world_size=1)
+    try:
+        group = dist.group.WORLD
+        assert (dist.get_pg_count(), dist.get_backend_config()) == (1, "cpu:gloo,cuda:nccl")
+        assert dist.get_backend_config(dist.new_group(backend="nccl")) == "cuda:nccl"
+        assert [each.type for each in group._device_types] == ["cuda", "cpu"]
+        assert group._get_backend("cpu") is group and group._get_backend_name() == group.name()
+        assert dist.distributed_c10d._get_default_store().add("a", 2) == 2
+        assert group.get_group_store().get("a") == b"2"
+        assert dist._get_process_group_name(group) == "0" and not dist._rank_not_in_group(group)
+        for call, text in [
+            (lambda: dist.split_group(None, []), r"split_group: split_ranks is \[\]"),
+            (lambda: dist.split_group(None, [[0], [0]]), "in which each rank is at most once"),
+            (lambda: dist.split_group(None, [[1]]), r"split_group: ranks are \[1\], of a group with 1 processes"),
+            (lambda: dist.split_group(None, [[0]], backend="gloo"), "the parent group has 'cpu:gloo,cuda:nccl'"),
+            (lambda: dist.BackendConfig("cpu:gloo,cpu:nccl"), "BackendConfig: the backend is"),
+            (lambda: dist.get_default_backend_for_device("meta"), "device is"),
+        ]:
+            with pytest.raises(ValueError, match=text):
+                call()
+    finally:
+        dist.destroy_process_group()
+    assert dist.BackendConfig("undefined").get_device_backend_map() == {"cpu": "gloo"}
+    assert [dist.get_default_backend_for_device(each) for each in ("cpu", "cuda")] == ["gloo", "nccl"]
+    assert [each.name for each in ReduceOp if dist.supports_complex(each)] == ["SUM", "AVG", "PREMUL_SUM"]
+    monkeypatch.setattr(debug_level, "_level", None)
+    monkeypatch.setenv(debug_level.VARIABLE, "detail")
+    assert dist.get_debug_level() is dist.DebugLevel.DETAIL
+    dist.set_debug_level(dist.DebugLevel.INFO)
+    assert dist.get_debug_level() is dist.DebugLevel.INFO
+    monkeypatch.setenv(debug_level.VARIABLE, "more")
+    with pytest.raises(ValueError, match="TORCH_DISTRIBUTED_DEBUG is 'more'"):
+        dist.set_debug_level_from_env()

@@ -3,6 +3,13 @@
 import importlib as _importlib
 
 from ..errors import no_attribute as _no_attribute
+from ..parallel.backends import (
+    BackendConfig,
+    get_backend_config,
+    get_default_backend_for_device,
+    get_pg_count,
+    supports_complex,
+)
 from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import it)
 from ..parallel.coalesced import (
     P2POp,
@@ -23,6 +30,7 @@ from ..parallel.collective_options import (
     ScatterOptions,
 )
 from ..parallel.collectives import ProcessGroup
+from ..parallel.debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
@@ -77,9 +85,12 @@ from ..parallel.process_group import (
     scatter_object_list,
     send,
     send_object_list,
+    split_group,
 )
 from ..parallel.process_group import all_gather_into_tensor as _all_gather_base  # noqa: F401  (former names)
 from ..parallel.process_group import all_gather_into_tensor as all_gather_single
+from ..parallel.process_group import process_group_name as _get_process_group_name  # noqa: F401
+from ..parallel.process_group import rank_not_in_group as _rank_not_in_group  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
@@ -107,6 +118,8 @@ __all__ = [
     "monitored_barrier", "new_group", "new_subgroups",
     "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
+    "BackendConfig", "DebugLevel", "get_backend_config", "get_debug_level", "get_default_backend_for_device",
+    "get_pg_count", "set_debug_level", "set_debug_level_from_env", "split_group", "supports_complex",
 ]  # fmt: skip
 
 

@@ -7,15 +7,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..runtime.device import as_device
 from . import several
+from .alike import AlikeRanks
 from .collective_options import CollectiveOptions
-from .group import AllOf, Group, GroupError, ReduceOp, Work
+from .group import AllOf, Group, GroupError, GroupMember, ReduceOp, Work
+from .store import ClientStore, HashStore, PrefixStore, Store
 
 SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 
@@ -176,6 +180,11 @@ def message(group: Group, name: str, tensor: Any, other: int, tag: int, is_sent:
     return several.message(group, name, checked_tensor(name, "tensor", tensor), *ends, int(tag))
 
 
+def next_name(group: Group, kind: str) -> str:
+    """A name for a group that is made of another one's processes, equal in all that make it."""
+    return group.next_key(kind).replace(":", "/")
+
+
 class ProcessGroup(Group):
     """Some of a job's processes, of which this one is a member.
 
@@ -190,6 +199,8 @@ class ProcessGroup(Group):
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
+
+    _store: Store | None = None  # of the job
 
     def _within(self, operator: str, options: Any, timeout: Any = None) -> ProcessGroup:
         """The checked group, with the timeout of a call."""
@@ -543,6 +554,82 @@ class ProcessGroup(Group):
             >>> torch.distributed.destroy_process_group()
         """
         return message(self, "irecv", _single("irecv", "tensor", tensors), srcRank, tag, is_sent=False)
+
+    def split_group(
+        self,
+        ranks: Sequence[int],
+        timeout: timedelta | None = None,
+        opts: Any = None,
+        group_name: str | None = None,
+        group_desc: str | None = None,
+        device_types: Any = None,
+    ) -> ProcessGroup | None:
+        """Make a group of some of this group's processes, which all call this.  Returns: None in other processes.
+
+        ranks: numbers in this group.
+        Raises: ValueRangeError for a rank that does not exist or that is there twice.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.split_group([0]).size()
+            1
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, wanted = "split_group", sorted(ranks)
+        check_exists(self, name)
+        if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(self.size())):
+            raise ValueRangeError(
+                f"ranks are {wanted}, of a group with {self.size()} processes",
+                hint=f"pass each rank from 0 to {self.size() - 1} at most once",
+                operator=name,
+            )
+        if self.rank() not in wanted:
+            return None
+        made = ProcessGroup(
+            self.backend,
+            group_name or next_name(self, f"split {'.'.join(map(str, wanted))} "),
+            tuple(self.ranks[each] for each in wanted),
+            wanted.index(self.rank()),
+            self.client,
+            self.timeout if timeout is None else timeout,
+            group_desc or f"{self.group_desc}:split",
+            self.bound_device_id,
+        )
+        GroupMember.others.append(made)
+        return made
+
+    def get_group_store(self) -> Store:
+        """Return the store of the group's processes, with the group's name before each key.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> store = group.get_group_store()
+            >>> store.set("loss", "1.5")
+            >>> group.get_group_store().get("loss")
+            b'1.5'
+            >>> torch.distributed.destroy_process_group()
+        """
+        if self._store is None:
+            client = self.client
+            self._store = HashStore() if client is None or isinstance(client, AlikeRanks) else ClientStore(client)
+        return PrefixStore(self.group_name, self._store)
+
+    @property
+    def _device_types(self) -> list[Any]:
+        """The types of devices whose tensors the group takes."""
+        return [as_device(each) for each in ("cuda", "cpu") if self.backend != "nccl" or each == "cuda"]
+
+    def _get_backend(self, device: Any) -> ProcessGroup:
+        """Return the group itself, which has all backends."""
+        return self
+
+    def _get_backend_name(self) -> str:
+        return self.backend
+
+    def _get_sequence_number_for_group(self) -> int:
+        """Return the number of collectives that this process has called."""
+        return self._counts.get("", -1) + 1
 
     def shutdown(self) -> None:
         """End the group in this process, once its collectives are done.  Host: waits for those on the host.

@@ -8,7 +8,7 @@ from copy import copy
 from datetime import timedelta
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..core import thread
 from ..errors import ModeError
@@ -41,7 +41,10 @@ class Backend(str):
         ('nccl', 'gloo')
     """
 
-    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl"
+    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
+    backend_list: ClassVar = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
+    backend_capability: ClassVar = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"]}  # of those that are here, types of devices
+    default_device_backend_map: ClassVar = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
         return str.__new__(cls, name.lower())

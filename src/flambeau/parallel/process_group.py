@@ -25,7 +25,7 @@ from ..runtime.device import as_device
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
 from .collective_options import ReduceScatterOptions
-from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message
+from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message, next_name
 from .exchange import Client, NextGroup, at_exit, ends_by_exception
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
@@ -330,6 +330,7 @@ def new_group(
     """A further group, of some of the job's processes.  All processes of the job call it, in the same order.
 
     ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: that of the default group if None.
+    use_local_synchronization: whether the members alone call it.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is no member.
     Raises: ValueRangeError for a rank that does not exist or that is there twice.
     Example:
@@ -348,7 +349,7 @@ def new_group(
             hint=f"pass each rank from 0 to {world.size() - 1} at most once",
             operator="new_group",
         )
-    name = world.next_key("group").replace(":", "/")
+    name = next_name(world, f"local {'.'.join(map(str, wanted))} " if use_local_synchronization else "group")
     if world.rank() not in wanted:
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
@@ -421,6 +422,102 @@ def new_subgroups_by_enumeration(
     groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in listed]
     mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
     return mine[0] if mine else None, groups
+
+
+def split_group(
+    parent_pg: Any = None,
+    split_ranks: Any = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | None:
+    """Divide a group: make one of each list of its ranks.  All processes of the group call it, with equal lists.
+
+    split_ranks: numbers in the parent group, the default one if None.
+    Returns: this process's group, or None if it is in no list.
+    Raises: ValueRangeError for no lists, and a rank that does not exist or that is there twice; ArgumentError for
+            another backend than the parent's.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> torch.distributed.split_group(None, [[0]]).size()
+        1
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "split_group"
+    parent = member(name, parent_pg)
+    listed = [list(each) for each in split_ranks] if isinstance(split_ranks, (list, tuple)) else []
+    every = [rank for ranks in listed for rank in ranks]
+    if not every or len(set(every)) < len(every):
+        raise ValueRangeError(
+            f"split_ranks is {shown(split_ranks)}",
+            hint="pass a list of lists of ranks, in which each rank is at most once",
+            operator=name,
+        )
+    if backend is not None and _backend(name, backend) != parent.backend:
+        raise ArgumentError(
+            f"backend is {shown(backend)}, and the parent group has {parent.backend!r}",
+            hint="leave backend out",
+            operator=name,
+        )
+    made = [parent.split_group(ranks, timeout, pg_options, None, group_desc) for ranks in listed]
+    return next((each for each in made if each is not None), None)
+
+
+def group_count() -> int:
+    """The number of groups of this process."""
+    return len(GroupMember.others) + (GroupMember.WORLD is not None)
+
+
+def rank_not_in_group(group: Any) -> bool:
+    """Return whether this process is no member of a group.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _rank_not_in_group
+        >>> _rank_not_in_group(None), _rank_not_in_group(torch.distributed.GroupMember.NON_GROUP_MEMBER)
+        (False, True)
+    """
+    return group is GroupMember.NON_GROUP_MEMBER
+
+
+def process_group_name(group: Any) -> str:
+    """Return a group's name, which is the same in all its processes.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_process_group_name
+        >>> torch.distributed.init_process_group("gloo")
+        >>> _get_process_group_name(torch.distributed.group.WORLD)
+        '0'
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_process_group_name", group).group_name
+
+
+def process_group_store(group: Any) -> Any:
+    """Return the store of a group's processes.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_process_group_store
+        >>> torch.distributed.init_process_group("gloo")
+        >>> store = _get_process_group_store(torch.distributed.group.WORLD)
+        >>> store.add("steps", 2)
+        2
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_process_group_store", group).get_group_store()
+
+
+def default_store() -> Any:
+    """Return the store of the job's processes.  Raises GroupError before `init_process_group`.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_default_store
+        >>> torch.distributed.init_process_group("gloo")
+        >>> _get_default_store().add("steps", 2)
+        2
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_default_store", None).get_group_store()
 
 
 def get_rank(group: Any = None) -> int:

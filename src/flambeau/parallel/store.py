@@ -427,7 +427,26 @@ class FileStore(LocalStore):
         return other
 
 
-class TCPStore(ContentsStore):
+class ClientStore(ContentsStore):
+    """A store of a hub, with a client that is there."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def _ask(self, **request: Any) -> Any:
+        return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **request)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        seconds = (self.timeout if timeout is None else timeout).total_seconds()
+        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
+
+    def clone(self) -> Store:
+        other = ClientStore(self._client)
+        other._timeout = self.timeout
+        return other
+
+
+class TCPStore(ClientStore):
     """A store in one process, which others reach by its address.
 
     is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
@@ -461,7 +480,7 @@ class TCPStore(ContentsStore):
         self._timeout = timeout
         self._hub = listening(host_name, port, world_size or 1, secret) if is_master else None
         self.port = port if self._hub is None else self._hub.address[1]
-        self._client = Client(host_name, self.port, secret, timeout.total_seconds())
+        super().__init__(Client(host_name, self.port, secret, timeout.total_seconds()))
 
     def __del__(self) -> None:
         client, hub = getattr(self, "_client", None), getattr(self, "_hub", None)
@@ -474,13 +493,6 @@ class TCPStore(ContentsStore):
     def libuvBackend(self) -> bool:
         """False: the store does not use libuv."""
         return False
-
-    def _ask(self, **request: Any) -> Any:
-        return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **request)
-
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (self.timeout if timeout is None else timeout).total_seconds()
-        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
 
     def clone(self) -> TCPStore:
         return TCPStore(self.host, self.port, timeout=self.timeout)
