@@ -94,6 +94,7 @@ from ..parallel.process_group import rank_not_in_group as _rank_not_in_group  # 
 from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
+from ..parallel.rendezvous import register_rendezvous_handler, rendezvous
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
@@ -119,7 +120,8 @@ __all__ = [
     "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
     "BackendConfig", "DebugLevel", "get_backend_config", "get_debug_level", "get_default_backend_for_device",
-    "get_pg_count", "set_debug_level", "set_debug_level_from_env", "split_group", "supports_complex",
+    "get_pg_count", "register_rendezvous_handler", "rendezvous",
+    "set_debug_level", "set_debug_level_from_env", "split_group", "supports_complex",
 ]  # fmt: skip
 
 

@@ -30,7 +30,8 @@ from .exchange import Client, NextGroup, at_exit, ends_by_exception
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
-from .store import Meeting, listening, meeting_of
+from .rendezvous import KNOWN, handlers, rendezvous
+from .store import Meeting, listening, meeting_of, number_from_environment
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
@@ -117,7 +118,8 @@ def init_process_group(
 ) -> None:
     """Make the default group, of all processes of the job.  Host: waits until all have called.
 
-    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT or file:///PATH of a new file.
+    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT, file:///PATH of a new file, or a
+    URL of `register_rendezvous_handler`.
     world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, 30 minutes by default.
     backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
@@ -139,8 +141,11 @@ def init_process_group(
             hint="call destroy_process_group() first",
             operator=name,
         )
-    size = _number("world_size", world_size, "WORLD_SIZE", 1)
-    number = _number("rank", rank, "RANK", 0)
+    if isinstance(init_method, str) and init_method.partition(":")[0] in set(handlers) - set(KNOWN):
+        store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=timeout or TIMEOUT))
+        init_method = None
+    size = number_from_environment(name, "world_size", world_size, "WORLD_SIZE", 1)
+    number = number_from_environment(name, "rank", rank, "RANK", 0)
     if size < 1 or not 0 <= number < size:
         raise ValueRangeError(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
@@ -206,24 +211,6 @@ def end_hubs() -> None:
         if process == os.getpid() and not ends_by_exception():
             hub.retire()
             hub.join()
-
-
-def _number(name: str, given: Any, variable: str, default: int) -> int:
-    """Return an argument, or the number in the environment if it is negative."""
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise ArgumentTypeError(
-            f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator="init_process_group"
-        )
-    text = os.environ.get(variable, str(default))
-    if given >= 0:
-        return given
-    if not text.strip().isdigit():
-        raise ArgumentError(
-            f"the environment variable {variable} is no number: {text!r}",
-            hint=f"set it to {default}, or pass {name}={default}",
-            operator="init_process_group",
-        )
-    return int(text)
 
 
 def _backend(name: str, backend: Any) -> str:

@@ -640,15 +640,39 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
         raise ArgumentTypeError(f"init_method is {shown(method)}", hint="pass 'env://'", operator=name)
     parts = urlsplit(method)
     if parts.scheme == "env":
-        host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
-        if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
-            raise ArgumentError(f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator=name)
-        return Meeting(host, int(port), secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
+        host, port = address_from_environment()
+        return Meeting(host, port, secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
     if parts.scheme == "tcp" and parts.hostname and parts.port:
         return Meeting(parts.hostname, parts.port, secret, rank == 0, None, seconds)
     if parts.scheme == "file" and parts.path:
         return Meeting("127.0.0.1", 0, secret, rank == 0, Path(parts.path), seconds)
     raise ArgumentError(f"init_method is {method!r}", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name)
+
+
+def address_from_environment() -> tuple[str, int]:
+    """Return MASTER_ADDR and MASTER_PORT.  Raises ArgumentError."""
+    host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
+    if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
+        raise ArgumentError(
+            f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator="init_process_group"
+        )
+    return host, int(port)
+
+
+def number_from_environment(operator: str, name: str, given: Any, variable: str, default: int | None) -> int:
+    """Return an argument, or the number in the environment if it is negative.  default: None for none."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator=operator)
+    if given >= 0:
+        return given
+    text = os.environ.get(variable, "" if default is None else str(default))
+    if not text.strip().isdigit():
+        raise ArgumentError(
+            f"the environment variable {variable} is no number: {text!r}",
+            hint=f"set it to {default or 0}, or pass {name}={default or 0}",
+            operator=operator,
+        )
+    return int(text)
 
 
 def _variable(name: str) -> str:
