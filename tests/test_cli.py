@@ -528,6 +528,15 @@ def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
     assert "rank 1: its process has ended; its last call: barrier() at <string>:9" in done.stderr
 
 
+@pytest.mark.slow
+def test_a_rank_that_ends_before_it_joined_is_named_at_once(flambeau):
+    program = "import os, flambeau\nif os.environ['RANK'] == '0':\n    flambeau.distributed.init_process_group('gloo')"
+    done = flambeau("run", "--gpus", "none", "--nproc", "2", "-c", program)
+    assert done.returncode == 1
+    assert "CollectiveError: init_process_group: rank 1 exited with 0 before it joined the group" in done.stderr
+    assert "rank 0: init_process_group() at <string>:3" in done.stderr
+
+
 def test_a_job_has_ranks_on_several_machines(flambeau):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])

@@ -4,7 +4,7 @@ import pytest
 
 from flambeau.driver.nvidia import nccl
 from flambeau.parallel import watchdog
-from flambeau.parallel.group import ProcessGroup
+from flambeau.parallel.group import Group
 from tests.parallel import fake_nccl
 from tests.parallel.processes import run
 
@@ -12,7 +12,7 @@ from tests.parallel.processes import run
 @pytest.fixture
 def ranks(tmp_path, monkeypatch):
     """As `processes.run`, with the stand-in; function(rank, library)."""
-    monkeypatch.setattr(ProcessGroup, "runs_steps", True)
+    monkeypatch.setattr(Group, "runs_steps", True)
     monkeypatch.setattr(nccl, "ABORT_WAIT", 0.05)
     monkeypatch.setattr(watchdog, "TICK", 0.02)
 

@@ -6,7 +6,9 @@ import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.core import hooks
 from flambeau.errors import ArgumentError
+from flambeau.parallel.coalesced import Coalesced
 from flambeau.parallel.links import START_NS, STEP_NS
+from flambeau.parallel.several import Part
 from tests.parallel.coalesced_calls import deprecated, expected, filled, values, zeros
 from tests.parallel.processes import run
 
@@ -344,3 +346,27 @@ def test_lists_of_tensors_are_checked():
             deprecated(dist.all_reduce_coalesced, "text")
     finally:
         dist.destroy_process_group()
+
+
+def test_calls_that_are_ready_are_not_looked_at_again():
+    looks = []
+
+    class Call:
+        def __init__(self, number):
+            self.number, self.is_there, self.keys = number, False, [f"key {number}"]
+
+        def is_ready(self):
+            looks.append(self.number)
+            return self.is_there
+
+    calls = [Call(number) for number in range(3)]
+    whole = Coalesced.__new__(Coalesced)
+    whole.parts, whole._ready = [Part(call, [], [], 0) for call in calls], 0
+    calls[1].is_there = True
+    assert (whole.is_ready(), whole.keys, looks) == (False, ["key 0"], [0, 0])
+    calls[0].is_there = True
+    looks.clear()
+    assert (whole.is_ready(), whole.keys, looks) == (False, ["key 2"], [0, 1, 2, 2])
+    calls[2].is_there = True
+    looks.clear()
+    assert (whole.is_ready(), whole.keys, looks) == (True, [], [2])

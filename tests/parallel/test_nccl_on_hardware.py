@@ -13,8 +13,9 @@ from flambeau import config
 from flambeau import distributed as dist
 from flambeau.driver import nccl_version
 from flambeau.nn.parallel import DistributedDataParallel
+from flambeau.parallel.collectives import ProcessGroup
 from flambeau.parallel.exchange import Client
-from flambeau.parallel.group import TIMEOUT, GroupMember, ProcessGroup
+from flambeau.parallel.group import TIMEOUT, GroupMember
 from flambeau.parallel.hub import Hub
 from tests.parallel.coalesced_calls import expected
 from tests.parallel.nccl_calls import PLANTED, data, filled, noted_ends, steps

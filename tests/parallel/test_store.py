@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
-from flambeau.parallel import hub
+from flambeau.parallel import hub, process_group, rendezvous
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.store import HAS_HUB, SECRET, listening
 from flambeau.testing import machine
@@ -21,11 +21,11 @@ KEY = "a secret of this test"
 
 @pytest.fixture
 def server():
-    """`server(host)`: a hub of two ranks."""
+    """`server(host)`: a hub of two ranks, or of `size`."""
     made = []
 
-    def start(host):
-        made.append(hub.Hub(host, 0, 2, KEY))
+    def start(host, size=2):
+        made.append(hub.Hub(host, 0, size, KEY))
         return made[-1]
 
     yield start
@@ -157,9 +157,9 @@ def test_ranks_may_come_before_the_hub(monkeypatch):
     made.stop()
 
 
-def arrived(client):
+def arrived(client, members=(0, 1)):
     """Begin a barrier."""
-    client.call("0:0", [0, 1], client.descriptions.of("barrier", None, []))
+    client.call("0:0", members, client.descriptions.of("barrier", None, []))
     client.give("0:0", [])
 
 
@@ -186,3 +186,82 @@ def test_a_rank_that_never_comes_is_named(server):
         caught.value
     )
     client.close()
+
+
+def test_a_rank_whose_process_has_ended_is_not_waited_for(server):
+    """The launcher may say so before or after the others begin to wait."""
+    for is_first in (True, False):
+        made = server(OTHER_HOST, 3)
+        launcher, client = Client(*made.address, KEY, 10), Client(*made.address, KEY, 10, 0, 3)
+        steps = [
+            lambda: launcher.ask(10, "an answer", do="ended", rank=2, how="exited with 0"),
+            lambda: arrived(client, [0, 1, 2]),
+        ]
+        for step in steps if is_first else steps[::-1]:
+            step()
+        with pytest.raises(dist.CollectiveError) as caught:
+            client.collect("0:0", 10, "init_process_group")
+        text = str(caught.value)
+        assert "rank 2 exited with 0 before it joined the group" in text and "rank 0: barrier()" in text
+        assert "rank 1: has not joined the group" in text
+        for each in (launcher, client):
+            each.close()
+
+
+def test_the_end_of_a_rank_that_has_called_is_no_failure(server):
+    made = server(OTHER_HOST)
+    launcher, clients = Client(*made.address, KEY, 10), [Client(*made.address, KEY, 10, rank, 2) for rank in range(2)]
+    for each in clients:
+        arrived(each)
+        launcher.ask(10, "an answer", do="ended", rank=each.rank, how="exited with 0")
+    for each in clients:
+        assert each.collect("0:0", 10, "barrier").data == {0: b"", 1: b""}
+    for each in (launcher, *clients):
+        each.close()
+
+
+def test_urls_lead_to_a_store(tmp_path, monkeypatch):
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", HAS_HUB: "False"}.items():
+        monkeypatch.setenv(name, value)
+    first = dist.TCPStore("localhost", 0, is_master=True)
+    monkeypatch.setenv("MASTER_PORT", str(first.port))
+    found = [
+        next(dist.rendezvous("env://")),
+        next(dist.rendezvous(f"tcp://localhost:{first.port}?rank=1&world_size=2")),
+        next(dist.rendezvous(f"tcp://localhost:{first.port}", 1, 2, timeout=timedelta(seconds=20))),
+    ]
+    assert [each[1:] for each in found] == [(1, 2)] * 3
+    assert [each[0].add("a", 1) for each in found] == [1, 2, 3] and first.get("a") == b"3"
+    assert found[2][0].timeout == timedelta(seconds=20)
+    store, rank, size = next(dist.rendezvous(f"file://{tmp_path}/store?rank=0", world_size=3))
+    assert (type(store), rank, size) == (dist.FileStore, 0, 3)
+    for url, text in [
+        ("none://a", "none:// has no handler"),
+        ("tcp://localhost", "write tcp://HOST:PORT"),
+        ("tcp://localhost:1?rank=0", "has no world_size"),
+        ("file://", "write file:///PATH"),
+        (None, "the URL is None"),
+    ]:
+        with pytest.raises((RuntimeError, ValueError, TypeError), match=text):
+            next(dist.rendezvous(url))
+    with pytest.raises(RuntimeError, match="env:// has a handler"):
+        dist.register_rendezvous_handler("env", None)
+
+
+def test_a_group_meets_by_a_handler_of_the_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(rendezvous, "handlers", dict(rendezvous.handlers))
+    monkeypatch.setattr(process_group, "handlers", rendezvous.handlers)
+
+    def handler(url, rank=-1, timeout=None):
+        yield dist.FileStore(f"{tmp_path}/{url.rpartition('/')[2]}"), rank, 2
+
+    dist.register_rendezvous_handler("mine", handler)
+
+    def start(rank):
+        with machine(devices=1):
+            dist.init_process_group("gloo", "mine://there", timedelta(seconds=20), rank=rank)
+            answer = summed(rank)
+            dist.destroy_process_group()
+            return answer
+
+    assert forked(start, 2) == [[3.0] * 3] * 2

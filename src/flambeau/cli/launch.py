@@ -12,8 +12,11 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
 from types import FrameType
 from typing import NamedTuple
 
@@ -21,6 +24,7 @@ import click
 
 GRACE = 2.0  # seconds that the other ranks get to print why they fail, after one has failed
 KILL = 5.0  # seconds until a rank that was asked to end is killed
+JOIN = 1800.0  # seconds in which machine 0 may start
 HOST = "127.0.0.1"
 PORT = 29500  # torchrun's, of a job on several machines
 SECRET = "FLAMBEAU_JOB_SECRET"
@@ -95,6 +99,7 @@ def launch(count: int, command: Sequence[str], modelled: Cluster, nodes: Nodes |
         hub = Hub(*address, size, secret) if nodes.number == 0 else None
         job = f"{nodes.host}:{nodes.port}"
     started: list[subprocess.Popen[bytes]] = []
+    reports = Reports(*address, secret)
     try:
         for rank in range(first, first + count):
             variables = _variables(rank, size, address, job, hosts)
@@ -105,14 +110,48 @@ def launch(count: int, command: Sequence[str], modelled: Cluster, nodes: Nodes |
             if rank in modelled.stragglers:
                 environment["FLAMBEAU_SLOWDOWN"] = str(modelled.stragglers[rank])
             started.append(subprocess.Popen([sys.executable, "-m", "flambeau", *command], env=environment))
-        return _wait(started, first)
+        return _wait(started, first, reports.add)
     finally:
+        reports.end()
         for each in started:
             if each.poll() is None:
                 each.kill()
                 each.wait()
         if hub is not None:
             hub.stop()
+
+
+class Reports:
+    """Tells the hub of ranks whose processes have ended, from a thread: another machine's hub may begin later.
+
+    A rank that ends without joining the group is so an error of those that wait for it.
+    """
+
+    def __init__(self, host: str, port: int, secret: str) -> None:
+        self._address, self._secret = (host, port), secret
+        self._ended: SimpleQueue[tuple[int, str] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="flambeau reports", daemon=True)
+        self._thread.start()
+
+    def add(self, rank: int, how: str) -> None:
+        """Tell the hub, now or once it is there, that the process of a rank has ended."""
+        self._ended.put((rank, how))
+
+    def end(self) -> None:
+        """Wait until the hub has been told; not for long, for one that is not there."""
+        self._ended.put(None)
+        self._thread.join(GRACE)
+
+    def _run(self) -> None:
+        from ..parallel.exchange import Client, DistError
+
+        with suppress(DistError):  # the hub has ended or never began, so nothing waits there
+            client = Client(*self._address, self._secret, JOIN)
+            try:
+                while (ended := self._ended.get()) is not None:
+                    client.ask(JOIN, "an answer of the hub", do="ended", rank=ended[0], how=ended[1])
+            finally:
+                client.close()
 
 
 def alike(count: int, modelled: Cluster) -> dict[str, str]:
@@ -144,8 +183,11 @@ def _variables(rank: int, count: int, address: tuple[str, int], job: str, hosts:
     }
 
 
-def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int) -> int:
-    """Wait for ranks, whose numbers begin at `first`.  If one fails, or on a signal, the others are terminated."""
+def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int, report: Callable[[int, str], None]) -> int:
+    """Wait for ranks, whose numbers begin at `first`.  If one fails, or on a signal, the others are terminated.
+
+    report: is told the number of each rank whose process has ended, and how.
+    """
     received: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -172,6 +214,7 @@ def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int) -> int:
                     selector.unregister(key.fd)
                     rank = left.pop(key.fd)
                     ended = ranks[rank].wait()
+                    report(first + rank, _how(ended))
                     if ended and not status:
                         status, end = ended, time.monotonic() + GRACE
                         if left and not received:

@@ -3,6 +3,13 @@
 import importlib as _importlib
 
 from ..errors import no_attribute as _no_attribute
+from ..parallel.backends import (
+    BackendConfig,
+    get_backend_config,
+    get_default_backend_for_device,
+    get_pg_count,
+    supports_complex,
+)
 from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import it)
 from ..parallel.coalesced import (
     P2POp,
@@ -11,16 +18,30 @@ from ..parallel.coalesced import (
     batch_isend_irecv,
 )
 from ..parallel.coalesced import coalescing_manager as _coalescing_manager  # noqa: F401
+from ..parallel.collective_options import (
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
+from ..parallel.collectives import ProcessGroup
+from ..parallel.debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
     DistError,
     DistNetworkError,
     DistStoreError,
+    QueueEmptyError,
     StoreTimeoutError,
 )
 from ..parallel.group import TIMEOUT as default_pg_timeout
-from ..parallel.group import Backend, GroupMember, ProcessGroup, ReduceOp, Work
+from ..parallel.group import Backend, GroupMember, ReduceOp, Work
 from ..parallel.group import GroupMember as group
 from ..parallel.process_group import (
     all_gather,
@@ -64,12 +85,16 @@ from ..parallel.process_group import (
     scatter_object_list,
     send,
     send_object_list,
+    split_group,
 )
 from ..parallel.process_group import all_gather_into_tensor as _all_gather_base  # noqa: F401  (former names)
 from ..parallel.process_group import all_gather_into_tensor as all_gather_single
+from ..parallel.process_group import process_group_name as _get_process_group_name  # noqa: F401
+from ..parallel.process_group import rank_not_in_group as _rank_not_in_group  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
+from ..parallel.rendezvous import register_rendezvous_handler, rendezvous
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
@@ -79,9 +104,11 @@ from ..runtime.absent import is_available as is_xccl_available
 algorithms, constants = (_importlib.import_module(f"{__name__}.{name}") for name in ("algorithms", "constants"))
 
 __all__ = [
+    "AllToAllOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "BarrierOptions",
+    "BroadcastOptions", "GatherOptions", "ReduceOptions", "ReduceScatterOptions", "ScatterOptions",
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
-    "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store",
-    "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",
+    "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "QueueEmptyError", "ReduceOp",
+    "Store", "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",
     "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced",
     "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
     "broadcast", "broadcast_object_list", "constants", "default_pg_timeout", "destroy_process_group", "gather",
@@ -92,6 +119,9 @@ __all__ = [
     "monitored_barrier", "new_group", "new_subgroups",
     "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
+    "BackendConfig", "DebugLevel", "get_backend_config", "get_debug_level", "get_default_backend_for_device",
+    "get_pg_count", "register_rendezvous_handler", "rendezvous",
+    "set_debug_level", "set_debug_level_from_env", "split_group", "supports_complex",
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..runtime.device import as_device
 from ..runtime.stream import Stream
 from . import process_group, several
-from .group import Coalescing, GroupError, ProcessGroup, ReduceOp, Work
+from .group import AllOf, Coalescing, Group, GroupError, ReduceOp, Work
 from .links import START_NS
 from .several import Collective, Part, Received, Transfer, Written
 
@@ -37,7 +37,7 @@ def _no_values(found: Received) -> Written:
 class Coalesced(Collective):
     """Collectives and messages on one GPU that run as one operation (`driver.api.Exchange`)."""
 
-    def __init__(self, name: str, group: ProcessGroup, parts: Sequence[Part]) -> None:
+    def __init__(self, name: str, group: Group, parts: Sequence[Part]) -> None:
         assert group.client is not None
         own = group.ranks[group.rank()]
         self.sent = [each for part in parts for each in part.sent]
@@ -48,6 +48,7 @@ class Coalesced(Collective):
         super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
         self.channel_members = [own]  # the others may take no part: each call is compared in its own channel
         self.parts = parts
+        self._ready = 0  # how many of the first parts are known to be ready
 
     def _transfers(self) -> list[Transfer]:
         """The steps of all parts."""
@@ -87,8 +88,8 @@ class Coalesced(Collective):
 
     @property
     def keys(self) -> list[str]:
-        """Those that have not come."""
-        return [key for part in self.parts if not part.collective.is_ready() for key in part.collective.keys]
+        """That of the first call that is not ready, for which the others have to wait too."""
+        return [] if self.is_ready() else self.parts[self._ready].collective.keys
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the others the bytes of arrays; there are none where no values are computed."""
@@ -99,7 +100,11 @@ class Coalesced(Collective):
 
     def is_ready(self) -> bool:
         """Return whether all members of all calls have given their bytes."""
-        return all(part.collective.is_ready() for part in self.parts)
+        ready = self._ready
+        while ready < len(self.parts) and self.parts[ready].collective.is_ready():
+            ready += 1
+        self._ready = ready
+        return ready == len(self.parts)
 
     def finish(self, outputs: Sequence[Any] | None) -> int:
         """Write the outputs of all calls; return the modelled end.  Raises CollectiveError."""
@@ -114,23 +119,7 @@ class Coalesced(Collective):
         return max(ends)
 
 
-class AllOf(Work):
-    """Several collectives, to wait for together."""
-
-    def __init__(self, works: Sequence[Work], value: Any) -> None:
-        super().__init__(value)
-        self._works = works
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Wait for each of them."""
-        return all([each.wait(timeout) for each in self._works])
-
-    def is_completed(self) -> bool:
-        """Return whether the outputs of all are there."""
-        return all([each.is_completed() for each in self._works])
-
-
-def _begin(name: str, group: ProcessGroup, parts: Sequence[Part]) -> Work:
+def _begin(name: str, group: Group, parts: Sequence[Part]) -> Work:
     """Begin calls together.  Raises ArgumentError if they are of several devices, or overlap."""
     devices = sorted({part.device for part in parts})
     if len(devices) > 1:
@@ -189,7 +178,7 @@ class CoalescingManager:
     works: what to wait for, with async_ops.
     """
 
-    def __init__(self, name: str, group: ProcessGroup, device_type: str | None, async_ops: bool) -> None:
+    def __init__(self, name: str, group: Group, device_type: str | None, async_ops: bool) -> None:
         self.works: list[Work] = []
         self._name, self._group, self._device_type, self._async_ops = name, group, device_type, async_ops
 

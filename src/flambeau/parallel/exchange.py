@@ -59,6 +59,10 @@ class DistStoreError(DistError):
     """A store has failed."""
 
 
+class QueueEmptyError(DistStoreError):
+    """A queue of a store has no value, and the call does not wait for one."""
+
+
 class CollectiveError(DistBackendError):
     """A collective cannot be completed: calls differ, a process has ended, or its time is over.
 
@@ -287,12 +291,18 @@ class Client:
         raise CollectiveError(str(self.failure), operator="store")
 
     def ask(self, timeout: float, what: str, **message: Any) -> Any:
-        """Send a request of the store; return its answer.  Raises StoreTimeoutError, CollectiveError."""
+        """Send a request of the store; return its answer.
+
+        Raises: StoreTimeoutError, CollectiveError; DistStoreError if the store refuses it.
+        """
         with self._changed:
             self._number += 1
             number = self._number
         self._send(id=number, **message)
-        return self._reply(number, timeout, what).get("value")
+        reply = self._reply(number, timeout, what)
+        if "error" in reply:
+            raise DistStoreError(reply["error"], operator=f"Store.{message['do']}")
+        return reply.get("value")
 
     # collectives
 

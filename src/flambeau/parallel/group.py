@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from copy import copy
 from datetime import timedelta
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from ..core import thread
 from ..errors import ModeError
@@ -39,7 +41,10 @@ class Backend(str):
         ('nccl', 'gloo')
     """
 
-    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl"
+    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
+    backend_list: ClassVar = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
+    backend_capability: ClassVar = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"]}  # of those that are here, types of devices
+    default_device_backend_map: ClassVar = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
         return str.__new__(cls, name.lower())
@@ -49,16 +54,8 @@ class GroupError(ModeError, ValueError):
     """The default process group does not exist, or exists already."""
 
 
-class ProcessGroup:
-    """Some of a job's processes, of which this one is a member.
-
-    Example:
-        >>> torch.distributed.init_process_group("gloo")
-        >>> group = torch.distributed.new_group([0])
-        >>> group.rank(), group.size()
-        (0, 1)
-        >>> torch.distributed.destroy_process_group()
-    """
+class Group:
+    """Some of a job's processes, of which this one is a member: the base of ProcessGroup (collectives.py)."""
 
     def __init__(
         self,
@@ -150,12 +147,12 @@ class ProcessGroup:
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
-    def within(self, timeout: timedelta | None) -> ProcessGroup:
-        """This group with another timeout, for one collective; itself for None."""
-        if timeout is None:
+    def within(self, timeout: timedelta | None) -> Self:
+        """This group with another timeout, for one collective; itself for None and for a negative one."""
+        if timeout is None or timeout < timedelta(0):
             return self
-        other = ProcessGroup(self.backend, self.group_name, self.ranks, self._rank, self.client, timeout)
-        other._counts, other._streams = self._counts, self._streams
+        other = copy(self)
+        other.timeout = timeout
         return other
 
     def stream(self, device: int, kind: str = "") -> Stream:
@@ -167,11 +164,11 @@ class ProcessGroup:
 
 
 class Groups:
-    """The process's groups.  WORLD: the default group, None before `init_process_group`."""
+    """The process's groups, as ProcessGroup.  WORLD: the default group, None before `init_process_group`."""
 
     def __init__(self) -> None:
-        self.WORLD: ProcessGroup | None = None
-        self.others: list[ProcessGroup] = []
+        self.WORLD: Any = None
+        self.others: list[Any] = []
         self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is no member
 
 
@@ -191,6 +188,7 @@ class Work:
 
     def __init__(self, value: Any = None, done: Event | None = None) -> None:
         self.value = value
+        self.source: int | None = None  # of a message that is received, the sender's number in the group
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
@@ -244,6 +242,46 @@ class Work:
         """
         return self.is_completed()
 
+    def exception(self) -> Exception | None:
+        """Return why the outputs will never be there; None if nothing has failed.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> work.exception() is None
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
+        return None
+
+    def source_rank(self) -> int:
+        """Return the number in the group of the process that sends a message which is received.
+
+        Raises: GroupError (RuntimeError, ValueError) for other calls.
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> try:
+            ...     work.source_rank()
+            ... except RuntimeError:
+            ...     print("nothing is received")
+            nothing is received
+            >>> torch.distributed.destroy_process_group()
+        """
+        if self.source is None:
+            raise GroupError("nothing is received", hint="ask the result of irecv", operator="Work.source_rank")
+        return self.source
+
+    def block_current_stream(self) -> None:
+        """Make the current stream wait for the outputs, as `wait` does.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.all_reduce(torch.ones(1), async_op=True).block_current_stream()
+            >>> torch.distributed.destroy_process_group()
+        """
+        self.wait()
+
     def result(self) -> Any:
         """Return the collective's outputs.
 
@@ -292,6 +330,26 @@ class Coalescing:
         """Collect a call; return its result."""
         self.parts.append(part)
         return CoalescedCall(part.collective.name)
+
+
+class AllOf(Work):
+    """Several collectives, to wait for together."""
+
+    def __init__(self, works: Sequence[Work], value: Any) -> None:
+        super().__init__(value)
+        self._works = works
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait for each of them."""
+        return all([each.wait(timeout) for each in self._works])
+
+    def is_completed(self) -> bool:
+        """Return whether the outputs of all are there."""
+        return all([each.is_completed() for each in self._works])
+
+    def exception(self) -> Exception | None:
+        """Return why the outputs of one will never be there."""
+        return next((found for each in self._works if (found := each.exception()) is not None), None)
 
 
 class CoalescedCall(Work):

@@ -13,6 +13,8 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
+- The launcher tells the hub of each rank whose process has ended, so that the others do not wait for one that never
+  comes.
 - A rank that has left and comes again, as after `destroy_process_group`, waits until all others have left too.  Then
   the hub forgets the former group and its failure.
 """
@@ -35,6 +37,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from .calls import Comparison, wrong_size
+from .store_contents import Contents
 
 MAX_MESSAGE = 1 << 24
 PIECE = 1 << 20  # bytes of data in one message
@@ -249,7 +252,7 @@ class Hub:
         self._listener = socket.create_server(address, family=family)
         self.address: tuple[str, int] = self._listener.getsockname()[:2]
         self._waker, self._wake = socket.socketpair()
-        self._values: dict[str, str] = {}
+        self._contents = Contents()
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
@@ -257,6 +260,7 @@ class Hub:
         self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
+        self._ended: dict[int, str] = {}  # how processes of ranks have ended, as the launcher says
         self._failure: str | None = None
         self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
         self._is_ending = self._is_hurried = False
@@ -457,6 +461,9 @@ class Hub:
                 self._fail(waited, self._logged[key].unfinished() if key in self._logged else {})
         elif kind == "broken":
             self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
+        elif kind == "ended":
+            self._note_end(int(message["rank"]), str(message["how"]))
+            self._send(connection, id=message["id"], value=None)
         elif kind == "leave":
             self._leave(connection)
             self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
@@ -481,6 +488,7 @@ class Hub:
             else:
                 connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
+                self._ended.pop(rank, None)  # it goes on in a process of its own
         self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
@@ -522,42 +530,39 @@ class Hub:
                 return
         self._look_for_a_hang()
 
+    def _note_end(self, rank: int, how: str) -> None:
+        """The process of a rank has ended: if it has not joined the group, it never will."""
+        self._ended[rank] = how
+        for meeting in self._meetings.values():
+            if rank in meeting.members and rank not in meeting.calls and rank not in self._ranks:
+                self._fail(f"rank {rank} {self._absence(rank)}", meeting.texts)
+                return
+
+    def _absence(self, rank: int) -> str:
+        """Why a rank makes no more calls, "" if it may make some."""
+        if rank in self._gone:
+            return self._gone[rank]
+        if rank in self._ended and rank not in self._ranks:
+            return f"{self._ended[rank]} before it joined the group"
+        return ""
+
     # the store
 
     def _use_store(self, connection: Connection, kind: str, message: dict[str, Any]) -> None:
-        number, key, values = message["id"], str(message.get("key")), self._values
-        value: Any = None
-        if kind == "set":
-            values[key] = message["value"]
-        elif kind == "get":
-            value = values.get(key)
-        elif kind == "add":
-            value = int(values.get(key, "0")) + int(message["value"])
-            values[key] = str(value)
-        elif kind == "compare_set":
-            expected, desired = message["expected"], message["value"]
-            if values.get(key) == expected or (key not in values and not expected):
-                values[key] = desired
-            value = values.get(key, expected)
-        elif kind == "delete":
-            value = values.pop(key, None) is not None
-        elif kind == "count":
-            value = len(values)
-        elif kind == "check":
-            value = all(each in values for each in message["keys"])
-        elif kind == "await":
+        number = message["id"]
+        if kind == "await":
             self._waiters.append((connection, number, list(message["keys"])))
-            self._tell_waiters()
-            return
         else:
-            raise ValueError(f"an unknown message {kind!r}")
-        self._send(connection, id=number, value=value)
+            try:
+                self._send(connection, id=number, value=self._contents.answer(message))
+            except ValueError as failure:  # a value that is no number, to which something is to be added
+                self._send(connection, id=number, error=str(failure))
         self._tell_waiters()
 
     def _tell_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
         for connection, number, keys in waiters:
-            if all(key in self._values for key in keys):
+            if self._contents.has(keys):
                 self._send(connection, id=number, value=None)
             else:
                 self._waiters.append((connection, number, keys))
@@ -575,9 +580,9 @@ class Hub:
         if other is not None or meeting.members != members:
             self._fail("ranks make different calls", meeting.texts)
             return
-        missing = [each for each in members if each in self._gone and each not in meeting.calls]
+        missing = [each for each in members if each not in meeting.calls and self._absence(each)]
         if missing:
-            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting.texts)
+            self._fail(f"rank {missing[0]} {self._absence(missing[0])}", meeting.texts)
             return
         alike = (call.place, call.gpu)
         users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
@@ -680,7 +685,7 @@ class Hub:
             elif rank in self._gone:
                 state = self._gone[rank] + (f"; its last call: {self._latest[rank]}" if rank in self._latest else "")
             elif rank not in self._ranks:
-                state = "has not joined the group"
+                state = self._absence(rank) or "has not joined the group"
             else:
                 state = f"has not called; its last call: {self._latest.get(rank, 'none')}"
             lines.append(f"  rank {rank}: {state}")

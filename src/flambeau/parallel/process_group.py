@@ -18,23 +18,23 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from .. import callers
-from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.tensor import TensorBase
 from ..driver import nccl_version
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
 from ..runtime.device import as_device
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
+from .collective_options import ReduceScatterOptions
+from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message, next_name
 from .exchange import Client, NextGroup, at_exit, ends_by_exception
 from .flight_recorder import FlightRecorder
-from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
+from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
-from .store import Meeting, listening, meeting_of
+from .rendezvous import KNOWN, handlers, rendezvous
+from .store import Meeting, listening, meeting_of, number_from_environment
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
-SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 SPREAD = "DistributedDataParallel keeps a whole copy in each process"
 LARGE = 1 << 27  # bytes of an object
 
@@ -118,7 +118,8 @@ def init_process_group(
 ) -> None:
     """Make the default group, of all processes of the job.  Host: waits until all have called.
 
-    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT or file:///PATH of a new file.
+    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT, file:///PATH of a new file, or a
+    URL of `register_rendezvous_handler`.
     world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, 30 minutes by default.
     backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
@@ -140,8 +141,11 @@ def init_process_group(
             hint="call destroy_process_group() first",
             operator=name,
         )
-    size = _number("world_size", world_size, "WORLD_SIZE", 1)
-    number = _number("rank", rank, "RANK", 0)
+    if isinstance(init_method, str) and init_method.partition(":")[0] in set(handlers) - set(KNOWN):
+        store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=timeout or TIMEOUT))
+        init_method = None
+    size = number_from_environment(name, "world_size", world_size, "WORLD_SIZE", 1)
+    number = number_from_environment(name, "rank", rank, "RANK", 0)
     if size < 1 or not 0 <= number < size:
         raise ValueRangeError(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
@@ -209,24 +213,6 @@ def end_hubs() -> None:
             hub.join()
 
 
-def _number(name: str, given: Any, variable: str, default: int) -> int:
-    """Return an argument, or the number in the environment if it is negative."""
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise ArgumentTypeError(
-            f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator="init_process_group"
-        )
-    text = os.environ.get(variable, str(default))
-    if given >= 0:
-        return given
-    if not text.strip().isdigit():
-        raise ArgumentError(
-            f"the environment variable {variable} is no number: {text!r}",
-            hint=f"set it to {default}, or pass {name}={default}",
-            operator="init_process_group",
-        )
-    return int(text)
-
-
 def _backend(name: str, backend: Any) -> str:
     """Return a backend's checked name; None chooses by the machine."""
     if backend is None:
@@ -248,8 +234,8 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     found = member("destroy_process_group", group)
-    found.is_destroyed = True
     if found is GroupMember.WORLD:
+        found.is_destroyed = True
         GroupMember.WORLD = None
         for each in GroupMember.others:
             each.is_destroyed = True
@@ -262,10 +248,7 @@ def destroy_process_group(group: Any = None) -> None:
             hub.settle()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
-        if found.client is not None:
-            found.client.finish(found.group_name)
-        for stream in found._streams.values():
-            stream.driver.finish_exchanges([stream.handle])
+        found.shutdown()
 
 
 class OutsideError(ArgumentTypeError):
@@ -293,7 +276,7 @@ def for_members(function: Callable[P, R]) -> Callable[P, R]:
 
 def member(name: str, group: Any) -> ProcessGroup:
     """Return a checked group; None is the default one."""
-    world = GroupMember.WORLD
+    world: ProcessGroup | None = GroupMember.WORLD
     if world is None:
         raise GroupError("Default process group has not been initialized", hint=ALONE, operator=name)
     if group is None:
@@ -304,12 +287,7 @@ def member(name: str, group: Any) -> ProcessGroup:
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
         )
-    if group.is_destroyed:
-        raise GroupError(
-            f"group {group.group_name}, of the ranks {', '.join(map(str, group.ranks))}, has been destroyed",
-            hint="call destroy_process_group() after the last use",
-            operator=name,
-        )
+    check_exists(group, name)
     return group
 
 
@@ -339,6 +317,7 @@ def new_group(
     """A further group, of some of the job's processes.  All processes of the job call it, in the same order.
 
     ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: that of the default group if None.
+    use_local_synchronization: whether the members alone call it.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is no member.
     Raises: ValueRangeError for a rank that does not exist or that is there twice.
     Example:
@@ -357,7 +336,7 @@ def new_group(
             hint=f"pass each rank from 0 to {world.size() - 1} at most once",
             operator="new_group",
         )
-    name = world.next_key("group").replace(":", "/")
+    name = next_name(world, f"local {'.'.join(map(str, wanted))} " if use_local_synchronization else "group")
     if world.rank() not in wanted:
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
@@ -430,6 +409,102 @@ def new_subgroups_by_enumeration(
     groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in listed]
     mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
     return mine[0] if mine else None, groups
+
+
+def split_group(
+    parent_pg: Any = None,
+    split_ranks: Any = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | None:
+    """Divide a group: make one of each list of its ranks.  All processes of the group call it, with equal lists.
+
+    split_ranks: numbers in the parent group, the default one if None.
+    Returns: this process's group, or None if it is in no list.
+    Raises: ValueRangeError for no lists, and a rank that does not exist or that is there twice; ArgumentError for
+            another backend than the parent's.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> torch.distributed.split_group(None, [[0]]).size()
+        1
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "split_group"
+    parent = member(name, parent_pg)
+    listed = [list(each) for each in split_ranks] if isinstance(split_ranks, (list, tuple)) else []
+    every = [rank for ranks in listed for rank in ranks]
+    if not every or len(set(every)) < len(every):
+        raise ValueRangeError(
+            f"split_ranks is {shown(split_ranks)}",
+            hint="pass a list of lists of ranks, in which each rank is at most once",
+            operator=name,
+        )
+    if backend is not None and _backend(name, backend) != parent.backend:
+        raise ArgumentError(
+            f"backend is {shown(backend)}, and the parent group has {parent.backend!r}",
+            hint="leave backend out",
+            operator=name,
+        )
+    made = [parent.split_group(ranks, timeout, pg_options, None, group_desc) for ranks in listed]
+    return next((each for each in made if each is not None), None)
+
+
+def group_count() -> int:
+    """The number of groups of this process."""
+    return len(GroupMember.others) + (GroupMember.WORLD is not None)
+
+
+def rank_not_in_group(group: Any) -> bool:
+    """Return whether this process is no member of a group.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _rank_not_in_group
+        >>> _rank_not_in_group(None), _rank_not_in_group(torch.distributed.GroupMember.NON_GROUP_MEMBER)
+        (False, True)
+    """
+    return group is GroupMember.NON_GROUP_MEMBER
+
+
+def process_group_name(group: Any) -> str:
+    """Return a group's name, which is the same in all its processes.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_process_group_name
+        >>> torch.distributed.init_process_group("gloo")
+        >>> _get_process_group_name(torch.distributed.group.WORLD)
+        '0'
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_process_group_name", group).group_name
+
+
+def process_group_store(group: Any) -> Any:
+    """Return the store of a group's processes.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_process_group_store
+        >>> torch.distributed.init_process_group("gloo")
+        >>> store = _get_process_group_store(torch.distributed.group.WORLD)
+        >>> store.add("steps", 2)
+        2
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_process_group_store", group).get_group_store()
+
+
+def default_store() -> Any:
+    """Return the store of the job's processes.  Raises GroupError before `init_process_group`.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_default_store
+        >>> torch.distributed.init_process_group("gloo")
+        >>> _get_default_store().add("steps", 2)
+        2
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_default_store", None).get_group_store()
 
 
 def get_rank(group: Any = None) -> int:
@@ -550,75 +625,6 @@ def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -
 # collectives
 
 
-def _done(value: Any, async_op: bool) -> Work | None:
-    return Work(value) if async_op else None
-
-
-def _tensor(name: str, what: str, value: Any) -> Any:
-    if not isinstance(value, TensorBase):
-        raise ArgumentTypeError(
-            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives take other values", operator=name
-        )
-    return value
-
-
-def _each(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
-    """Check a list with one entry per process."""
-    if not isinstance(values, (list, tuple)) or len(values) != group.size():
-        one = "one entry, as the group has one process"
-        count = one if group.size() == 1 else f"{group.size()} entries, one per process"
-        raise ArgumentError(
-            f"{what} must be a list with {count}, got {shown(values)}",
-            hint="its length is get_world_size()",
-            operator=name,
-        )
-    return list(values)
-
-
-def _one(name: str, what: str, values: Any) -> Any:
-    """Return the entry of a list with one entry per process, of one process."""
-    return _each(name, what, values, ProcessGroup())[0]
-
-
-def _tensors(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
-    """Check a list with one tensor per process."""
-    return [_tensor(name, f"an entry of {what}", each) for each in _each(name, what, values, group)]
-
-
-def _check_parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> None:
-    """Check that a tensor has room for one part per process."""
-    _tensor(name, "the larger tensor", whole)
-    _tensor(name, "the smaller tensor", part)
-    if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
-        raise ShapeError(
-            f"{whole.describe()} has not {group.size()} parts of {part.describe()}",
-            hint="the larger tensor has get_world_size() times the elements of the smaller one",
-            operator=name,
-        )
-
-
-def _copy(name: str, target: Any, source: Any) -> Any:
-    """Copy a tensor's values into another of as many elements."""
-    _tensor(name, "the output", target)
-    _tensor(name, "the input", source)
-    if target.numel() != source.numel():
-        raise ShapeError(
-            f"the output is {target.describe()}, the input {source.describe()}: of one process they are equally large",
-            hint="outputs have get_world_size() times the input's elements, or as many",
-            operator=name,
-        )
-    with GradMode(False):
-        target.copy_(source.reshape(target.shape))
-    return target
-
-
-def _reduction(name: str, op: Any) -> None:
-    if not isinstance(op, ReduceOp):
-        raise ArgumentTypeError(
-            f"op must be a ReduceOp, got {shown(op)}", hint="for example torch.distributed.ReduceOp.SUM", operator=name
-        )
-
-
 @for_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
@@ -634,11 +640,8 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_reduce", group)
-    _tensor("all_reduce", "tensor", tensor)
-    _reduction("all_reduce", op)
-    if found.is_shared:
-        return several.ended(several.all_reduce(found, tensor, op), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("all_reduce", "tensor", tensor)
+    return several.ended(found.allreduce(tensor, op), async_op)
 
 
 @for_members
@@ -658,11 +661,8 @@ def reduce(
         >>> torch.distributed.destroy_process_group()
     """
     found, target = member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
-    _tensor("reduce", "tensor", tensor)
-    _reduction("reduce", op)
-    if found.is_shared:
-        return several.ended(several.reduce(found, tensor, target, op), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("reduce", "tensor", tensor)
+    return several.ended(found.reduce(tensor, target, op), async_op)
 
 
 @for_members
@@ -677,10 +677,8 @@ def broadcast(
         >>> torch.distributed.destroy_process_group()
     """
     found, source = member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
-    _tensor("broadcast", "tensor", tensor)
-    if found.is_shared:
-        return several.ended(several.broadcast(found, tensor, source), async_op)
-    return _done([tensor], async_op)
+    checked_tensor("broadcast", "tensor", tensor)
+    return several.ended(found.broadcast(tensor, source), async_op)
 
 
 @for_members
@@ -697,11 +695,8 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather", group)
-    if found.is_shared:
-        outputs = _tensors("all_gather", "tensor_list", tensor_list, found)
-        return several.ended(several.all_gather(found, "all_gather", outputs, tensor), async_op)
-    _copy("all_gather", _one("all_gather", "tensor_list", tensor_list), tensor)
-    return _done(tensor_list, async_op)
+    checked_tensor("all_gather", "the input", tensor)
+    return several.ended(found.allgather(tensor_list, tensor), async_op)
 
 
 @for_members
@@ -719,12 +714,7 @@ def all_gather_into_tensor(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather_into_tensor", group)
-    if found.is_shared:
-        _check_parts("all_gather_into_tensor", output_tensor, input_tensor, found)
-        return several.ended(
-            several.all_gather_into_tensor(found, "all_gather_into_tensor", output_tensor, input_tensor), async_op
-        )
-    return _done([_copy("all_gather_into_tensor", output_tensor, input_tensor)], async_op)
+    return several.ended(found.all_gather_single(output_tensor, input_tensor), async_op)
 
 
 @for_members
@@ -747,12 +737,8 @@ def gather(
         >>> torch.distributed.destroy_process_group()
     """
     found, target = member("gather", group), _rank("gather", "dst", dst, group, group_dst)
-    if found.is_shared:
-        is_target = found.rank() == target
-        outputs = _tensors("gather", "gather_list", gather_list, found) if is_target else []
-        return several.ended(several.gather(found, tensor, outputs, target), async_op)
-    _copy("gather", _one("gather", "gather_list", gather_list), tensor)
-    return _done(gather_list, async_op)
+    checked_tensor("gather", "the input", tensor)
+    return several.ended(found.gather(gather_list, tensor, target), async_op)
 
 
 @for_members
@@ -775,12 +761,8 @@ def scatter(
         >>> torch.distributed.destroy_process_group()
     """
     found, source = member("scatter", group), _rank("scatter", "src", src, group, group_src)
-    if found.is_shared:
-        is_source = found.rank() == source
-        inputs = _tensors("scatter", "scatter_list", scatter_list, found) if is_source else []
-        return several.ended(several.scatter(found, tensor, inputs, source), async_op)
-    _copy("scatter", tensor, _one("scatter", "scatter_list", scatter_list))
-    return _done([tensor], async_op)
+    checked_tensor("scatter", "the output", tensor)
+    return several.ended(found.scatter(tensor, scatter_list, source), async_op)
 
 
 @for_members
@@ -798,11 +780,8 @@ def reduce_scatter(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("reduce_scatter", group)
-    _reduction("reduce_scatter", op)
-    if found.is_shared:
-        inputs = _tensors("reduce_scatter", "input_list", input_list, found)
-        return several.ended(several.reduce_scatter(found, "reduce_scatter", output, inputs, op), async_op)
-    return _done([_copy("reduce_scatter", output, _one("reduce_scatter", "input_list", input_list))], async_op)
+    checked_tensor("reduce_scatter", "the output", output)
+    return several.ended(found.reduce_scatter(output, input_list, op), async_op)
 
 
 @for_members
@@ -819,12 +798,9 @@ def reduce_scatter_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("reduce_scatter_tensor", group)
-    _reduction("reduce_scatter_tensor", op)
-    if found.is_shared:
-        _check_parts("reduce_scatter_tensor", input, output, found)
-        return several.ended(several.reduce_scatter(found, "reduce_scatter_tensor", output, [input], op), async_op)
-    return _done([_copy("reduce_scatter_tensor", output, input)], async_op)
+    found, options = member("reduce_scatter_tensor", group), ReduceScatterOptions()
+    options.reduceOp = op
+    return several.ended(found.reduce_scatter_single(output, input, options), async_op)
 
 
 @for_members
@@ -841,15 +817,8 @@ def all_to_all(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    name = "all_to_all"
-    found = member(name, group)
-    if found.is_shared:
-        outputs = _tensors(name, "output_tensor_list", output_tensor_list, found)
-        inputs = _tensors(name, "input_tensor_list", input_tensor_list, found)
-        return several.ended(several.all_to_all(found, name, outputs, inputs), async_op)
-    source = _one(name, "input_tensor_list", input_tensor_list)
-    _copy(name, _one(name, "output_tensor_list", output_tensor_list), source)
-    return _done(output_tensor_list, async_op)
+    found = member("all_to_all", group)
+    return several.ended(found.alltoall(output_tensor_list, input_tensor_list), async_op)
 
 
 @for_members
@@ -872,25 +841,7 @@ def all_to_all_single(
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_to_all_single", group)
-    if found.is_shared:
-        outputs = _split("all_to_all_single", "output", output, output_split_sizes, found)
-        inputs = _split("all_to_all_single", "input", input, input_split_sizes, found)
-        return several.ended(several.all_to_all(found, "all_to_all_single", outputs, inputs), async_op)
-    return _done([_copy("all_to_all_single", output, input)], async_op)
-
-
-def _split(name: str, what: str, tensor: Any, sizes: Any, group: ProcessGroup) -> list[Any]:
-    """Views of a tensor's rows, some per process: `sizes`, or equally many."""
-    rows = _tensor(name, what, tensor).shape[0] if tensor.ndim else 0
-    if not sizes:
-        sizes = [rows // group.size()] * group.size()
-    if len(sizes) != group.size() or sum(sizes) != rows:
-        raise ShapeError(
-            f"{what} is {tensor.describe()}, and its parts have {list(sizes)} rows",
-            hint=f"the sizes of {group.size()} parts add up to the rows",
-            operator=name,
-        )
-    return list(tensor.detach().split(list(sizes)))
+    return several.ended(found.all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op)
 
 
 @for_members
@@ -904,10 +855,7 @@ def barrier(
         >>> torch.distributed.barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("barrier", group)
-    if found.is_shared:
-        return several.ended(several.barrier(found), async_op)
-    return _done(None, async_op)
+    return several.ended(member("barrier", group).barrier(timeout=timeout), async_op)
 
 
 @for_members
@@ -919,9 +867,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         >>> torch.distributed.monitored_barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("monitored_barrier", group)
-    if found.is_shared:
-        several.barrier(found.within(timeout), "monitored_barrier").wait()
+    member("monitored_barrier", group).monitored_barrier(timeout, wait_all_ranks)
 
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
@@ -955,7 +901,7 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         >>> torch.distributed.destroy_process_group()
     """
     found = member("all_gather_object", group)
-    _each("all_gather_object", "object_list", object_list, found)
+    entries("all_gather_object", "object_list", object_list, found)
     if found.is_shared:
         object_list[:] = _objects(found, "all_gather_object", obj)
     else:
@@ -982,7 +928,7 @@ def gather_object(
     """
     found, target = member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
     if found.rank() == target:
-        _each("gather_object", "object_gather_list", object_gather_list, found)
+        entries("gather_object", "object_gather_list", object_gather_list, found)
     if found.is_shared:
         objects = _objects(found, "gather_object", obj)
         if found.rank() == target:
@@ -1042,7 +988,7 @@ def scatter_object_list(
             operator=name,
         )
     if found.rank() == source:
-        _each(name, "scatter_object_input_list", scatter_object_input_list, found)
+        entries(name, "scatter_object_input_list", scatter_object_input_list, found)
     if found.is_shared:
         sent = _objects(found, name, scatter_object_input_list if found.rank() == source else None)[source]
         scatter_object_output_list[0] = sent[found.rank()]
@@ -1053,8 +999,7 @@ def scatter_object_list(
 def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
     """Return the group, and the other process's number in it."""
     found = member(name, group)
-    if found.size() == 1:
-        raise NotSupportedError("the group has one process only", hint=SEVERAL, operator=name)
+    check_several(found, name)
     if peer is None and group_peer is None:
         raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
     return found, _rank(name, what, peer, group, group_peer)
@@ -1062,10 +1007,9 @@ def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tup
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
     member(name, group)
-    _tensor(name, "tensor", tensor)
+    checked_tensor(name, "tensor", tensor)
     found, other = peer_of(name, "dst" if is_sent else "src", peer, group, group_peer)
-    own = found.rank()
-    return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
+    return message(found, name, tensor, other, tag, is_sent)
 
 
 @for_members

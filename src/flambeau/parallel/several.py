@@ -39,7 +39,7 @@ from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
 from .exchange import Client
 from .futures import Future
-from .group import CoalescedCall, ProcessGroup, ReduceOp, Work
+from .group import CoalescedCall, Group, ReduceOp, Work
 from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
@@ -73,7 +73,7 @@ class Place(NamedTuple):
     stream: Stream | None
 
 
-def _device(name: str, group: ProcessGroup, tensors: Sequence[TensorBase]) -> int:
+def _device(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
     """Check a collective's tensors; return their device, -1 for the CPU."""
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
@@ -106,7 +106,7 @@ def _device(name: str, group: ProcessGroup, tensors: Sequence[TensorBase]) -> in
     return device
 
 
-def place_of(name: str, group: ProcessGroup, device: int, kind: str = "") -> Place:
+def place_of(name: str, group: Group, device: int, kind: str = "") -> Place:
     """Return where collectives on a device run; work there follows the current stream.
 
     kind: of messages between two ranks, which have a stream of their own.
@@ -182,7 +182,7 @@ class Collective:
     def __init__(
         self,
         name: str,
-        group: ProcessGroup,
+        group: Group,
         called: Description,
         compute: Callable[[Received], Written],
         outputs: Sequence[Any],
@@ -392,6 +392,13 @@ class HostWork(Work):
         for future in futures:
             future.set_result(self.value)
 
+    def exception(self) -> Exception | None:
+        """Return the error of the group, if it has failed before all members had called."""
+        collective = self._collective
+        if collective is None or collective.is_ready() or not collective.has_failed():
+            return None
+        return collective.client.error(collective.name)
+
     def is_completed(self) -> bool:
         """Return whether the outputs are there; they are written if all ranks have called."""
         collective = self._collective
@@ -444,7 +451,7 @@ def _reach(time_ns: int) -> None:
 
 def _run(
     name: str,
-    group: ProcessGroup,
+    group: Group,
     same: Any,
     sent: Sequence[Any],
     outputs: Sequence[Any],
@@ -479,7 +486,7 @@ def _run(
     return work
 
 
-def _key(group: ProcessGroup, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
+def _key(group: Group, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
     """A key of collectives that differ only in the addresses of their tensors.
 
     A layout belongs to one device of one machine.
@@ -503,12 +510,12 @@ def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work
     return _submit(collective.again(source, target), stream, sent, outputs)
 
 
-def _client(group: ProcessGroup) -> Client:
+def _client(group: Group) -> Client:
     assert group.client is not None
     return group.client
 
 
-def _gpu(group: ProcessGroup, stream: Stream | None) -> str:
+def _gpu(group: Group, stream: Stream | None) -> str:
     """The virtual GPU that no other rank may use in a collective of NCCL; "" for others.
 
     A process that sees one GPU may be alone with it.
@@ -608,6 +615,11 @@ class DeviceWork(Work):
                 client.report_late(self._channel, seconds)
                 client.await_failure(GOODBYE)
                 return
+
+    def exception(self) -> Exception | None:
+        """Return the error of the group, if it has failed."""
+        client = self._collective.client
+        return client.error(self._collective.name) if client.is_broken else None
 
     def is_completed(self) -> bool:
         """Return whether the outputs are there, or the group has failed."""
@@ -717,7 +729,7 @@ def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other
             )
 
 
-def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
+def all_reduce(group: Group, tensor: Any, op: ReduceOp) -> Work:
     key = _key(group, "all_reduce", op, tensor, tensor)
     earlier = group.earlier.get(key)
     if earlier is not None:
@@ -735,7 +747,7 @@ def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
     return _run("all_reduce", group, same, [tensor], [tensor], compute, form.nbytes, transfers, op.name, key=key)
 
 
-def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
+def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp) -> Work:
     _check_reduction("reduce", op, tensor)
     form, size, is_target = _form(tensor), group.size(), group.rank() == dst
 
@@ -751,7 +763,7 @@ def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
     return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, transfers, f"{op.name}, dst={dst}")
 
 
-def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
+def broadcast(group: Group, tensor: Any, src: int) -> Work:
     key, is_source = _key(group, "broadcast", src, tensor, tensor), group.rank() == src
     earlier = group.earlier.get(key)
     if earlier is not None:
@@ -771,7 +783,7 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
     return _run("broadcast", group, same, sent, outputs, compute, form.nbytes, transfers, f"src={src}", key=key)
 
 
-def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
+def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """outputs: one tensor per rank."""
     _check_alike(name, outputs, "output", tensor, "input")
     form = _form(tensor)
@@ -787,7 +799,7 @@ def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: A
     return _run(name, group, like([tensor]), [tensor], outputs, compute, nbytes, transfers)
 
 
-def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: Any) -> Work:
+def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) -> Work:
     """output: one tensor with the parts of all ranks."""
     key = _key(group, name, None, tensor, output)
     earlier = group.earlier.get(key)
@@ -804,7 +816,7 @@ def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: 
     return _run(name, group, like([tensor]), [tensor], [output], compute, form.nbytes * size, transfers, key=key)
 
 
-def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
+def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
     _check_alike("gather", outputs, "output", tensor, "input")
     forms = [_form(output) for output in outputs]
 
@@ -819,7 +831,7 @@ def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -
     return _run("gather", group, same, [tensor], outputs, compute, nbytes, transfers, f"dst={dst}")
 
 
-def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
+def scatter(group: Group, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
     _check_alike("scatter", inputs, "input", tensor, "output")
     form, rank = _form(tensor), group.rank()
 
@@ -833,7 +845,7 @@ def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -
     return _run("scatter", group, same, inputs, [tensor], compute, nbytes, transfers, f"src={src}")
 
 
-def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
+def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
     """inputs: one tensor per rank, or one with the parts of all."""
     key = _key(group, name, op, inputs[0], output) if len(inputs) == 1 else None
     earlier = group.earlier.get(key)
@@ -859,7 +871,7 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
     return _run(name, group, same, inputs, [output], compute, form.nbytes * size, transfers, op.name, key=key)
 
 
-def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
+def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
     dtypes = list(dict.fromkeys(each.dtype for each in (*inputs, *outputs)))
     if len(dtypes) > 1:
@@ -892,14 +904,14 @@ def _received(tensors: Sequence[Any]) -> list[Transfer]:
     return [Transfer("receive", None, each, peer=rank) for rank, each in enumerate(tensors)]
 
 
-def barrier(group: ProcessGroup, name: str = "barrier") -> Work:
+def barrier(group: Group, name: str = "barrier") -> Work:
     """Host: waits for the current stream too, as NCCL's barrier does, once GPUs have run collectives."""
     if _client(group).is_watched:
         thread.current_stream(cuda_index()).synchronize()
     return _exchange(group, name, b"", lambda found: [])
 
 
-def exchange(group: ProcessGroup, name: str, data: bytes) -> list[bytes]:
+def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
     """Every rank's bytes, by rank.  Host: waits."""
     found: list[bytes] = []
 
@@ -911,7 +923,7 @@ def exchange(group: ProcessGroup, name: str, data: bytes) -> list[bytes]:
     return found
 
 
-def _exchange(group: ProcessGroup, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
+def _exchange(group: Group, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
     called = _client(group).descriptions.of(name, (name, None), [])
     return _given(Collective(name, group, called, compute, [], len(data)), data)
 
@@ -923,7 +935,7 @@ def _given(collective: Collective, data: bytes) -> Work:
     return HostWork(collective, [], Place(-1, None))
 
 
-def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
+def message(group: Group, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
     """Begin a message; this rank is one of both.
 
     NCCL has no tags, so messages of one direction are received in the order of the sends; other tags are a mistake.
@@ -954,10 +966,12 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
     collective = Collective(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
     if coalescing is not None and is_part:
         return coalescing.add(Part(collective, sent, outputs, device))
-    return begin(collective, place_of(name, group, device, kind), sent, outputs)
+    work = begin(collective, place_of(name, group, device, kind), sent, outputs)
+    work.source = None if is_source else src
+    return work
 
 
-def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) -> bytes:
+def pass_bytes(group: Group, name: str, data: bytes, src: int, dst: int) -> bytes:
     """Pass bytes from one rank to another; return them.  Host: waits."""
     kind, members = f"{src}>{dst}/objects/", _pair(group, name, src, dst)
     found: list[bytes] = []
@@ -972,7 +986,7 @@ def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) 
     return found[0]
 
 
-def _pair(group: ProcessGroup, name: str, src: int, dst: int) -> list[int]:
+def _pair(group: Group, name: str, src: int, dst: int) -> list[int]:
     """The members of a message.  Raises ValueRangeError unless they are two."""
     if src == dst:
         raise ValueRangeError(f"rank {src} is this process", hint="name another rank", operator=name)

@@ -10,16 +10,17 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..errors import ArgumentError, ArgumentTypeError, ValueRangeError, shown
-from .exchange import Client, StoreTimeoutError
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
+from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError
 from .hub import Hub
+from .store_contents import Contents
 
 WAIT = timedelta(seconds=300)
 POLL = 0.01  # seconds between looks at a file
@@ -35,10 +36,15 @@ class Store(ABC):
         True
     """
 
-    timeout = WAIT
+    _timeout = WAIT
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long `get`, `wait` and `queue_pop` wait."""
+        return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Set how long `get` and `wait` wait.
+        """Set how long `get`, `wait` and `queue_pop` wait.
 
         Example:
             >>> from datetime import timedelta
@@ -47,7 +53,7 @@ class Store(ABC):
             >>> store.timeout
             datetime.timedelta(seconds=10)
         """
-        self.timeout = timeout
+        self._timeout = timeout
 
     @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
@@ -137,6 +143,133 @@ class Store(ABC):
             1
         """
 
+    def list_keys(self) -> list[str]:
+        """Return the keys; of a PrefixStore those with its prefix, without it.
+
+        Raises: NotSupportedError if the store has no such list, as a class of the program may have none.
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.list_keys()
+            ['loss']
+        """
+        raise self._lacking("list_keys")
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Add to the end of a key's value, which is empty at first.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.append("names", "first ")
+            >>> store.append("names", "second")
+            >>> store.get("names")
+            b'first second'
+        """
+        raise self._lacking("append")
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Set several keys.  Raises DistStoreError (RuntimeError) unless there are as many values.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.multi_set(["loss", "name"], ["1.5", "first"])
+            >>> store.multi_get(["name", "loss"])
+            [b'first', b'1.5']
+        """
+        if len(keys) != len(values):
+            raise DistStoreError(
+                f"got {len(keys)} keys and {len(values)} values", hint="pass one per key", operator="Store.multi_set"
+            )
+        for key, value in zip(keys, values):
+            self.set(key, value)
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """Return the values of several keys, once all are there.  Raises StoreTimeoutError (RuntimeError).
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.multi_set(["loss", "name"], ["1.5", "first"])
+            >>> store.multi_get(["loss", "name"])
+            [b'1.5', b'first']
+        """
+        self.wait(keys)
+        return [self.get(key) for key in keys]
+
+    def has_extended_api(self) -> bool:
+        """Return whether the store has `append`, `multi_get` and `multi_set`.
+
+        Example:
+            >>> torch.distributed.HashStore().has_extended_api()
+            True
+        """
+        return type(self).append is not Store.append
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Add a value to the end of a key's queue.  A key may have a value too.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.queue_push("jobs", "first")
+            >>> store.queue_push("jobs", "second")
+            >>> store.queue_pop("jobs"), store.queue_len("jobs")
+            (b'first', 1)
+        """
+        raise self._lacking("queue_push")
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the first value of a key's queue.
+
+        block: whether to wait for one, until the store's timeout.
+        Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none.
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> try:
+            ...     store.queue_pop("jobs", block=False)
+            ... except torch.distributed.QueueEmptyError:
+            ...     print("no jobs")
+            no jobs
+        """
+        raise self._lacking("queue_pop")
+
+    def queue_len(self, key: str) -> int:
+        """Return the number of values in a key's queue.
+
+        Example:
+            >>> torch.distributed.HashStore().queue_len("jobs")
+            0
+        """
+        raise self._lacking("queue_len")
+
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Wait until so many callers have called this with the key, which may be used again afterwards.
+
+        Raises: StoreTimeoutError (RuntimeError).
+        Example:
+            >>> torch.distributed.HashStore().barrier("begin", 1)
+        """
+        before = self.add(f"{key}/arrived", 1) - 1
+        times, is_last = before // world_size, before % world_size == world_size - 1
+        if is_last:
+            self.set(f"{key}/{times}", "")
+            self.delete_key(f"{key}/{times - 1}")  # for which nothing waits any more
+        self.wait([f"{key}/{times}"], timeout)
+
+    def clone(self) -> Store:
+        """Return another store of the same keys, with a connection of its own if it has one.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.clone().set("loss", "1.5")
+            >>> store.get("loss")
+            b'1.5'
+        """
+        raise self._lacking("clone")
+
+    def _lacking(self, name: str) -> NotSupportedError:
+        return NotSupportedError(
+            f"a {type(self).__name__} does not have it", hint="use a TCPStore", operator=f"Store.{name}"
+        )
+
 
 def _text(operator: str, value: Any) -> str:
     """A value as text: one character per byte."""
@@ -149,60 +282,90 @@ def _text(operator: str, value: Any) -> str:
     return value.decode("latin-1")
 
 
-class LocalStore(Store):
-    """A store whose values `_change` reads and writes, all at once."""
+class ContentsStore(Store):
+    """A store that sends requests to its contents (store_contents.py)."""
 
     @abstractmethod
-    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
-        """Call a function with the values, and return its result."""
+    def _ask(self, **request: Any) -> Any:
+        """Return the answer to a request."""
 
     def set(self, key: str, value: str | bytes) -> None:
-        text = _text("Store.set", value)
-        self._change(lambda values: values.__setitem__(key, text))
+        self._ask(do="set", key=key, value=_text("Store.set", value))
 
     def get(self, key: str) -> bytes:
         self.wait([key])
-        found: str = self._change(lambda values: values[key])
+        found: str = self._ask(do="get", key=key) or ""  # "" if it has a queue alone
         return found.encode("latin-1")
 
     def add(self, key: str, amount: int) -> int:
-        def change(values: dict[str, str]) -> int:
-            total = int(values.get(key, "0")) + amount
-            values[key] = str(total)
-            return total
-
-        total: int = self._change(change)
+        total: int = self._ask(do="add", key=key, value=amount)
         return total
+
+    def append(self, key: str, value: str | bytes) -> None:
+        self._ask(do="append", key=key, value=_text("Store.append", value))
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         expected, desired = _text("Store.compare_set", expected_value), _text("Store.compare_set", desired_value)
-
-        def change(values: dict[str, str]) -> str:
-            if values.get(key) == expected or (key not in values and not expected):
-                values[key] = desired
-            return values.get(key, expected)
-
-        found: str = self._change(change)
+        found: str = self._ask(do="compare_set", key=key, expected=expected, value=desired)
         return found.encode("latin-1")
 
+    def check(self, keys: Sequence[str]) -> bool:
+        found: bool = self._ask(do="check", keys=list(keys))
+        return found
+
+    def delete_key(self, key: str) -> bool:
+        found: bool = self._ask(do="delete", key=key)
+        return found
+
+    def num_keys(self) -> int:
+        found: int = self._ask(do="count")
+        return found
+
+    def list_keys(self) -> list[str]:
+        found: list[str] = self._ask(do="keys")
+        return found
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        self._ask(do="push", key=key, value=_text("Store.queue_push", value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        end = time.monotonic() + self.timeout.total_seconds()
+        while True:
+            found: str | None = self._ask(do="pop", key=key)
+            if found is not None:
+                return found.encode("latin-1")
+            if not block:
+                raise QueueEmptyError(
+                    f"the queue of {key!r} is empty", hint="pass block=True to wait", operator="Store.queue_pop"
+                )
+            left = timedelta(seconds=max(round(end - time.monotonic(), 3), 0))
+            self.wait([key], left)  # another caller may take the value
+
+    def queue_len(self, key: str) -> int:
+        found: int = self._ask(do="length", key=key)
+        return found
+
+
+class LocalStore(ContentsStore):
+    """A store without a server, whose waits look at the keys again and again."""
+
+    @abstractmethod
+    def _answer(self, request: dict[str, Any]) -> Any:
+        """Let the contents answer a request, before any other one.  Raises ValueError for a number that is none."""
+
+    def _ask(self, **request: Any) -> Any:
+        try:
+            return self._answer(request)
+        except ValueError as failure:
+            raise DistStoreError(str(failure), operator=f"Store.{request['do']}") from failure
+
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (timeout or self.timeout).total_seconds()
+        seconds = (self.timeout if timeout is None else timeout).total_seconds()
         end = time.monotonic() + seconds
         while not self.check(keys):
             if time.monotonic() > end:
                 raise StoreTimeoutError(f"{', '.join(keys)}: not set within {seconds:g} s", operator="Store.wait")
             time.sleep(POLL)
-
-    def check(self, keys: Sequence[str]) -> bool:
-        found: bool = self._change(lambda values: all(key in values for key in keys))
-        return found
-
-    def delete_key(self, key: str) -> bool:
-        return self._change(lambda values: values.pop(key, None)) is not None
-
-    def num_keys(self) -> int:
-        found: int = self._change(len)
-        return found
 
 
 class HashStore(LocalStore):
@@ -216,12 +379,17 @@ class HashStore(LocalStore):
     """
 
     def __init__(self) -> None:
-        self._values: dict[str, str] = {}
+        self._contents = Contents()
         self._lock = threading.Lock()
 
-    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
+    def _answer(self, request: dict[str, Any]) -> Any:
         with self._lock:
-            return function(self._values)
+            return self._contents.answer(request)
+
+    def clone(self) -> HashStore:
+        other = HashStore()
+        vars(other).update(vars(self))
+        return other
 
 
 class FileStore(LocalStore):
@@ -239,22 +407,46 @@ class FileStore(LocalStore):
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         self.path = file_name
 
-    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
+    def _answer(self, request: dict[str, Any]) -> Any:
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "r+", encoding="utf-8") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)
             text = opened.read()
-            values = json.loads(text) if text else {}
-            result = function(values)
-            written = json.dumps(values)
+            contents = Contents(*json.loads(text)) if text else Contents()
+            answer = contents.answer(request)
+            written = json.dumps([contents.values, {key: list(queue) for key, queue in contents.queues.items()}])
             if written != text:
                 opened.seek(0)
                 opened.write(written)
                 opened.truncate()
-            return result
+            return answer
+
+    def clone(self) -> FileStore:
+        other = FileStore(self.path)
+        other._timeout = self.timeout
+        return other
 
 
-class TCPStore(Store):
+class ClientStore(ContentsStore):
+    """A store of a hub, with a client that is there."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def _ask(self, **request: Any) -> Any:
+        return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **request)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        seconds = (self.timeout if timeout is None else timeout).total_seconds()
+        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
+
+    def clone(self) -> Store:
+        other = ClientStore(self._client)
+        other._timeout = self.timeout
+        return other
+
+
+class TCPStore(ClientStore):
     """A store in one process, which others reach by its address.
 
     is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
@@ -276,14 +468,19 @@ class TCPStore(Store):
         timeout: timedelta = WAIT,
         wait_for_workers: bool = True,
         multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
         use_libuv: bool = True,
     ) -> None:
+        if master_listen_fd is not None:
+            raise NotSupportedError(
+                f"master_listen_fd is {shown(master_listen_fd)}", hint="leave it out", operator="TCPStore"
+            )
         secret = os.environ.get(SECRET, "")
         self.host = host_name
-        self.timeout = timeout
+        self._timeout = timeout
         self._hub = listening(host_name, port, world_size or 1, secret) if is_master else None
         self.port = port if self._hub is None else self._hub.address[1]
-        self._client = Client(host_name, self.port, secret, timeout.total_seconds())
+        super().__init__(Client(host_name, self.port, secret, timeout.total_seconds()))
 
     def __del__(self) -> None:
         client, hub = getattr(self, "_client", None), getattr(self, "_hub", None)
@@ -292,41 +489,13 @@ class TCPStore(Store):
         if hub is not None:
             hub.stop()
 
-    def _ask(self, **message: Any) -> Any:
-        return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **message)
+    @property
+    def libuvBackend(self) -> bool:
+        """False: the store does not use libuv."""
+        return False
 
-    def set(self, key: str, value: str | bytes) -> None:
-        self._ask(do="set", key=key, value=_text("TCPStore.set", value))
-
-    def get(self, key: str) -> bytes:
-        self.wait([key])
-        found: str = self._ask(do="get", key=key)
-        return found.encode("latin-1")
-
-    def add(self, key: str, amount: int) -> int:
-        total: int = self._ask(do="add", key=key, value=amount)
-        return total
-
-    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        expected, desired = _text("TCPStore.compare_set", expected_value), _text("TCPStore.compare_set", desired_value)
-        found: str = self._ask(do="compare_set", key=key, expected=expected, value=desired)
-        return found.encode("latin-1")
-
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (timeout or self.timeout).total_seconds()
-        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
-
-    def check(self, keys: Sequence[str]) -> bool:
-        found: bool = self._ask(do="check", keys=list(keys))
-        return found
-
-    def delete_key(self, key: str) -> bool:
-        found: bool = self._ask(do="delete", key=key)
-        return found
-
-    def num_keys(self) -> int:
-        found: int = self._ask(do="count")
-        return found
+    def clone(self) -> TCPStore:
+        return TCPStore(self.host, self.port, timeout=self.timeout)
 
 
 class PrefixStore(Store):
@@ -342,6 +511,10 @@ class PrefixStore(Store):
     def __init__(self, prefix: str, store: Store) -> None:
         self.prefix = prefix
         self.underlying_store = store
+
+    @property
+    def timeout(self) -> timedelta:
+        return self.underlying_store.timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
         self.underlying_store.set_timeout(timeout)
@@ -372,6 +545,36 @@ class PrefixStore(Store):
 
     def num_keys(self) -> int:
         return self.underlying_store.num_keys()
+
+    def list_keys(self) -> list[str]:
+        start = self._key("")
+        return [key[len(start) :] for key in self.underlying_store.list_keys() if key.startswith(start)]
+
+    def append(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.append(self._key(key), value)
+
+    def has_extended_api(self) -> bool:
+        return self.underlying_store.has_extended_api()
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.queue_push(self._key(key), value)
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        return self.underlying_store.queue_pop(self._key(key), block)
+
+    def queue_len(self, key: str) -> int:
+        return self.underlying_store.queue_len(self._key(key))
+
+    def clone(self) -> PrefixStore:
+        return PrefixStore(self.prefix, self.underlying_store.clone())
+
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        """The store below all prefixes."""
+        store = self.underlying_store
+        while isinstance(store, PrefixStore):
+            store = store.underlying_store
+        return store
 
 
 # the way to the hub
@@ -425,8 +628,8 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
     if store is not None:
         if init_method is not None:
             raise ArgumentError("init_method and store are both given", hint="pass one of them", operator=name)
-        while isinstance(store, PrefixStore):
-            store = store.underlying_store
+        if isinstance(store, PrefixStore):
+            store = store._underlying_non_prefix_store
         if isinstance(store, FileStore):
             return Meeting("127.0.0.1", 0, secret, rank == 0, Path(f"{store.path}.hub"), seconds)
         if not isinstance(store, TCPStore):
@@ -437,15 +640,39 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
         raise ArgumentTypeError(f"init_method is {shown(method)}", hint="pass 'env://'", operator=name)
     parts = urlsplit(method)
     if parts.scheme == "env":
-        host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
-        if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
-            raise ArgumentError(f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator=name)
-        return Meeting(host, int(port), secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
+        host, port = address_from_environment()
+        return Meeting(host, port, secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
     if parts.scheme == "tcp" and parts.hostname and parts.port:
         return Meeting(parts.hostname, parts.port, secret, rank == 0, None, seconds)
     if parts.scheme == "file" and parts.path:
         return Meeting("127.0.0.1", 0, secret, rank == 0, Path(parts.path), seconds)
     raise ArgumentError(f"init_method is {method!r}", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name)
+
+
+def address_from_environment() -> tuple[str, int]:
+    """Return MASTER_ADDR and MASTER_PORT.  Raises ArgumentError."""
+    host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
+    if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
+        raise ArgumentError(
+            f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator="init_process_group"
+        )
+    return host, int(port)
+
+
+def number_from_environment(operator: str, name: str, given: Any, variable: str, default: int | None) -> int:
+    """Return an argument, or the number in the environment if it is negative.  default: None for none."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator=operator)
+    if given >= 0:
+        return given
+    text = os.environ.get(variable, "" if default is None else str(default))
+    if not text.strip().isdigit():
+        raise ArgumentError(
+            f"the environment variable {variable} is no number: {text!r}",
+            hint=f"set it to {default or 0}, or pass {name}={default or 0}",
+            operator=operator,
+        )
+    return int(text)
 
 
 def _variable(name: str) -> str:

@@ -69,10 +69,18 @@ def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
 
 
 def latest(first: Late | None, second: Late | None) -> Late | None:
-    """Return the commands that the later of two times depends on, given those of each."""
+    """Return the commands that the later of two times depends on, given those of each.
+
+    A command is left out if another one of its stream, which ends after it, counts as much.
+    """
     if first is None or second is None:
         return first or second
-    return {each: max(first.get(each, 0), second.get(each, 0)) for each in (*first, *second)}
+    merged = {each: max(first.get(each, 0), second.get(each, 0)) for each in (*first, *second)}
+    last: dict[Any, Any] = {}
+    for each in merged:
+        if each.queue not in last or last[each.queue].number < each.number:
+            last[each.queue] = each
+    return {each: ns for each, ns in merged.items() if last[each.queue] is each or merged[last[each.queue]] < ns}
 
 
 def later(late: Late | None, ns: int) -> Late | None:

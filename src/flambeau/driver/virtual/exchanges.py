@@ -4,6 +4,8 @@
   outputs; its gate opens when all processes have given theirs.
 - The inputs are given as early as they can be: by the call, or when what they depend on has come (`serve_exchanges`,
   which a thread of the process calls).  So a process serves the others whether or not its program waits.
+- A stream gives in the order of its calls, so only its first exchange that has not given is looked at: a call costs the
+  same however many exchanges its stream holds.
 - A machine that computes no values passes none.
 - The modelled end is the latest start of all processes plus the time of the links (parallel/links.py).
 """
@@ -33,7 +35,7 @@ class ExchangeCalls(Calls):
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
         super().__init__(choice, schedule)
-        self._to_give: deque[Command] = deque()
+        self._to_give: dict[Queue, deque[Command]] = {}  # by stream, in the order of the calls
         self._to_finish: deque[Command] = deque()
 
     def exchange(
@@ -48,7 +50,7 @@ class ExchangeCalls(Calls):
             given = self._submit(queue, exchange, inputs, run_give, 0)
             start_ns, late = settled(given.end_ns, given.late)
             given.detail = exchange, start_ns, late, engine.computes
-            self._to_give.append(given)
+            self._to_give.setdefault(queue, deque()).append(given)
             written = self._submit(queue, exchange, outputs, run_finish, exchange.duration_ns)
             written.detail = exchange, engine.computes
             written.gate = exchange
@@ -87,12 +89,13 @@ class ExchangeCalls(Calls):
 
     def _serve(self) -> None:
         """Run what gives inputs, and what it depends on, as far as no other process holds it up."""
-        for command in list(self._to_give):
+        for queue, commands in list(self._to_give.items()):
             with suppress(AcceleratorError):  # later calls on the device report it
-                self._engine.runner.run_until(command, waits=False, fails=False)
-        self._to_give = deque(each for each in self._to_give if not each.done)
-        while self._to_finish and self._to_finish[0].done:
-            self._to_finish.popleft()
+                while commands and self._engine.runner.run_until(commands[0], waits=False, fails=False):
+                    _drop_done(commands)
+            if not commands:
+                self._to_give.pop(queue, None)
+        _drop_done(self._to_finish)
 
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         if streams is not None:
@@ -109,6 +112,11 @@ class ExchangeCalls(Calls):
                     self._to_finish.popleft()
             if failure is not None:
                 raise failure
+
+
+def _drop_done(commands: deque[Command]) -> None:
+    while commands and commands[0].done:
+        commands.popleft()
 
 
 def run_give(command: Command) -> None:

@@ -201,14 +201,38 @@ class Runner:
         fails: whether a collective that has failed may raise; if not, it is left.
         Raises: AcceleratorError if a command fails or has failed; CollectiveError.
         """
-        while target is not None and not target.done:
-            shut = self._run_ready(target, fails)
+        if target is None or target.done:
+            return True
+        if not waits and self._is_held_up(target, fails):
+            return False
+        needed: dict[Queue, int] | None = None
+        while not target.done:
+            if self._ancestors_only and not isinstance(target, Join) and self._is_next(target, fails):
+                self._run_first(target.queue)
+                break
+            if needed is None:
+                needed = needed_numbers(target)
+            shut = self._run_ready(target, needed, fails)
             if target.done:
                 break
             if not waits:
                 return False
             self._wait_for_any(shut)
         return True
+
+    def _is_held_up(self, target: Awaited, fails: bool) -> bool:
+        """Whether a gate is found shut without a look at more than the first commands of streams.
+
+        Looks at one thing after the other that holds up the target.  Its cost does not depend on how many commands the
+        streams hold.
+        """
+        holder = target.holder()
+        while holder is not None and self._ancestors_only and not self.failures:
+            head = holder.queue.pending[0]
+            holder = next((found for each in head.predecessors if (found := each.holder()) is not None), None)
+            if holder is None:
+                return head.gate is not None and not _is_open(head.gate, fails)
+        return False
 
     def _wait_for_any(self, gates: Sequence[Exchange]) -> None:
         """Wait for other processes.  Threads may use the driver meanwhile."""
@@ -218,13 +242,9 @@ class Runner:
         finally:
             self._lock.inner._acquire_restore(state)
 
-    def _run_ready(self, target: Awaited, fails: bool) -> list[Exchange]:
+    def _run_ready(self, target: Awaited, needed: dict[Queue, int], fails: bool) -> list[Exchange]:
         """Run what can run until `target` is done; return the gates that hold it up."""
         shut: list[Exchange] = []
-        if self._ancestors_only and not isinstance(target, Join) and self._is_next(target, fails):
-            self._run_first(target.queue)
-            return shut
-        needed = needed_numbers(target)
         ready = Ready()
         held_up: dict[Command, list[Queue]] = {}
         for queue in needed if self._ancestors_only else list(self.queues):

@@ -1,0 +1,99 @@
+"""Backends by device: BackendConfig; and what the groups of this process are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError, ValueRangeError, shown
+from ..runtime.device import as_device
+from .group import Backend, ReduceOp
+from .process_group import group_count, member
+
+
+class BackendConfig:
+    """The backend of each type of device.  backend: one for all of its types, or pairs as in "cpu:gloo,cuda:nccl".
+
+    Raises: ArgumentError for a type that is there twice, and for a part that is no pair.
+    Example:
+        >>> str(torch.distributed.BackendConfig(torch.distributed.Backend("gloo")))
+        'cpu:gloo,cuda:gloo'
+    """
+
+    def __init__(self, backend: str) -> None:
+        self.device_backend_map: dict[str, Backend] = {}
+        if ":" not in backend:
+            one = Backend("gloo" if backend == Backend.UNDEFINED else backend)
+            types = ["cpu"] if backend == Backend.UNDEFINED else Backend.backend_capability.get(one, ["cpu", "cuda"])
+            self.device_backend_map = dict.fromkeys(types, one)
+            return
+        for part in backend.lower().split(","):
+            device, _, name = part.strip().partition(":")
+            if not name or device in self.device_backend_map:
+                raise ArgumentError(
+                    f"the backend is {shown(backend)}",
+                    hint="name each type of device once: 'cpu:gloo,cuda:nccl'",
+                    operator="BackendConfig",
+                )
+            self.device_backend_map[device] = Backend(name)
+
+    def __repr__(self) -> str:
+        return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
+
+    def get_device_backend_map(self) -> dict[str, Backend]:
+        """Return the backend of each type of device.
+
+        Example:
+            >>> torch.distributed.BackendConfig("cpu:gloo,cuda:nccl").get_device_backend_map()
+            {'cpu': 'gloo', 'cuda': 'nccl'}
+        """
+        return self.device_backend_map
+
+
+def get_backend_config(group: Any = None) -> str:
+    """Return the backend of a group for each type of device, as text.
+
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> torch.distributed.get_backend_config()
+        'cpu:gloo,cuda:gloo'
+        >>> torch.distributed.destroy_process_group()
+    """
+    return str(BackendConfig(member("get_backend_config", group).backend))
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """Return the usual backend for a device.  Raises ValueRangeError for a type of device that has none.
+
+    Example:
+        >>> torch.distributed.get_default_backend_for_device("cuda:1")
+        'nccl'
+    """
+    kind = as_device(device).type
+    found = Backend.default_device_backend_map.get(kind)
+    if found is None:
+        raise ValueRangeError(
+            f"device is {shown(device)}", hint="pass a CPU or a GPU", operator="get_default_backend_for_device"
+        )
+    return found
+
+
+def get_pg_count() -> int:
+    """Return the number of groups of which this process is a member.
+
+    Example:
+        >>> torch.distributed.get_pg_count()
+        0
+    """
+    return group_count()
+
+
+def supports_complex(reduceOp: ReduceOp) -> bool:
+    """Return whether a reduction is linear, so that complex numbers can be reduced as pairs of real ones.
+
+    Example:
+        >>> from torch.distributed import ReduceOp
+        >>> torch.distributed.supports_complex(ReduceOp.SUM), torch.distributed.supports_complex(ReduceOp.MAX)
+        (True, False)
+    """
+    return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)

@@ -1,0 +1,131 @@
+"""The options of the methods of ProcessGroup: objects with PyTorch's fields."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from .group import ReduceOp
+
+UNSET_TIMEOUT = timedelta(milliseconds=-1)  # stands for the group's
+
+
+class CollectiveOptions:
+    """Base of the options.  timeout: the group's if negative;  asyncOp: False makes the call wait for its result."""
+
+    def __init__(self) -> None:
+        self.timeout = UNSET_TIMEOUT
+        self.asyncOp = True
+
+
+class AllreduceOptions(CollectiveOptions):
+    """Options of `ProcessGroup.allreduce`.
+
+    Example:
+        >>> options = torch.distributed.AllreduceOptions()
+        >>> options.reduceOp.name
+        'SUM'
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reduceOp = ReduceOp.SUM
+
+
+class AllreduceCoalescedOptions(AllreduceOptions):
+    """Options of `ProcessGroup.allreduce_coalesced`.
+
+    Example:
+        >>> torch.distributed.AllreduceCoalescedOptions().reduceOp.name
+        'SUM'
+    """
+
+
+class AllgatherOptions(CollectiveOptions):
+    """Options of `ProcessGroup.allgather`.
+
+    Example:
+        >>> torch.distributed.distributed_c10d.AllgatherOptions().asyncOp
+        True
+    """
+
+
+class AllToAllOptions(CollectiveOptions):
+    """Options of `ProcessGroup.alltoall`.
+
+    Example:
+        >>> torch.distributed.AllToAllOptions().asyncOp
+        True
+    """
+
+
+class BarrierOptions(CollectiveOptions):
+    """Options of `ProcessGroup.barrier`.  device_ids, device: read by nothing, as a barrier waits on the host.
+
+    Example:
+        >>> torch.distributed.BarrierOptions().device_ids
+        []
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.device_ids: list[int] = []
+        self.device: Any = None
+
+
+class BroadcastOptions(CollectiveOptions):
+    """Options of `ProcessGroup.broadcast`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
+
+    Example:
+        >>> torch.distributed.BroadcastOptions().rootRank
+        0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rootRank = 0
+        self.rootTensor = 0
+
+
+class ReduceOptions(BroadcastOptions):
+    """Options of `ProcessGroup.reduce`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
+
+    Example:
+        >>> torch.distributed.ReduceOptions().rootRank
+        0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reduceOp = ReduceOp.SUM
+
+
+class ReduceScatterOptions(AllreduceOptions):
+    """Options of `ProcessGroup.reduce_scatter`.
+
+    Example:
+        >>> torch.distributed.ReduceScatterOptions().reduceOp.name
+        'SUM'
+    """
+
+
+class GatherOptions(CollectiveOptions):
+    """Options of `ProcessGroup.gather`.  rootRank: in the group.
+
+    Example:
+        >>> torch.distributed.GatherOptions().rootRank
+        0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rootRank = 0
+
+
+class ScatterOptions(GatherOptions):
+    """Options of `ProcessGroup.scatter`.  rootRank: in the group.
+
+    Example:
+        >>> torch.distributed.ScatterOptions().rootRank
+        0
+    """

@@ -1,0 +1,670 @@
+"""ProcessGroup: the collectives of a group, as methods that return what to wait for.
+
+- The functions of torch.distributed (process_group.py) call them, and `several` runs those of several processes.
+- Numbers of processes are those in the group.
+- Each takes PyTorch's forms: lists with one tensor and an object of options, or tensors and the options themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from ..autograd.mode import GradMode
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..runtime.device import as_device
+from . import several
+from .alike import AlikeRanks
+from .collective_options import CollectiveOptions
+from .group import AllOf, Group, GroupError, GroupMember, ReduceOp, Work
+from .store import ClientStore, HashStore, PrefixStore, Store
+
+SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
+
+
+# arguments
+
+
+def checked_tensor(name: str, what: str, value: Any) -> Any:
+    if not isinstance(value, TensorBase):
+        raise ArgumentTypeError(
+            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives take other values", operator=name
+        )
+    return value
+
+
+def entries(name: str, what: str, values: Any, group: Group) -> list[Any]:
+    """Check a list with one entry per process."""
+    if not isinstance(values, (list, tuple)) or len(values) != group.size():
+        one = "one entry, as the group has one process"
+        count = one if group.size() == 1 else f"{group.size()} entries, one per process"
+        raise ArgumentError(
+            f"{what} must be a list with {count}, got {shown(values)}",
+            hint="its length is get_world_size()",
+            operator=name,
+        )
+    return list(values)
+
+
+def _one(name: str, what: str, values: Any) -> Any:
+    """Return the entry of a list with one entry per process, of one process."""
+    return entries(name, what, values, Group())[0]
+
+
+def tensors_of(name: str, what: str, values: Any, group: Group) -> list[Any]:
+    """Check a list with one tensor per process."""
+    return [checked_tensor(name, f"an entry of {what}", each) for each in entries(name, what, values, group)]
+
+
+def _check_parts(name: str, whole: Any, part: Any, group: Group) -> None:
+    """Check that a tensor has room for one part per process."""
+    checked_tensor(name, "the larger tensor", whole)
+    checked_tensor(name, "the smaller tensor", part)
+    if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
+        raise ShapeError(
+            f"{whole.describe()} has not {group.size()} parts of {part.describe()}",
+            hint="the larger tensor has get_world_size() times the elements of the smaller one",
+            operator=name,
+        )
+
+
+def _copy(name: str, target: Any, source: Any) -> Any:
+    """Copy a tensor's values into another of as many elements."""
+    checked_tensor(name, "the output", target)
+    checked_tensor(name, "the input", source)
+    if target.numel() != source.numel():
+        raise ShapeError(
+            f"the output is {target.describe()}, the input {source.describe()}: of one process they are equally large",
+            hint="outputs have get_world_size() times the input's elements, or as many",
+            operator=name,
+        )
+    with GradMode(False):
+        target.copy_(source.reshape(target.shape))
+    return target
+
+
+def check_reduction(name: str, op: Any) -> None:
+    if not isinstance(op, ReduceOp):
+        raise ArgumentTypeError(
+            f"op must be a ReduceOp, got {shown(op)}", hint="for example torch.distributed.ReduceOp.SUM", operator=name
+        )
+
+
+def _split(name: str, what: str, tensor: Any, sizes: Any, group: Group) -> list[Any]:
+    """Views of a tensor's rows, some per process: `sizes`, or equally many."""
+    rows = checked_tensor(name, what, tensor).shape[0] if tensor.ndim else 0
+    if not sizes:
+        sizes = [rows // group.size()] * group.size()
+    if len(sizes) != group.size() or sum(sizes) != rows:
+        raise ShapeError(
+            f"{what} is {tensor.describe()}, and its parts have {list(sizes)} rows",
+            hint=f"the sizes of {group.size()} parts add up to the rows",
+            operator=name,
+        )
+    return list(tensor.detach().split(list(sizes)))
+
+
+def _single(name: str, what: str, values: Any) -> Any:
+    """Return a tensor, or the one of a list: a process has one tensor per call."""
+    if isinstance(values, (list, tuple)) and len(values) == 1:
+        values = values[0]
+    if isinstance(values, (list, tuple)):
+        raise ArgumentError(f"{what} has {len(values)} entries", hint="pass one tensor per process", operator=name)
+    return checked_tensor(name, what, values)
+
+
+def _list_of(name: str, what: str, values: Any) -> Any:
+    """Return a list of tensors, or the one of a list of such lists."""
+    if isinstance(values, (list, tuple)) and len(values) == 1 and isinstance(values[0], (list, tuple)):
+        return values[0]
+    if isinstance(values, (list, tuple)) and any(isinstance(each, (list, tuple)) for each in values):
+        raise ArgumentError(f"{what} has {len(values)} lists", hint="pass one list per process", operator=name)
+    return values
+
+
+Value = TypeVar("Value")
+
+
+def _option(options: Any, name: str, value: Value) -> Any:
+    """A field of an object of options; the value itself where none is given."""
+    return getattr(options, name) if isinstance(options, CollectiveOptions) else value
+
+
+def _timeout(options: Any, timeout: Any) -> Any:
+    """The timeout that a call has been given, in one of its forms; None for the group's."""
+    if isinstance(timeout, CollectiveOptions):
+        options = timeout
+    return _option(options, "timeout", timeout)
+
+
+def _begun(work: Work, options: Any) -> Work:
+    """The result of a call, waited for if the options say so."""
+    if not _option(options, "asyncOp", True):
+        work.wait()
+    return work
+
+
+def check_exists(group: Group, operator: str) -> None:
+    """Raise GroupError if the group has been destroyed."""
+    if group.is_destroyed:
+        raise GroupError(
+            f"group {group.group_name}, of the ranks {', '.join(map(str, group.ranks))}, has been destroyed",
+            hint="call destroy_process_group() after the last use",
+            operator=operator,
+        )
+
+
+def check_several(group: Group, operator: str) -> None:
+    """Raise NotSupportedError in a group of one process."""
+    if group.size() == 1:
+        raise NotSupportedError("the group has one process only", hint=SEVERAL, operator=operator)
+
+
+def root_of(group: Group, operator: str, root: Any) -> int:
+    if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < group.size():
+        raise ValueRangeError(
+            f"the root is {shown(root)}, of a group with {group.size()} processes",
+            hint=f"pass 0 to {group.size() - 1}",
+            operator=operator,
+        )
+    return root
+
+
+def message(group: Group, name: str, tensor: Any, other: int, tag: int, is_sent: bool) -> Work:
+    """Begin a message to or from a process.  Raises NotSupportedError in a group of one process."""
+    check_exists(group, name)
+    check_several(group, name)
+    ends = (group.rank(), root_of(group, name, other)) if is_sent else (root_of(group, name, other), group.rank())
+    return several.message(group, name, checked_tensor(name, "tensor", tensor), *ends, int(tag))
+
+
+def next_name(group: Group, kind: str) -> str:
+    """A name for a group that is made of another one's processes, equal in all that make it."""
+    return group.next_key(kind).replace(":", "/")
+
+
+class ProcessGroup(Group):
+    """Some of a job's processes, of which this one is a member.
+
+    Its collectives return a Work.  Ranks are those in the group; a timeout is that of the group unless one is given.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> group = torch.distributed.new_group([0])
+        >>> group.rank(), group.size()
+        (0, 1)
+        >>> group.allreduce(torch.ones(2)).result()
+        [tensor([1., 1.])]
+        >>> torch.distributed.destroy_process_group()
+    """
+
+    _store: Store | None = None  # of the job
+
+    def _within(self, operator: str, options: Any, timeout: Any = None) -> ProcessGroup:
+        """The checked group, with the timeout of a call."""
+        check_exists(self, operator)
+        return self.within(_timeout(options, timeout))
+
+    def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
+        """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions, as opts is.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.allreduce([torch.ones(2)], torch.distributed.AllreduceOptions()).wait()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "all_reduce", op if isinstance(op, CollectiveOptions) else opts
+        group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
+        op = _option(options, "reduceOp", op)
+        check_reduction(name, op)
+        return _begun(several.all_reduce(group, tensor, op) if self.is_shared else Work([tensor]), options)
+
+    def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
+        """Reduce each of several tensors over all processes, in place.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.allreduce_coalesced([torch.ones(2), torch.ones(1)]).result()
+            [tensor([1., 1.]), tensor([1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        return AllOf([self.allreduce(each, opts=opts) for each in tensors], tensors)
+
+    def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
+        """Send a tensor of one process to all processes.  root: its number, or BroadcastOptions, as opts is.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.broadcast(torch.ones(2), 0).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "broadcast", root if isinstance(root, CollectiveOptions) else opts
+        group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
+        source = root_of(self, name, _option(options, "rootRank", root))
+        return _begun(several.broadcast(group, tensor, source) if self.is_shared else Work([tensor]), options)
+
+    def reduce(
+        self, tensors: Any, root: Any = 0, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
+    ) -> Work:
+        """Reduce a tensor to one process, in place.  root: its number, or ReduceOptions, as opts is.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.reduce(torch.ones(2), 0).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "reduce", root if isinstance(root, CollectiveOptions) else opts
+        group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
+        target, op = root_of(self, name, _option(options, "rootRank", root)), _option(options, "reduceOp", op)
+        check_reduction(name, op)
+        return _begun(several.reduce(group, tensor, target, op) if self.is_shared else Work([tensor]), options)
+
+    def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
+        """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, as opts is.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> found = [torch.zeros(2)]
+            >>> group.allgather([found], [torch.ones(2)]).wait()
+            True
+            >>> found
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "all_gather", timeout if isinstance(timeout, CollectiveOptions) else opts
+        group, tensor = self._within(name, options, timeout), _single(name, "the input", input_tensors)
+        listed = _list_of(name, "tensor_list", output_tensors)
+        outputs = tensors_of(name, "tensor_list", listed, self)
+        if self.is_shared:
+            return _begun(several.all_gather(group, name, outputs, tensor), options)
+        _copy(name, outputs[0], tensor)
+        return Work(listed)
+
+    def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Work:
+        """Copy every process's tensors into lists of tensors, one list per process.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> found = [[torch.zeros(2), torch.zeros(1)]]
+            >>> group.allgather_coalesced(found, [torch.ones(2), torch.ones(1)]).wait()
+            True
+            >>> found
+            [[tensor([1., 1.]), tensor([1.])]]
+            >>> torch.distributed.destroy_process_group()
+        """
+        works = [
+            self.allgather([each[number] for each in output_lists], tensor, opts=opts)
+            for number, tensor in enumerate(input_list)
+        ]
+        return AllOf(works, output_lists)
+
+    def all_gather_single(self, output: Any, input: Any, opts: Any = None) -> Work:
+        """Copy every process's tensor into one tensor.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> found = torch.zeros(2)
+            >>> group.all_gather_single(found, torch.ones(2)).wait()
+            True
+            >>> found
+            tensor([1., 1.])
+            >>> torch.distributed.destroy_process_group()
+        """
+        name = "all_gather_into_tensor"
+        group = self._within(name, opts)
+        if self.is_shared:
+            _check_parts(name, output, input, self)
+            return _begun(several.all_gather_into_tensor(group, name, output, input), opts)
+        return Work([_copy(name, output, input)])
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
+        """Copy every process's tensors into one tensor each.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> found = [torch.zeros(2)]
+            >>> group.all_gather_single_coalesced(found, [torch.ones(2)]).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        return AllOf([self.all_gather_single(*each, opts) for each in zip(outputs, inputs, strict=True)], outputs)
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def gather(
+        self, output_tensors: Any, input_tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None
+    ) -> Work:
+        """Copy every process's tensor into a list of tensors of one process; the others pass an empty list.
+
+        root: its number, or GatherOptions, as opts is.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> found = [torch.zeros(2)]
+            >>> group.gather([found], [torch.ones(2)]).wait()
+            True
+            >>> found
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "gather", root if isinstance(root, CollectiveOptions) else opts
+        group, target = self._within(name, options, timeout), root_of(self, name, _option(options, "rootRank", root))
+        tensor, listed = _single(name, "the input", input_tensors), _list_of(name, "gather_list", output_tensors)
+        outputs = tensors_of(name, "gather_list", listed, self) if self.rank() == target else []
+        if self.is_shared:
+            return _begun(several.gather(group, tensor, outputs, target), options)
+        _copy(name, outputs[0], tensor)
+        return Work(listed)
+
+    def scatter(
+        self, output_tensors: Any, input_tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None
+    ) -> Work:
+        """Copy one tensor of a process's list into each process's tensor; the others pass an empty list.
+
+        root: its number, or ScatterOptions, as opts is.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.scatter(torch.zeros(2), [torch.ones(2)]).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "scatter", root if isinstance(root, CollectiveOptions) else opts
+        group, source = self._within(name, options, timeout), root_of(self, name, _option(options, "rootRank", root))
+        tensor, listed = _single(name, "the output", output_tensors), _list_of(name, "scatter_list", input_tensors)
+        inputs = tensors_of(name, "scatter_list", listed, self) if self.rank() == source else []
+        if self.is_shared:
+            return _begun(several.scatter(group, tensor, inputs, source), options)
+        return Work([_copy(name, tensor, inputs[0])])
+
+    def reduce_scatter(
+        self, output_tensors: Any, input_tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
+    ) -> Work:
+        """Reduce a list of tensors; each process gets one of them.  op: may be ReduceScatterOptions, as opts is.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.reduce_scatter(torch.zeros(2), [torch.ones(2)]).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "reduce_scatter", op if isinstance(op, CollectiveOptions) else opts
+        group, output = self._within(name, options, timeout), _single(name, "output", output_tensors)
+        op = _option(options, "reduceOp", op)
+        check_reduction(name, op)
+        inputs = tensors_of(name, "input_list", _list_of(name, "input_list", input_tensors), self)
+        if self.is_shared:
+            return _begun(several.reduce_scatter(group, name, output, inputs, op), options)
+        return Work([_copy(name, output, inputs[0])])
+
+    def reduce_scatter_single(self, outputTensor: Any, inputTensor: Any, opts: Any = None) -> Work:
+        """Reduce a tensor; each process gets a part of it.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.reduce_scatter_single(torch.zeros(2), torch.ones(2)).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, op = "reduce_scatter_tensor", _option(opts, "reduceOp", ReduceOp.SUM)
+        group = self._within(name, opts)
+        check_reduction(name, op)
+        if self.is_shared:
+            _check_parts(name, inputTensor, outputTensor, self)
+            return _begun(several.reduce_scatter(group, name, outputTensor, [inputTensor], op), opts)
+        return Work([_copy(name, outputTensor, inputTensor)])
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
+        """Reduce several tensors; each process gets a part of each.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.reduce_scatter_single_coalesced([torch.zeros(2)], [torch.ones(2)]).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        return AllOf([self.reduce_scatter_single(*each, opts) for each in zip(outputs, inputs, strict=True)], outputs)
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
+        """Copy the tensors that every process has for this one.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.alltoall([torch.zeros(2)], [torch.ones(2)]).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name = "all_to_all"
+        group = self._within(name, opts)
+        outputs = tensors_of(name, "output_tensor_list", output_tensors, self)
+        inputs = tensors_of(name, "input_tensor_list", input_tensors, self)
+        if self.is_shared:
+            return _begun(several.all_to_all(group, name, outputs, inputs), opts)
+        _copy(name, outputs[0], inputs[0])
+        return Work(output_tensors)
+
+    def all_to_all_single(
+        self,
+        output: Any,
+        input: Any,
+        output_split_sizes: Any = None,
+        input_split_sizes: Any = None,
+        timeout: Any = None,
+        *,
+        opts: Any = None,
+    ) -> Work:
+        """Copy the parts of a tensor that every process has for this one.  timeout: may be AllToAllOptions, as opts is.
+
+        output_split_sizes, input_split_sizes: rows for each process; equally many if empty.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.all_to_all_single(torch.zeros(2), torch.ones(2), [], []).result()
+            [tensor([1., 1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, options = "all_to_all_single", timeout if isinstance(timeout, CollectiveOptions) else opts
+        group = self._within(name, options, timeout)
+        if self.is_shared:
+            outputs = _split(name, "output", output, output_split_sizes, self)
+            inputs = _split(name, "input", input, input_split_sizes, self)
+            return _begun(several.all_to_all(group, name, outputs, inputs), options)
+        return Work([_copy(name, output, input)])
+
+    alltoall_base = all_to_all_single
+
+    def barrier(self, opts: Any = None, *, timeout: timedelta | None = None) -> Work:
+        """Wait for all processes, by `wait` of the result.  opts: BarrierOptions, or a timeout.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.barrier().wait()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
+        timeout = opts if isinstance(opts, timedelta) else timeout
+        group = self._within("barrier", opts, timeout)
+        return _begun(several.barrier(group) if self.is_shared else Work(), opts)
+
+    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+        """Wait for all processes.  The error of one that does not come lists the calls of all.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.monitored_barrier()
+            >>> torch.distributed.destroy_process_group()
+        """
+        group = self._within("monitored_barrier", None, timeout)
+        if self.is_shared:
+            several.barrier(group, "monitored_barrier").wait()
+
+    def send(self, tensors: Any, dstRank: int, tag: int) -> Work:
+        """Send a tensor to one process.
+
+        Raises: NotSupportedError in a group of one process.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> try:
+            ...     group.send([torch.ones(1)], 1, 0)
+            ... except NotImplementedError:
+            ...     print("the group has one process")
+            the group has one process
+            >>> torch.distributed.destroy_process_group()
+        """
+        return message(self, "isend", _single("isend", "tensor", tensors), dstRank, tag, is_sent=True)
+
+    def recv(self, tensors: Any, srcRank: int, tag: int) -> Work:
+        """Receive a tensor from one process.
+
+        Raises: NotSupportedError in a group of one process.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> try:
+            ...     group.recv([torch.ones(1)], 1, 0)
+            ... except NotImplementedError:
+            ...     print("the group has one process")
+            the group has one process
+            >>> torch.distributed.destroy_process_group()
+        """
+        return message(self, "irecv", _single("irecv", "tensor", tensors), srcRank, tag, is_sent=False)
+
+    def split_group(
+        self,
+        ranks: Sequence[int],
+        timeout: timedelta | None = None,
+        opts: Any = None,
+        group_name: str | None = None,
+        group_desc: str | None = None,
+        device_types: Any = None,
+    ) -> ProcessGroup | None:
+        """Make a group of some of this group's processes, which all call this.  Returns: None in other processes.
+
+        ranks: numbers in this group.
+        Raises: ValueRangeError for a rank that does not exist or that is there twice.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.split_group([0]).size()
+            1
+            >>> torch.distributed.destroy_process_group()
+        """
+        name, wanted = "split_group", sorted(ranks)
+        check_exists(self, name)
+        if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(self.size())):
+            raise ValueRangeError(
+                f"ranks are {wanted}, of a group with {self.size()} processes",
+                hint=f"pass each rank from 0 to {self.size() - 1} at most once",
+                operator=name,
+            )
+        if self.rank() not in wanted:
+            return None
+        made = ProcessGroup(
+            self.backend,
+            group_name or next_name(self, f"split {'.'.join(map(str, wanted))} "),
+            tuple(self.ranks[each] for each in wanted),
+            wanted.index(self.rank()),
+            self.client,
+            self.timeout if timeout is None else timeout,
+            group_desc or f"{self.group_desc}:split",
+            self.bound_device_id,
+        )
+        GroupMember.others.append(made)
+        return made
+
+    def get_group_store(self) -> Store:
+        """Return the store of the group's processes, with the group's name before each key.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> store = group.get_group_store()
+            >>> store.set("loss", "1.5")
+            >>> group.get_group_store().get("loss")
+            b'1.5'
+            >>> torch.distributed.destroy_process_group()
+        """
+        if self._store is None:
+            client = self.client
+            self._store = HashStore() if client is None or isinstance(client, AlikeRanks) else ClientStore(client)
+        return PrefixStore(self.group_name, self._store)
+
+    @property
+    def _device_types(self) -> list[Any]:
+        """The types of devices whose tensors the group takes."""
+        return [as_device(each) for each in ("cuda", "cpu") if self.backend != "nccl" or each == "cuda"]
+
+    def _get_backend(self, device: Any) -> ProcessGroup:
+        """Return the group itself, which has all backends."""
+        return self
+
+    def _get_backend_name(self) -> str:
+        return self.backend
+
+    def _get_sequence_number_for_group(self) -> int:
+        """Return the number of collectives that this process has called."""
+        return self._counts.get("", -1) + 1
+
+    def shutdown(self) -> None:
+        """End the group in this process, once its collectives are done.  Host: waits for those on the host.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.shutdown()
+            >>> try:
+            ...     group.barrier()
+            ... except RuntimeError:
+            ...     print("the group has been destroyed")
+            the group has been destroyed
+            >>> torch.distributed.destroy_process_group()
+        """
+        if self.is_destroyed:
+            return
+        self.is_destroyed = True
+        if self.client is not None:
+            self.client.finish(self.group_name)
+        for stream in self._streams.values():
+            stream.driver.finish_exchanges([stream.handle])
+
+    def abort(self) -> None:
+        """End the group in all processes: their collectives that are not done, and later ones, raise CollectiveError.
+
+        The other groups of these processes end too.
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> group.abort()
+            >>> torch.distributed.destroy_process_group()
+        """
+        if self.is_destroyed:
+            return
+        self.is_destroyed = True
+        if self.client is not None:
+            self.client.report_broken(f"abort() of group {self.group_name}")

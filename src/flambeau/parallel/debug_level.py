@@ -1,0 +1,68 @@
+"""The debug level of torch.distributed, which programs may read and set: calls of ranks are always compared here."""
+
+from __future__ import annotations
+
+import os
+from enum import IntEnum
+
+from ..errors import ArgumentError
+
+VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
+
+
+class DebugLevel(IntEnum):
+    """The levels of TORCH_DISTRIBUTED_DEBUG.
+
+    Example:
+        >>> torch.distributed.DebugLevel.INFO.name
+        'INFO'
+    """
+
+    OFF, INFO, DETAIL = range(3)
+
+
+_level: DebugLevel | None = None
+
+
+def get_debug_level() -> DebugLevel:
+    """Return the level that was set, at first that of TORCH_DISTRIBUTED_DEBUG.  Nothing depends on it.
+
+    Example:
+        >>> torch.distributed.get_debug_level().name
+        'OFF'
+    """
+    if _level is None:
+        set_debug_level_from_env()
+    assert _level is not None
+    return _level
+
+
+def set_debug_level(level: DebugLevel) -> None:
+    """Set the level that `get_debug_level` returns.
+
+    Example:
+        >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.INFO)
+        >>> torch.distributed.get_debug_level().name
+        'INFO'
+        >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.OFF)
+    """
+    global _level
+    _level = DebugLevel(level)
+
+
+def set_debug_level_from_env() -> None:
+    """Set the level to that of TORCH_DISTRIBUTED_DEBUG.  Raises ArgumentError (ValueError) for another text.
+
+    Example:
+        >>> torch.distributed.set_debug_level_from_env()
+        >>> torch.distributed.get_debug_level().name
+        'OFF'
+    """
+    text = os.environ.get(VARIABLE, "OFF").upper()
+    if text not in DebugLevel.__members__:
+        raise ArgumentError(
+            f"{VARIABLE} is {os.environ[VARIABLE]!r}",
+            hint="set OFF, INFO or DETAIL",
+            operator="set_debug_level_from_env",
+        )
+    set_debug_level(DebugLevel[text])

@@ -1,0 +1,102 @@
+"""Ways of processes to a common store: those of URLs, and those that the program registers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ..errors import ArgumentError, ArgumentTypeError, ModeError, shown
+from .group import TIMEOUT
+from .store import HAS_HUB, FileStore, Store, TCPStore, address_from_environment, number_from_environment
+
+NAME = "rendezvous"
+Found = tuple[Store, int, int]
+Handler = Callable[..., Iterator[Found]]
+
+
+def _of_environment(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
+    host, port = address_from_environment()
+    number = number_from_environment(NAME, "rank", rank, "RANK", None)
+    size = number_from_environment(NAME, "world_size", world_size, "WORLD_SIZE", None)
+    begins = number == 0 and os.environ.get(HAS_HUB) != "True"
+    yield TCPStore(host, port, size, begins, timeout), number, size
+
+
+def _of_address(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
+    parts = urlsplit(url)
+    if not parts.hostname or not parts.port:
+        raise ArgumentError(f"the URL is {url!r}", hint="write tcp://HOST:PORT", operator=NAME)
+    number, size = _numbers(url, rank, world_size)
+    yield TCPStore(parts.hostname, parts.port, size, number == 0, timeout), number, size
+
+
+def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
+    path = urlsplit(url).path
+    if not path:
+        raise ArgumentError(f"the URL is {url!r}", hint="write file:///PATH", operator=NAME)
+    number, size = _numbers(url, rank, world_size)
+    store = FileStore(path, size)
+    store.set_timeout(timeout)
+    yield store, number, size
+
+
+def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
+    """The rank and the number of ranks: those given, else those in the URL."""
+    found = []
+    for name, given in (("rank", rank), ("world_size", world_size)):
+        texts = parse_qs(urlsplit(url).query).get(name, [""])
+        if given < 0 and not texts[0].isdigit():
+            raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
+        found.append(given if given >= 0 else int(texts[0]))
+    return found[0], found[1]
+
+
+handlers: dict[str, Handler] = {"env": _of_environment, "tcp": _of_address, "file": _of_file}
+KNOWN = tuple(handlers)  # schemes that `init_process_group` reads itself
+
+
+def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
+    """Let a function find the store for URLs of a scheme, also those of `init_process_group`.
+
+    handler: called with the URL and keywords such as `timeout`; yields the store, the rank and the number of ranks.
+    Raises: ModeError (RuntimeError) if the scheme has a handler.
+    Example:
+        >>> try:
+        ...     torch.distributed.register_rendezvous_handler("env", None)
+        ... except RuntimeError:
+        ...     print("env:// has a handler")
+        env:// has a handler
+    """
+    if scheme in handlers:
+        raise ModeError(
+            f"{scheme}:// has a handler", hint="choose another scheme", operator="register_rendezvous_handler"
+        )
+    handlers[scheme] = handler
+
+
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Found]:
+    """Return an iterator of one item: the store of the processes of a URL, this one's rank and their number.
+
+    url: env://, tcp://HOST:PORT, file:///PATH, or of a scheme with a handler.
+    rank, world_size: -1 takes those of the URL (`?rank=0&world_size=2`) or of the environment.
+    Raises: ModeError (RuntimeError) for a scheme without a handler; ArgumentError for an address or a number that is
+            missing.
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store, rank, world_size = next(torch.distributed.rendezvous(f"file://{folder}/store", 0, 2))
+        ...     store.add("steps", 1), rank, world_size
+        (1, 0, 2)
+    """
+    if not isinstance(url, str):
+        raise ArgumentTypeError(f"the URL is {shown(url)}", hint="pass 'env://'", operator=NAME)
+    scheme = urlsplit(url).scheme
+    if scheme not in handlers:
+        raise ModeError(
+            f"{scheme}:// has no handler", hint="register one by register_rendezvous_handler", operator=NAME
+        )
+    numbers = {name: given for name, given in (("rank", rank), ("world_size", world_size)) if given >= 0}
+    return handlers[scheme](url, **numbers, **kwargs)

@@ -1,0 +1,74 @@
+"""The keys, values and queues of a store, and the answers to its requests.  Values are text: one character per byte."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Contents:
+    """What a store holds.  A key may have a value and a queue, which exists while it is not empty."""
+
+    def __init__(
+        self, values: Mapping[str, str] | None = None, queues: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        self.values = dict(values or {})
+        self.queues = {key: deque(queue) for key, queue in (queues or {}).items()}
+
+    def has(self, keys: Iterable[str]) -> bool:
+        """Whether each of the keys has a value or a queue."""
+        return all(key in self.values or key in self.queues for key in keys)
+
+    def answer(self, request: Mapping[str, Any]) -> Any:
+        """Answer a request: its entry "do" names it.  Raises ValueError for a number that is none, KeyError."""
+        kind, key, values = request["do"], str(request.get("key")), self.values
+        value: Any = None
+        if kind == "set":
+            values[key] = request["value"]
+        elif kind == "get":
+            value = values.get(key)
+        elif kind == "add":
+            value = self._number(key) + int(request["value"])
+            values[key] = str(value)
+        elif kind == "append":
+            values[key] = values.get(key, "") + request["value"]
+        elif kind == "compare_set":
+            expected = request["expected"]
+            if values.get(key) == expected or (key not in values and not expected):
+                values[key] = request["value"]
+            value = values.get(key, expected)
+        elif kind == "delete":
+            value = values.pop(key, None) is not None
+        elif kind == "keys":
+            value = list(values)
+        elif kind == "count":
+            value = len(values)
+        elif kind == "check":
+            value = self.has(request["keys"])
+        elif kind == "push":
+            self.queues.setdefault(key, deque()).append(request["value"])
+        elif kind == "pop":
+            value = self._pop(key)
+        elif kind == "length":
+            value = len(self.queues.get(key, ()))
+        else:
+            raise KeyError(kind)
+        return value
+
+    def _number(self, key: str) -> int:
+        text = self.values.get(key, "0")
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError(f"the value of {key!r} is no number: {text!r}") from None
+
+    def _pop(self, key: str) -> str | None:
+        """Take the first value of a queue; None if there is none."""
+        queue = self.queues.get(key)
+        if queue is None:
+            return None
+        value = queue.popleft()
+        if not queue:
+            del self.queues[key]
+        return value
