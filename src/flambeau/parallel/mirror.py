@@ -513,8 +513,8 @@ def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
             base.follow(other)
         for bucket, flat in zip(batch, packed):
             total, twins = _part(flat, 0), flat._storage.twins
+            more = empty_tensor(flat.shape, flat.dtype, first)  # one for all: the stream adds it before the next copy
             for index, (other, memory) in enumerate(zip(others, twins.memories)):
-                more = empty_tensor(flat.shape, flat.dtype, first)
                 queue_between(base, other, more.address(), memory.address() + twins.start, bucket.nbytes)
                 if index == 0:
                     total = ADD(total, more)
