@@ -242,10 +242,10 @@ def _mirrored_outputs(
 
     def call(replicas: Sequence[tuple[int, Any, Any]], stream: Stream | None) -> list[Any]:
         calls = [_Replica(at, each, inputs[0], inputs[1], gpus[at]) for at, each, inputs in replicas]
-        for each in calls:
-            if stream is not None:
-                each.streams[each.device] = stream
-        _run_in_threads(calls)
+        if stream is None:
+            _run_in_threads(calls)
+        else:
+            _run_here(calls[0], stream)
         return _results(calls)
 
     replicas = Replicas(members, gpus, args, named, call)
@@ -625,6 +625,18 @@ def _run_in_threads(calls: list[_Replica]) -> None:
         each.start()
     for each in threads:
         each.join()
+
+
+def _run_here(call: _Replica, stream: Stream) -> None:
+    """Run a call in this thread, with another current stream of its device."""
+    now, before = thread.here(), thread.current_stream(call.device)
+    chosen = now.chosen
+    call.streams[call.device] = stream
+    try:
+        call.run()
+    finally:
+        thread.set_stream(before)
+        now.chosen = chosen
 
 
 class _Replica:

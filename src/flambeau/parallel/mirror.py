@@ -587,8 +587,8 @@ class Replicas:
     """The calls of one forward.  args, named: the inputs of each device.
 
     members: has the original's `params` and `buffers`, and `replica(params, buffers)`, which copies it.
-    call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  its second argument is a stream
-    that is current in them, or None.
+    call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
+    stream, one replica in this thread, with that as the current stream of its device.
     """
 
     def __init__(
@@ -707,7 +707,7 @@ class Replicas:
         return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:
-        """Call the first replica in a thread in which its device's stream is the mirrored one."""
+        """Call the first replica with the mirrored stream as the current one of its device."""
         accelerator = mirror.devices[0]
         public = accelerator.public
         watchers.append(mirror.before_write)
