@@ -83,17 +83,15 @@ def record_program(
 
 
 def _show(found: Any, title: str, settings: list[str], capacity: str | None, html: str | None) -> None:
-    from ..tools import memory_replay, memory_report
+    from ..tools import memory_snapshot
 
-    print(memory_report.explain(found, title))
+    print(memory_snapshot.explain(found, title))
     if settings or capacity:
         nbytes = None if capacity is None else parse_bytes(capacity)
-        print(f"\n{memory_replay.compare(found, settings or [''], nbytes)}")
+        print(f"\n{memory_snapshot.compare(found, settings or [''], nbytes)}")
     if html is not None:
-        from ..tools import memory_page
-
         try:
-            memory_page.write(found, title, html)
+            memory_snapshot.write_page(found, title, html)
         except OSError as failure:
             raise SystemExit(f"flambeau memory: {failure.strerror}: {html!r}") from None
         print(f"flambeau memory: wrote {html}", file=sys.stderr)
