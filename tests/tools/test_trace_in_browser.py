@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from flambeau.tools import trace_page
+from flambeau.tools import trace_writers
 from flambeau.tools.trace import Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
 
 FRAMES = """
@@ -61,7 +61,7 @@ def made(count):
 @pytest.fixture
 def opened(browser, tmp_path):
     def open_page(count, width=1200, dark=False):
-        trace_page.write(made(count), tmp_path / "t.html")
+        trace_writers.write_page(made(count), tmp_path / "t.html")
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
