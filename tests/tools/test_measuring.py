@@ -13,8 +13,7 @@ from flambeau.driver.api import Activity
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.testing import machine
 from flambeau.tools import trace_writers
-from flambeau.tools.measuring import assigned
-from flambeau.tools.recorder import Recorder
+from flambeau.tools.recorder import Recorder, assigned
 from flambeau.tools.trace import join_ranks, read_json, write_json
 
 MIB = 1 << 20

@@ -6,7 +6,18 @@ import os
 import pytest
 
 from flambeau.tools import trace_writers
-from flambeau.tools.trace import NONE, Arrow, Call, HostWait, MemoryPoint, Span, Trace, join_ranks, read_json, write_json
+from flambeau.tools.trace import (
+    NONE,
+    Arrow,
+    Call,
+    HostWait,
+    MemoryPoint,
+    Span,
+    Trace,
+    join_ranks,
+    read_json,
+    write_json,
+)
 from tests.forks import ROOT, SOURCES, Wanted
 
 
