@@ -2,7 +2,7 @@
 
 import pytest
 
-from flambeau.runtime.kernel_signature import names_in, signatures
+from flambeau.runtime.kernel_parameters import names_in, signatures
 
 SOURCE = r"""
 #include "mine.h"
