@@ -18,7 +18,7 @@ from . import machine as machines
 from .stream import Stream, adopted, check_alive, enter
 
 if TYPE_CHECKING:
-    from .ipc_memory import Report
+    from .ipc import Report
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
@@ -210,7 +210,7 @@ def ipc_report() -> Report:
         >>> torch.cuda.ipc_report()
         Report(lent=[], borrowed=[], in_flight=[])
     """
-    from .ipc_memory import Report  # here, since it needs sockets, which few programs do
+    from .ipc import Report  # here, since it needs sockets, which few programs do
 
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
