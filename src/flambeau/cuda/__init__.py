@@ -8,11 +8,13 @@ from ..importer import submodule as _submodule
 from ..runtime.control import (
     can_device_access_peer,
     check_error,
+    clock_rate,
     current_blas_handle,
     current_device,
     current_stream,
     default_stream,
     device_count,
+    device_memory_used,
     get_arch_list,
     get_device_capability,
     get_device_name,
@@ -25,9 +27,14 @@ from ..runtime.control import (
     is_bf16_supported,
     is_initialized,
     is_tf32_supported,
+    list_gpu_processes,
+    memory_usage,
+    power_draw,
     set_device,
     set_stream,
     synchronize,
+    temperature,
+    utilization,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
 from ..runtime.cudart import cudart, cudaStatus
@@ -68,15 +75,6 @@ from ..runtime.memory_stats import (
     reset_peak_host_memory_stats,
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
-)
-from ..runtime.monitor import (
-    clock_rate,
-    device_memory_used,
-    list_gpu_processes,
-    memory_usage,
-    power_draw,
-    temperature,
-    utilization,
 )
 from ..runtime.sleep import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream

@@ -1,5 +1,6 @@
 """torch.cuda.memory: how much memory is in use, and its users."""
 
+from ..runtime.control import list_gpu_processes
 from ..runtime.memory_history import allocation_traceback as _allocation_traceback  # noqa: F401
 from ..runtime.memory_history import dump_snapshot as _dump_snapshot  # noqa: F401
 from ..runtime.memory_history import get_memory_metadata as _get_memory_metadata  # noqa: F401
@@ -36,7 +37,6 @@ from ..runtime.memory_stats import (
     set_per_process_memory_fraction,
 )
 from ..runtime.memory_stats import set_allocator_settings as _set_allocator_settings  # noqa: F401
-from ..runtime.monitor import list_gpu_processes
 
 __all__ = [
     "CUDAPluggableAllocator", "MemPool", "caching_allocator_alloc", "caching_allocator_delete",
