@@ -1,6 +1,6 @@
 """Random numbers on the CPU, equal to PyTorch's: distributions of the Mersenne Twister's words.
 
-Every function gets the state of a generator (runtime/random_state.py) and writes arrays.  A draw takes words in the
+Every function gets the state of a generator (runtime/generator.py) and writes arrays.  A draw takes words in the
 order of the elements in memory:
 
 - One word gives 24 bits of a float32 fraction, two give 53 bits of a float64 fraction or a 64-bit integer.

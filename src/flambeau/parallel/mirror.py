@@ -45,7 +45,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import queue_between
-from ..runtime.random_state import twister_words
+from ..runtime.generator import twister_words
 from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects

@@ -26,9 +26,8 @@ from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
 from . import control, memory_stats, mistakes, pending_copies
 from . import device as devices
-from .generator import CAPTURE_UNSUPPORTED, Generator, check_generator
+from .generator import CAPTURE_UNSUPPORTED, Generator, State, check_generator
 from .pending_copies import HostUse
-from .random_state import State
 from .stream import Event, Stream, StreamGuard
 
 if TYPE_CHECKING:
