@@ -30,7 +30,7 @@ TYPED = {
                 "device_count, empty_cache, get_device_capability, is_available, set_device_index, synchronize"
             ),
             ".runtime.control": "current_stream, set_stream",
-            ".runtime.memory_stats": (
+            ".runtime.cuda_memory": (
                 "empty_host_cache, max_memory_allocated, max_memory_reserved, mem_get_info as get_memory_info, "
                 "memory_allocated, memory_reserved, memory_stats, reset_accumulated_memory_stats, "
                 "reset_peak_memory_stats"

@@ -37,18 +37,7 @@ from ..runtime.control import (
     utilization,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
-from ..runtime.cudart import cudart, cudaStatus
-from ..runtime.device import DeviceGuard as device
-from ..runtime.device import DeviceOfGuard as device_of
-from ..runtime.generator import cuda_generators as _cuda_generators
-from ..runtime.generator import cuda_initial_seed as initial_seed
-from ..runtime.generator import manual_seed_all, seed_all
-from ..runtime.generator import seed_current as manual_seed
-from ..runtime.generator import seed_current_randomly as seed
-from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
-from ..runtime.green_context import GreenContext
-from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
-from ..runtime.memory_stats import (
+from ..runtime.cuda_memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -76,6 +65,17 @@ from ..runtime.memory_stats import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
+from ..runtime.cudart import cudart, cudaStatus
+from ..runtime.device import DeviceGuard as device
+from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.generator import cuda_generators as _cuda_generators
+from ..runtime.generator import cuda_initial_seed as initial_seed
+from ..runtime.generator import manual_seed_all, seed_all
+from ..runtime.generator import seed_current as manual_seed
+from ..runtime.generator import seed_current_randomly as seed
+from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.green_context import GreenContext
+from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
 from ..runtime.sleep import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as StreamContext

@@ -1,14 +1,8 @@
 """torch.cuda.memory: how much memory is in use, and its users."""
 
 from ..runtime.control import list_gpu_processes
-from ..runtime.memory_history import allocation_traceback as _allocation_traceback  # noqa: F401
-from ..runtime.memory_history import dump_snapshot as _dump_snapshot  # noqa: F401
-from ..runtime.memory_history import get_memory_metadata as _get_memory_metadata  # noqa: F401
-from ..runtime.memory_history import record_memory_history as _record_memory_history  # noqa: F401
-from ..runtime.memory_history import set_memory_metadata as _set_memory_metadata  # noqa: F401
-from ..runtime.memory_history import snapshot as _snapshot  # noqa: F401
-from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
-from ..runtime.memory_stats import (
+from ..runtime.cuda_memory import allocation_traceback as _allocation_traceback  # noqa: F401
+from ..runtime.cuda_memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -36,7 +30,13 @@ from ..runtime.memory_stats import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from ..runtime.memory_stats import set_allocator_settings as _set_allocator_settings  # noqa: F401
+from ..runtime.cuda_memory import dump_snapshot as _dump_snapshot  # noqa: F401
+from ..runtime.cuda_memory import get_memory_metadata as _get_memory_metadata  # noqa: F401
+from ..runtime.cuda_memory import record_memory_history as _record_memory_history  # noqa: F401
+from ..runtime.cuda_memory import set_allocator_settings as _set_allocator_settings  # noqa: F401
+from ..runtime.cuda_memory import set_memory_metadata as _set_memory_metadata  # noqa: F401
+from ..runtime.cuda_memory import snapshot as _snapshot  # noqa: F401
+from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
 
 __all__ = [
     "CUDAPluggableAllocator", "MemPool", "caching_allocator_alloc", "caching_allocator_delete",
