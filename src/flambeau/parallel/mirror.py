@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, ref
 from .. import transfer
 from ..autograd.function import Function
 from ..autograd.mode import mode
-from ..autograd.observers import is_observed
+from ..autograd.node_hooks import is_observed
 from ..core import thread
 from ..core.call import run_into
 from ..core.plan import Launch
