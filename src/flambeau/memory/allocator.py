@@ -31,11 +31,10 @@ from ..core.pool import SMALL_LIMIT, Block, Counters, Flow, Pool, take_block
 from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from . import history
-from .expandable import EXPANDABLE_SMALL_LIMIT
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
-from .segments import Segments, SegmentSource, largest
+from .segments import EXPANDABLE_SMALL_LIMIT, Segments, SegmentSource, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
