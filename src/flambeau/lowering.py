@@ -22,8 +22,7 @@ from .core.call_errors import checked_size
 from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
-from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.parameters import Parameter
+from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator, Parameter
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write
