@@ -22,8 +22,7 @@ from ..operands import overlap_of
 from ..scalars import plain_number
 from . import call_errors, record, thread
 from .binding import Caller, Signature, make_calls_by
-from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .eviction import add_entry, is_stale
+from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody, add_entry, is_stale
 from .inplace import check_inplace, check_out, disown, node_for_inplace, record_inplace
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
