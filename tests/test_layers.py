@@ -17,7 +17,6 @@ LAYERS = (
     (
         "errors",
         "dtypes",
-        "scalars",
         "strides",
         "memory_formats",
         "kernel",

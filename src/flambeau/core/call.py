@@ -15,11 +15,10 @@ from typing import Any
 
 from .. import host
 from .. import strides as st
-from ..dtypes import dtype, from_type
+from ..dtypes import dtype, from_type, plain_number
 from ..errors import FlambeauError, name_error, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
-from ..scalars import plain_number
 from . import call_errors, record, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody, add_entry, is_stale

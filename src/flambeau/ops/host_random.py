@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any
 
+from ..dtypes import integer_range
 from ..host import np, rounded, special
-from ..scalars import integer_range
 
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
