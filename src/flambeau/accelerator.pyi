@@ -20,3 +20,4 @@ from .runtime.cuda_memory import memory_reserved as memory_reserved
 from .runtime.cuda_memory import memory_stats as memory_stats
 from .runtime.cuda_memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
 from .runtime.cuda_memory import reset_peak_memory_stats as reset_peak_memory_stats
+__all__ = ["Graph", "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index", "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_index", "set_stream", "synchronize"]

@@ -97,7 +97,6 @@ from ..tensor.legacy import CudaShortTensor as ShortTensor
 from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
-from . import memory
 
 if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from ..parallel import comm
@@ -108,6 +107,7 @@ if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which n
     from ..runtime import stream as streams
     from ..runtime.user_kernel import CudaKernel, kernel
     from ..tensor import random
+    from . import memory
 
 
 def __getattr__(name: str) -> object:
@@ -116,8 +116,6 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name in ("CudaKernel", "kernel", "_compile_kernel"):
         return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
-    if name in ("amp", "comm", "nccl"):
-        return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
     return _submodule(__name__, name)

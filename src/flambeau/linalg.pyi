@@ -1,7 +1,5 @@
-"""torch.linalg: products, factorizations, inverses and solutions of linear systems, under PyTorch's names."""
-
-from .errors import LinAlgError
-from .errors import no_attribute as _no_attribute
+# Written by scripts/stubs, not by hand.
+from .errors import LinAlgError as LinAlgError
 from .ops.einsum import linalg_cross as cross
 from .ops.einsum import linalg_multi_dot as multi_dot
 from .ops.einsum import linalg_vecdot as vecdot
@@ -36,22 +34,11 @@ from .ops.factorizations import linalg_svdvals as svdvals
 from .ops.factorizations import linalg_tensorinv as tensorinv
 from .ops.factorizations import linalg_tensorsolve as tensorsolve
 from .ops.factorizations import linalg_vander as vander
-from .ops.linalg import matmul
+from .ops.linalg import matmul as matmul
 from .ops.norms import linalg_matrix_norm as matrix_norm
 from .ops.norms import linalg_norm as norm
 from .ops.norms import linalg_vector_norm as vector_norm
 from .ops.symmetric import linalg_ldl_factor as ldl_factor
 from .ops.symmetric import linalg_ldl_factor_ex as ldl_factor_ex
 from .ops.symmetric import linalg_ldl_solve as ldl_solve
-
-__all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve", "vander", "vecdot", "vector_norm",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> object:
-    raise _no_attribute(__name__, name)
+__all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
