@@ -78,7 +78,7 @@ from .elementwise import (
     subtract,
 )
 from .inspection import __array_namespace_info__
-from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import (
     broadcast_arrays,
     broadcast_to,
