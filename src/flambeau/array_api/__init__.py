@@ -44,7 +44,7 @@ from ..tensor.like_factories import empty_like, full_like, ones_like, zeros_like
 from ..tensor.reals import conj, imag, positive, real
 from . import linalg
 from .creation import arange, empty, eye, full, linspace, meshgrid, ones, tril, triu, zeros
-from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from .data_types import __array_namespace_info__, astype, can_cast, finfo, iinfo, isdtype, result_type
 from .elementwise import (
     add,
     atan2,
@@ -77,7 +77,6 @@ from .elementwise import (
     sign,
     subtract,
 )
-from .inspection import __array_namespace_info__
 from .linalg import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import (
     broadcast_arrays,
