@@ -21,7 +21,7 @@ from flambeau.importer import submodules
 from flambeau.nn import functional, modules
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
-from flambeau.tensor.queries import KINDS
+from flambeau.tensor.methods import KINDS
 from flambeau.tensor.storages import CLASSES
 from flambeau.utils.data import _utils
 

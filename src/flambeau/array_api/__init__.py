@@ -41,7 +41,7 @@ from ..ops.join import tile
 from ..tensor.factories import asarray
 from ..tensor.interop import from_dlpack
 from ..tensor.like_factories import empty_like, full_like, ones_like, zeros_like
-from ..tensor.reals import conj, imag, positive, real
+from ..tensor.methods import conj, imag, positive, real
 from . import linalg
 from .creation import arange, empty, eye, full, linspace, meshgrid, ones, tril, triu, zeros
 from .data_types import __array_namespace_info__, astype, can_cast, finfo, iinfo, isdtype, result_type
