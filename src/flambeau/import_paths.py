@@ -255,6 +255,18 @@ TYPED = {
         },
     ),
     "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "nn.parallel.comm": Row(
+        "copies and sums between devices",
+        {
+            ".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter",
+        },
+    ),
+    "nn.parallel.distributed": Row(
+        "one module in several processes",
+        {
+            ".parallel.distributed": "DistributedDataParallel",
+        },
+    ),
     "overrides": Row(
         "for code that calls `__torch_function__` of its arguments itself",
         {
