@@ -544,7 +544,7 @@ def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> An
     for target, value in pairs:
         before_write(called, target)
         if target._layout.numel:
-            calls.assign(target, value)
+            transfer.assign(target, value)
         elif target._layout.shape != value._layout.shape:
             _adopt(bound, target, value)
         target._storage.version += 1
