@@ -21,7 +21,7 @@ from flambeau.importer import submodules
 from flambeau.nn import functional, modules
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
-from flambeau.tensor.queries import KINDS
+from flambeau.tensor.methods import KINDS
 from flambeau.tensor.storages import CLASSES
 from flambeau.utils.data import _utils
 
@@ -403,12 +403,17 @@ def row_stubs() -> dict[str, str]:
     for path, row in TYPED.items():
         children = submodules(f"flambeau.{path}")
         up = "." * (path.count(".") + 1 + bool(children))
+        listed = list(children)
         lines = [f"from . import {name} as {name}" for name in children]
         for source, names in row.names.items():
             pairs = [each.partition(" as ")[::2] for each in names.split(", ")]
-            lines += [f"from {up}{source.removeprefix('.')} import {name} as {shown or name}" for name, shown in pairs]
+            home = f"{up}{source[1:]}" if source.startswith(".") else source
+            lines += [f"from {home} import {name} as {shown or name}" for name, shown in pairs]
+            listed += [shown or name for name, shown in pairs]
         file = f"{path.replace('.', '/')}{'/__init__' if children else ''}.pyi"
-        found[file] = "\n".join((HEADER.rstrip("\n"), *sorted(lines), ""))
+        # without __all__, type checkers hide names that are imported under another name
+        exported = f"__all__ = {sorted(listed)!r}".replace("'", '"')
+        found[file] = "\n".join((HEADER.rstrip("\n"), *sorted(lines), exported, ""))
     return found
 
 

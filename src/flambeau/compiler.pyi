@@ -14,3 +14,4 @@ from .tools.eager import same as assume_constant_result
 from .tools.eager import same as nested_compile_region
 from .tools.eager import same as wrap_numpy
 from .tools.eager import substitute as substitute_in_graph
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "nested_compile_region", "reset", "set_default_backend", "set_stance", "substitute_in_graph", "wrap_numpy"]

@@ -1,8 +1,8 @@
 """Modules of PyTorch that have no file here, because all they have is names that other modules define.
 
 Each row is a module: its purpose, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
-its row; the submodules of a module are the rows whose paths go on.  A module that programs mostly import by its path,
-such as utils.data.distributed, has a file: editors go to its source.
+its row; the submodules of a module are the rows whose paths go on.  A module has a file if it defines something, or
+computes its names.
 """
 
 from types import SimpleNamespace as _Settings
@@ -30,7 +30,7 @@ TYPED = {
                 "device_count, empty_cache, get_device_capability, is_available, set_device_index, synchronize"
             ),
             ".runtime.control": "current_stream, set_stream",
-            ".runtime.memory_stats": (
+            ".runtime.cuda_memory": (
                 "empty_host_cache, max_memory_allocated, max_memory_reserved, mem_get_info as get_memory_info, "
                 "memory_allocated, memory_reserved, memory_stats, reset_accumulated_memory_stats, "
                 "reset_peak_memory_stats"
@@ -40,6 +40,17 @@ TYPED = {
     "autograd.grad_mode": Row(
         "the modes of torch.autograd",
         {".autograd.mode": "enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled"},
+    ),
+    "backends.cuda": Row(
+        "the choice of methods and libraries on CUDA devices",
+        {
+            ".numerics": (
+                "cublas_workspace_size, cublas_workspace_size as cublaslt_workspace_size, cudnn_sdp_enabled, "
+                "enable_cudnn_sdp, enable_flash_sdp, enable_math_sdp, enable_mem_efficient_sdp, flash_sdp_enabled, "
+                "is_built, math_sdp_enabled, matmul, mem_efficient_sdp_enabled, preferred_blas_library, "
+                "preferred_linalg_library, sdp_kernel"
+            ),
+        },
     ),
     "compiler": Row(
         "nothing is compiled, so its functions return their argument or have no effect",
@@ -60,6 +71,29 @@ TYPED = {
     ),
     "cpu.amp.autocast_mode": Row("a module of torch.cpu.amp", {".amp.autocast_mode": "CpuAutocast as autocast"}),
     "cpu.amp.grad_scaler": Row("a module of torch.cpu.amp", {".amp.autocast_mode": "CpuGradScaler as GradScaler"}),
+    "cuda.amp": Row(
+        "the former names of torch.amp for CUDA devices",
+        {
+            ".amp.autocast_mode": (
+                "CudaAutocast as autocast, CudaGradScaler as GradScaler, cuda_custom_bwd as custom_bwd, "
+                "cuda_custom_fwd as custom_fwd"
+            ),
+            ".autograd.autocast": "amp_definitely_not_available",
+        },
+    ),
+    "cuda.amp.autocast_mode": Row(
+        "a module of torch.cuda.amp",
+        {
+            ".amp.autocast_mode": (
+                "CudaAutocast as autocast, cuda_custom_bwd as custom_bwd, cuda_custom_fwd as custom_fwd"
+            )
+        },
+    ),
+    "cuda.amp.common": Row("a module of torch.cuda.amp", {".autograd.autocast": "amp_definitely_not_available"}),
+    "cuda.amp.grad_scaler": Row(
+        "a module of torch.cuda.amp",
+        {".amp.autocast_mode": "CudaGradScaler as GradScaler", ".amp.grad_scaler": "OptState"},
+    ),
     "cuda.comm": Row(
         "copies and sums between devices",
         {".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter"},
@@ -72,6 +106,33 @@ TYPED = {
         },
     ),
     "cuda.green_contexts": Row("parts of a device's multiprocessors", {".runtime.green_context": "GreenContext"}),
+    "cuda.memory": Row(
+        "how much memory is in use, and its users",
+        {
+            ".runtime.control": "list_gpu_processes",
+            ".runtime.cuda_memory": (
+                "allocation_traceback as _allocation_traceback, caching_allocator_alloc, caching_allocator_delete, "
+                "dump_snapshot as _dump_snapshot, empty_cache, empty_host_cache, get_allocator_backend, "
+                "get_memory_metadata as _get_memory_metadata, get_per_process_memory_fraction, host_memory_stats, "
+                "host_memory_stats_as_nested_dict, max_memory_allocated, max_memory_cached, max_memory_reserved, "
+                "mem_get_info, memory_allocated, memory_cached, memory_reserved, memory_snapshot, memory_stats, "
+                "memory_stats_as_nested_dict, memory_summary, record_memory_history as _record_memory_history, "
+                "reset_accumulated_host_memory_stats, reset_accumulated_memory_stats, reset_max_memory_allocated, "
+                "reset_max_memory_cached, reset_peak_host_memory_stats, reset_peak_memory_stats, "
+                "set_allocator_settings as _set_allocator_settings, set_memory_metadata as _set_memory_metadata, "
+                "set_per_process_memory_fraction, snapshot as _snapshot"
+            ),
+            ".runtime.memory_pool": "CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool",
+        },
+    ),
+    "cuda.nccl": Row(
+        "collectives of one process over tensors on several GPUs",
+        {
+            ".parallel.one_process": (
+                "SUM, all_gather, all_reduce, broadcast, is_available, reduce, reduce_scatter, unique_id, version"
+            ),
+        },
+    ),
     "cuda.nvtx": Row(
         "names for parts of a program, which profilers show",
         {".runtime.profiler": "mark, range, range_end, range_pop, range_push, range_start"},
@@ -112,8 +173,119 @@ TYPED = {
     "distributed.flight_recorder": Row(
         "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
     ),
+    "func": Row(
+        "derivatives of functions as functions, and calls of modules with other parameters",
+        {
+            ".autograd.transforms": (
+                "functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap"
+            ),
+            ".nn.functional_call": "functional_call, replace_all_batch_norm_modules_, stack_module_state",
+            ".tensor.rearranging": "rearrange",
+        },
+    ),
     "futures": Row("values that are there later", {".parallel.futures": "Future, collect_all, wait_all"}),
+    "hub": Row(
+        "models of local folders, and downloaded state dicts",
+        {
+            ".serialization.hub": (
+                "HASH_REGEX, READ_DATA_CHUNK, Silence as _Faketqdm, download_url_to_file, entry_points as list, "
+                "get_dir, help_of as help, home as _get_torch_home, load, load_state_dict_from_url, set_dir, tqdm"
+            ),
+            "urllib.parse": "urlparse",
+        },
+    ),
+    "jit": Row(
+        "functions and modules are returned as they are, and run eagerly",
+        {
+            ".tools.eager": (
+                "Attribute, ScriptFunction, ScriptModule, ScriptModule as RecursiveScriptModule, Setting as fuser, "
+                "Setting as optimized_execution, Setting as strict_fusion, TracerWarning, annotate, fork, ignore, "
+                "is_instance as isinstance, jit_load as load, jit_save as save, no as is_scripting, "
+                "no as is_tracing, no as onednn_fusion_enabled, nothing as _overload, "
+                "nothing as enable_onednn_fusion, nothing as set_fusion_strategy, same as _overload_method, "
+                "same as _script_if_tracing, same as export, same as freeze, same as interface, "
+                "same as optimize_for_inference, same as script_if_tracing, same as script_method, same as unused, "
+                "same as wait, script, trace, trace_module"
+            ),
+            "typing": "Final",
+        },
+    ),
+    "jit.annotations": Row(
+        "annotations of arguments that are a number or a list of numbers",
+        {
+            "builtins": (
+                "list as BroadcastingList1, list as BroadcastingList2, list as BroadcastingList3, "
+                "list as BroadcastingList4, list as BroadcastingList5, list as BroadcastingList6"
+            ),
+            "typing": "Any, Dict, List, Optional, Tuple, Union",
+        },
+    ),
+    "library": Row(
+        "operators of a program, which are functions that run as they are written",
+        {
+            ".tools.eager": (
+                "CustomOperator as CustomOpDef, Library, custom_op, custom_op as triton_op, decorator as impl, "
+                "decorator as impl_abstract, decorator as register_fake, decorator as register_kernel, "
+                "nothing as define, register_autograd, same as wrap_triton"
+            ),
+        },
+    ),
+    "linalg": Row(
+        "products, factorizations, inverses and solutions of linear systems",
+        {
+            ".errors": "LinAlgError",
+            ".ops.einsum": "linalg_cross as cross, linalg_multi_dot as multi_dot, linalg_vecdot as vecdot",
+            ".ops.factorizations": (
+                "linalg_cholesky as cholesky, linalg_cholesky_ex as cholesky_ex, linalg_cond as cond, "
+                "linalg_det as det, linalg_diagonal as diagonal, linalg_eig as eig, linalg_eigh as eigh, "
+                "linalg_eigvals as eigvals, linalg_eigvalsh as eigvalsh, "
+                "linalg_householder_product as householder_product, linalg_inv as inv, linalg_inv_ex as inv_ex, "
+                "linalg_lstsq as lstsq, linalg_lu as lu, linalg_lu_factor as lu_factor, "
+                "linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve, linalg_matrix_exp as matrix_exp, "
+                "linalg_matrix_power as matrix_power, linalg_matrix_rank as matrix_rank, linalg_pinv as pinv, "
+                "linalg_qr as qr, linalg_slogdet as slogdet, linalg_solve as solve, linalg_solve_ex as solve_ex, "
+                "linalg_solve_triangular as solve_triangular, linalg_svd as svd, linalg_svdvals as svdvals, "
+                "linalg_tensorinv as tensorinv, linalg_tensorsolve as tensorsolve, linalg_vander as vander"
+            ),
+            ".ops.linalg": "matmul",
+            ".ops.norms": "linalg_matrix_norm as matrix_norm, linalg_norm as norm, linalg_vector_norm as vector_norm",
+            ".ops.symmetric": (
+                "linalg_ldl_factor as ldl_factor, linalg_ldl_factor_ex as ldl_factor_ex, linalg_ldl_solve as ldl_solve"
+            ),
+        },
+    ),
     "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "nn.parallel.comm": Row(
+        "copies and sums between devices",
+        {
+            ".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter",
+        },
+    ),
+    "nn.parallel.distributed": Row(
+        "one module in several processes",
+        {
+            ".parallel.distributed": "DistributedDataParallel",
+        },
+    ),
+    "overrides": Row(
+        "for code that calls `__torch_function__` of its arguments itself",
+        {
+            ".tensor.overrides": (
+                "TorchFunctionMode, get_overridable_functions, handle_torch_function, has_torch_function, "
+                "has_torch_function_unary, has_torch_function_variadic, is_tensor_like, "
+                "is_tensor_method_or_property, resolve_name, wrap_torch_function"
+            ),
+        },
+    ),
+    "profiler": Row(
+        "records the work of some steps of a loop",
+        {
+            ".tools.profiler": (
+                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, record_function, schedule, "
+                "supported_activities, tensorboard_trace_handler, trace"
+            ),
+        },
+    ),
     "return_types": Row(
         "the named tuples of functions with several results",
         {
@@ -133,6 +305,34 @@ TYPED = {
             )
         },
     ),
+    "utils.benchmark": Row(
+        "time of statements, with the GPU waited for",
+        {
+            ".tools.benchmark": "Measurement, Timer",
+        },
+    ),
+    "utils.checkpoint": Row(
+        "backward computes values again instead of keeping them",
+        {
+            ".autograd.checkpoint": (
+                "CheckpointFunction, checkpoint, checkpoint_sequential, noop_context_fn, "
+                "set_checkpoint_debug_enabled, set_checkpoint_early_stop"
+            ),
+            ".errors": "CheckpointError",
+        },
+    ),
+    "utils.data.dataloader": Row(
+        "DataLoader and its iterators",
+        {
+            ".data.collate": "default_collate, default_convert",
+            ".data.dataset": "Dataset, IterableDataset",
+            ".data.iterators": "BatchIterator as _BaseDataLoaderIter, SerialIterator as _SingleProcessDataLoaderIter",
+            ".data.loader": "DataLoader, _DatasetKind, _InfiniteConstantSampler",
+            ".data.sampler": "BatchSampler, RandomSampler, Sampler, SequentialSampler",
+            ".data.workers": "WorkerIterator as _MultiProcessingDataLoaderIter, get_worker_info",
+            ".utils.data": "_utils",
+        },
+    ),
     "utils.data.dataset": Row(
         "datasets",
         {
@@ -140,6 +340,13 @@ TYPED = {
                 "ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, "
                 "random_split"
             )
+        },
+    ),
+    "utils.data.distributed": Row(
+        "the sampler of a job of several processes",
+        {
+            ".data.dataset": "Dataset",
+            ".data.sampler": "DistributedSampler, Sampler",
         },
     ),
     "utils.data.sampler": Row(
@@ -150,16 +357,28 @@ TYPED = {
             )
         },
     ),
+    "utils.dlpack": Row(
+        "exchange of tensors with other libraries by DLPack",
+        {
+            ".tensor": "from_dlpack, to_dlpack",
+        },
+    ),
+    "utils.hooks": Row(
+        "the handles of hooks",
+        {
+            ".autograd.node_hooks": "RemovableHandle",
+        },
+    ),
+    "utils.tensorboard": Row(
+        "a writer of event files, through the package tensorboard",
+        {
+            ".tools.tensorboard": "SummaryWriter",
+        },
+    ),
     "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
 }
 # Names that do nothing, or say what is missing; former and private paths.
 OTHERS = {
-    # Former names of mixed precision.
-    "cuda.amp.autocast_mode": Row("a module of torch.cuda.amp", {".cuda.amp": "autocast, custom_bwd, custom_fwd"}),
-    "cuda.amp.common": Row("a module of torch.cuda.amp", {".cuda.amp": "amp_definitely_not_available"}),
-    "cuda.amp.grad_scaler": Row(
-        "a module of torch.cuda.amp", {".cuda.amp": "GradScaler", ".amp.grad_scaler": "OptState"}
-    ),
     # Hardware and libraries that are not used.
     "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
     "backends.mkl": Row(_UNUSED, {".runtime.absent": "is_available"}),
@@ -299,16 +518,6 @@ OTHERS = {
     ),
     "fx.node": Row(_IMPORTED, {".tools.eager": "Node", "typing": "Any as Argument, Any as Target"}),
     "fx.proxy": Row(_IMPORTED, {".tools.eager": "Proxy"}),
-    "jit.annotations": Row(
-        "annotations of arguments that are a number or a list of numbers",
-        {
-            "builtins": (
-                "list as BroadcastingList1, list as BroadcastingList2, list as BroadcastingList3, "
-                "list as BroadcastingList4, list as BroadcastingList5, list as BroadcastingList6"
-            ),
-            "typing": "Any, Dict, List, Optional, Tuple, Union",
-        },
-    ),
     "onnx": Row(
         _NOT_EXPORTED,
         {

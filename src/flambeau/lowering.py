@@ -22,8 +22,7 @@ from .core.call_errors import checked_size
 from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
-from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.parameters import Parameter
+from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator, Parameter
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write
@@ -545,7 +544,7 @@ def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> An
     for target, value in pairs:
         before_write(called, target)
         if target._layout.numel:
-            calls.assign(target, value)
+            transfer.assign(target, value)
         elif target._layout.shape != value._layout.shape:
             _adopt(bound, target, value)
         target._storage.version += 1

@@ -10,8 +10,7 @@ from . import host
 from . import strides as st
 from .core import thread
 from .core.call_errors import former_machine, overlaps_itself
-from .core.operator import Operator
-from .core.parameters import VALUE_ANNOTATIONS, Parameter
+from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
@@ -62,7 +61,7 @@ def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 MAKE = "torch.tensor(...) makes a Tensor of numbers"
-ACCEPTED = {  # by annotation (see core/parameters.py); other annotations accept any value
+ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept any value
     "Operand": Accepted("a Tensor", _is_tensor, MAKE),
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),

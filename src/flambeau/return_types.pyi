@@ -12,3 +12,4 @@ from .ops.results import mode as mode
 from .ops.results import nanmedian as nanmedian
 from .ops.results import sort as sort
 from .ops.results import topk as topk
+__all__ = ["aminmax", "cummax", "cummin", "histogram", "histogramdd", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"]

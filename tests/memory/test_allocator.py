@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from flambeau.core.pool import KINDS, Block
 from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
-from flambeau.memory.allocator import CachingAllocator
-from flambeau.memory.raw import RawBlocks
+from flambeau.memory.allocator import CachingAllocator, RawBlocks
 from flambeau.memory.settings import Settings, parse
 
 from .fake import FakeDriver

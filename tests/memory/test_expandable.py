@@ -5,7 +5,7 @@ import pytest
 from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
-from flambeau.memory.expandable import EXPANDABLE_SMALL_LIMIT
+from flambeau.memory.segments import EXPANDABLE_SMALL_LIMIT
 from flambeau.memory.settings import Settings, parse
 
 from .fake import MIB, FakeDriver

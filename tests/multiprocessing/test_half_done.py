@@ -9,7 +9,7 @@ from flambeau import channel
 from flambeau.core import thread
 from flambeau.errors import ProcessGoneError
 from flambeau.runtime import ipc, shared_memory
-from flambeau.runtime.ipc_memory import Exports
+from flambeau.runtime.ipc import Exports
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", "cuda"])
 

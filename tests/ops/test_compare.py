@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import flambeau as torch
 from flambeau import dtypes
+from flambeau.dtypes import integer_range
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.scalars import integer_range
 from flambeau.testing import gradgradcheck, machine
 
 NAN = math.nan

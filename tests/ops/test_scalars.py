@@ -7,8 +7,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
+from flambeau.dtypes import converted, integer_range
 from flambeau.errors import ValueRangeError
-from flambeau.scalars import converted, integer_range
 
 NAN, INF = math.nan, math.inf
 HELD = (

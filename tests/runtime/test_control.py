@@ -1,10 +1,16 @@
-"""Functions that describe the package, and errors, without a device."""
+"""Functions that describe devices and the package, errors without a device, and monitoring of virtual GPUs.
 
+tests/driver/nvidia/test_nvml.py has the monitoring of NVIDIA GPUs.
+"""
+
+import os
+
+import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import errors
-from flambeau.config import Gpus
+from flambeau.config import Gpus, virtual_gpus
 from flambeau.core import thread
 from flambeau.driver.nvidia import compile as compiling
 from flambeau.driver.nvidia import prebuilt_cubins
@@ -59,3 +65,93 @@ def test_statistics_as_nested_dictionaries():
         assert torch.cuda.memory.host_memory_stats_as_nested_dict().keys() == {
             key.partition(".")[0] for key in torch.cuda.host_memory_stats()
         }
+
+
+def test_an_idle_device_is_idle_and_empty():
+    with machine(devices=2):
+        assert [torch.cuda.utilization(), torch.cuda.memory_usage("cuda:1"), torch.cuda.device_memory_used()] == [0] * 3
+        assert torch.cuda.list_gpu_processes(1) == "GPU:1\nno processes are running"
+        assert torch.cuda.clock_rate() == 1980
+
+
+def test_a_device_may_be_given_in_every_form():
+    with machine(devices=2):
+        torch.ones(3 << 20, device="cuda:1")
+        forms = [1, np.int64(1), "cuda:1", torch.device("cuda:1"), torch.cuda.device(1), torch.cuda.Stream(1)]
+        assert [torch.cuda.device_memory_used(each) for each in forms] == [12 << 20] * 6
+        with pytest.raises(errors.ArgumentError, match="Expected a cuda device, but got: cpu"):
+            torch.cuda.utilization("cpu")
+
+
+def test_memory_used_is_what_is_reserved():
+    with machine(devices=2):
+        torch.ones(3 << 20, device="cuda:1")
+        assert torch.cuda.device_memory_used(0) == 0
+        assert torch.cuda.device_memory_used(1) == torch.cuda.memory_reserved(1) == 12 << 20
+        assert torch.cuda.list_gpu_processes("cuda:1") == (
+            f"GPU:1\nprocess {os.getpid():>10d} uses       12.000 MB GPU memory"
+        )
+
+
+def test_utilization_follows_the_modelled_clock():
+    with machine(devices=2) as made:
+        torch.cuda._sleep(400_000_000)
+        torch.cuda.synchronize()
+        assert torch.cuda.utilization() >= 99 and torch.cuda.utilization(1) == 0
+        made.driver.clock.spend(1_000_000_000)
+        assert torch.cuda.utilization() == 0
+
+
+def test_copies_use_memory_and_not_the_multiprocessors():
+    with machine():
+        host, there = torch.ones(1 << 20).pin_memory(), torch.empty(1 << 20, device="cuda")
+        there.copy_(host, non_blocking=True)
+        torch.cuda.synchronize()
+        assert torch.cuda.memory_usage() > 0 == torch.cuda.utilization()
+
+
+def test_figures_are_the_same_every_time():
+    def figures():
+        with machine():
+            x = torch.ones(1 << 20, device="cuda")
+            for _ in range(10):
+                x = x + x
+            torch.cuda.synchronize()
+            return torch.cuda.utilization(), torch.cuda.memory_usage(), torch.cuda.device_memory_used()
+
+    assert figures() == figures()
+
+
+@pytest.mark.parametrize("name", ["temperature", "power_draw"])
+def test_a_model_has_no_heat(name):
+    with machine(), pytest.raises(errors.NotSupportedError, match=rf"{name}: virtual GPUs(.|\n)*\nhint: "):
+        getattr(torch.cuda, name)()
+
+
+def test_the_current_device_is_asked_if_none_is_named():
+    with machine(devices=2):
+        torch.ones(1, device="cuda:1")
+        with torch.cuda.device(1):
+            assert torch.cuda.device_memory_used() == 2 << 20
+            assert torch.cuda.list_gpu_processes().startswith("GPU:1\n")
+        assert torch.cuda.device_memory_used(torch.cuda.device(1)) == 2 << 20
+
+
+def test_what_cannot_be_asked():
+    with machine():
+        with pytest.raises(RuntimeError, match=r"cuda:1 is not visible: this process sees 1 devices\nhint: "):
+            torch.cuda.utilization(1)
+        with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+            torch.cuda.utilization("cpu")
+
+
+def test_asking_starts_nothing():
+    made = Machine(virtual_gpus(1))
+    former = thread.swap_machine(made)
+    try:
+        found = torch.cuda.utilization(), torch.cuda.memory_usage(), torch.cuda.device_memory_used()
+        assert found == (0, 0, 0) and torch.cuda.clock_rate() == 1980
+        assert torch.cuda.list_gpu_processes() == "GPU:0\nno processes are running"
+        assert not made.is_started
+    finally:
+        thread.swap_machine(former)

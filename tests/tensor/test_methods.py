@@ -1,9 +1,11 @@
-"""Methods that call a Python function for every element."""
+"""Methods that call a Python function for every element, and queries, compared with NumPy."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentTypeError, AutogradError
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
+from flambeau.tensor import methods
 
 
 def test_every_element_is_replaced():
@@ -26,3 +28,61 @@ def test_wrong_tensors_and_functions(gpus):
         x.apply_(3)
     with pytest.raises(AutogradError, match="apply_: .*requires grad"):
         x.requires_grad_().apply_(abs)
+
+
+VALUES = [0.0, 1.0, 1.0 + 1e-6, 1.1, float("inf"), -float("inf"), float("nan")]
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_isclose_is_numpys(equal_nan):
+    a, b = np.meshgrid(VALUES, VALUES)
+    found = torch.isclose(torch.tensor(a), torch.tensor(b), equal_nan=equal_nan)
+    assert np.array_equal(found.numpy(), np.isclose(a, b, equal_nan=equal_nan))
+
+
+def test_allclose_and_equal():
+    x = torch.tensor([1, 2])
+    assert torch.equal(x, x.clone()) and not torch.equal(x, x[:1]) and not x.equal(x + 1)
+    assert x.allclose(x) and not torch.allclose(x, x + 1) and torch.allclose(x, x + 1, atol=1)
+    with pytest.raises(DtypeError, match="int64 did not match float32"):
+        torch.allclose(x, x.float())
+    with pytest.raises(ArgumentError, match="atol=-1"):
+        torch.allclose(x, x, atol=-1)
+
+
+def test_facts():
+    x = torch.zeros(2, 3)
+    assert torch.is_tensor(x) and not torch.is_tensor([1])
+    assert torch.numel(x) == 6 and torch.is_floating_point(x)
+
+
+def test_flags_of_kinds_that_do_not_exist(gpus):
+    x = torch.ones(2, device="cuda")
+    assert [kind for kind in methods.KINDS if getattr(x, f"is_{kind}") is not False] == []
+    assert x.cpu().is_cpu and not x.is_cpu and x.name is None
+    assert not (x.is_complex() or x.is_conj() or x.is_neg() or x.is_distributed()) and x.is_signed()
+    assert not torch.is_signed(torch.tensor([1], dtype=torch.uint8))
+
+
+def test_a_value_that_is_not_zero():
+    assert torch.is_nonzero(torch.tensor([[2]])) and not torch.tensor(0.0).is_nonzero()
+    with pytest.raises(RuntimeError, match="more than one value"):
+        torch.is_nonzero(torch.ones(2))
+
+
+def test_the_same_part_of_the_same_memory():
+    x = torch.arange(6).reshape(2, 3)
+    assert x.is_set_to(x.view(2, 3)) and not x.is_set_to(x.t()) and not x[0].is_set_to(x[1])
+    assert x.is_same_size(x.clone()) and not torch.is_same_size(x, x.t()) and torch.get_device(x) == -1
+
+
+def test_the_order_of_dimensions():
+    x = torch.zeros(2, 3, 4, 5)
+    assert x.dim_order() == (0, 1, 2, 3) and x.permute(2, 0, 3, 1).dim_order() == (1, 3, 0, 2)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert last.dim_order(ambiguity_check=True) == (0, 2, 3, 1)
+    both = [torch.contiguous_format, torch.channels_last]
+    assert last.dim_order(ambiguity_check=both) == (0, 2, 3, 1)
+    for tensor, check in ((torch.zeros(1, 3, 1, 1), both), (torch.zeros(2, 1, 3), True)):
+        with pytest.raises(RuntimeError, match="dim_order: .*unique"):
+            tensor.dim_order(ambiguity_check=check)

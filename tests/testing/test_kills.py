@@ -2,7 +2,7 @@
 
 import pytest
 
-from flambeau.runtime.ipc_memory import Exports
+from flambeau.runtime.ipc import Exports
 from flambeau.testing import kills
 
 

@@ -12,9 +12,9 @@ from flambeau import errors
 from flambeau.driver.api import Activity
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.testing import machine
-from flambeau.tools import chrome_trace, trace_page, trace_ranks
-from flambeau.tools.measuring import assigned
-from flambeau.tools.recorder import Recorder
+from flambeau.tools import trace_writers
+from flambeau.tools.recorder import Recorder, assigned
+from flambeau.tools.trace import join_ranks, read_json, write_json
 
 MIB = 1 << 20
 ADD = "add_float32_float32_float32"
@@ -175,7 +175,7 @@ def test_work_of_other_libraries_is_there_without_a_call(scripted):
         (ADD, 0, 0), ("torch_kernel", 0, -1), ("elsewhere", -20, -1), ("of a call that was never closed", 0, -1),
     ]  # fmt: skip
     assert found.trace.streams[0, -20] == "stream 20 of another library"
-    assert "torch_kernel" in found.table() and "elsewhere" in trace_page.page(found.trace)
+    assert "torch_kernel" in found.table() and "elsewhere" in trace_writers.page(found.trace)
 
 
 def test_a_failed_call_ends_and_has_no_span(scripted):
@@ -220,7 +220,7 @@ def test_the_limit_holds_for_pieces_and_lost_records_are_said(scripted):
         trace = recorder.trace()
     assert [each.name for each in trace.spans] == ["nvjet", ADD] and (trace.left_out, trace.lost) == (1, 3)
     assert trace.cap.startswith("only the first 2 of 3 ") and "3 records were lost by CUPTI 130001" in trace.cap
-    assert "3 records were lost" in trace_page.page(trace)
+    assert "3 records were lost" in trace_writers.page(trace)
 
 
 def test_the_trace_and_the_page_say_what_was_measured(scripted, tmp_path):
@@ -237,12 +237,12 @@ def test_the_trace_and_the_page_say_what_was_measured(scripted, tmp_path):
     assert product["operation"] == "gemm" and "operation" not in add and "graph" not in add
     assert (add["grid"], add["block"]) == ([8, 1, 1], [256, 1, 1])
     assert (add["registers per thread"], add["shared memory"], add["context"], add["CUPTI stream"]) == (32, 1024, 1, 7)
-    page = trace_page.page(found.trace)
+    page = trace_writers.page(found.trace)
     assert "all times are measured by CUPTI 130001" in page and "registers per thread 32" in page
-    trace_ranks.write(found.trace, tmp_path / "0.json")
-    joined = trace_ranks.joined({0: trace_ranks.read(tmp_path / "0.json")})
+    write_json(found.trace, tmp_path / "0.json")
+    joined = join_ranks({0: read_json(tmp_path / "0.json")})
     assert joined.measured_by == "CUPTI 130001" and joined.spans[0].launch == found.spans[0].launch
-    assert list(chrome_trace.events_of(joined)) != []
+    assert list(trace_writers.events_of(joined)) != []
 
 
 def test_a_kernel_keeps_the_name_that_the_program_gave_it(scripted):
@@ -261,4 +261,4 @@ def test_without_cupti_events_measure(monkeypatch):
         with torch.profile() as found:
             x + x
     assert [each.name for each in found.spans] == [ADD] and found.spans[0].launch is None
-    assert found.trace.measured_by == "events" and "all times are measured by events" in trace_page.page(found.trace)
+    assert found.trace.measured_by == "events" and "all times are measured by events" in trace_writers.page(found.trace)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from flambeau.tools import memory_page
+from flambeau.tools import memory_snapshot
 from flambeau.tools.memory_snapshot import parse
 
 MIB = 1 << 20
@@ -43,7 +43,7 @@ def data_of(text):
 
 
 def test_the_page_needs_nothing_else():
-    text = memory_page.page(snapshot(), "a <b> & c")
+    text = memory_snapshot.page(snapshot(), "a <b> & c")
     assert not re.search(r"https?://|src=|@import|url\(", text)
     found = data_of(text)
     assert found["title"] == "a <b> & c"
@@ -51,7 +51,7 @@ def test_the_page_needs_nothing_else():
 
 
 def test_the_data_starts_before_the_first_event():
-    (device,) = data_of(memory_page.page(snapshot(2), "a"))["devices"]
+    (device,) = data_of(memory_snapshot.page(snapshot(2), "a"))["devices"]
     assert (device["segments"], device["blocks"], device["omitted"]) == ([], [], 0)
     assert [event[0] for event in device["events"]] == [3, 0, 1, 2, 0, 7]
     assert device["events"][1][1:5] == [0, MIB, device["events"][1][3], 0]
@@ -59,8 +59,8 @@ def test_the_data_starts_before_the_first_event():
 
 
 def test_only_the_latest_events_are_drawn(monkeypatch):
-    monkeypatch.setattr(memory_page, "MAX_EVENTS", 3)
-    (device,) = data_of(memory_page.page(snapshot(2), "a"))["devices"]
+    monkeypatch.setattr(memory_snapshot, "MAX_EVENTS", 3)
+    (device,) = data_of(memory_snapshot.page(snapshot(2), "a"))["devices"]
     assert device["omitted"] == 3 and len(device["events"]) == 3
     assert [block[:3] for block in device["blocks"]] == [[0, MIB, 1]]
     assert [segment[1] for segment in device["segments"]] == [64 * MIB]
@@ -70,7 +70,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     path = tmp_path / "page"
     path.mkdir()
     with pytest.raises(OSError, match="page"):
-        memory_page.write(snapshot(), "a", str(path))
+        memory_snapshot.write_page(snapshot(), "a", str(path))
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -113,7 +113,7 @@ return found;
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
 @pytest.mark.parametrize("options", [(), ("--window-size=400,700",), ("--blink-settings=preferredColorScheme=0",)])
 def test_the_page_works_in_a_browser(tmp_path, options):
-    found = browse(tmp_path, memory_page.page(snapshot(), "a"), USE, *options)
+    found = browse(tmp_path, memory_snapshot.page(snapshot(), "a"), USE, *options)
     assert found["ready"] == "yes" and found["painted"] and found["wide"]
     assert (found["rows"], found["segments"]) == (1, 1)
     assert found["first"].startswith("After event 2 of 120")
@@ -134,5 +134,5 @@ return {opened, frame: (performance.now() - began - opened) / 20, events: model.
 @pytest.mark.full
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
 def test_a_page_of_many_events_opens(tmp_path):
-    found = browse(tmp_path, memory_page.page(snapshot(33_333), "a"), MEASURE)
+    found = browse(tmp_path, memory_snapshot.page(snapshot(33_333), "a"), MEASURE)
     assert (found["events"], found["reach"]) == (99_999, 64 * MIB)

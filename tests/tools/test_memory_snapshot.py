@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau.errors import ConfigError, FileFormatError
 from flambeau.memory import history
-from flambeau.tools import memory_replay, memory_report, memory_snapshot
+from flambeau.tools import memory_snapshot
 from flambeau.tools.memory_snapshot import before_events, parse, peaks_of, read, state_at
 
 MIB = 1 << 20
@@ -103,7 +103,7 @@ def test_a_snapshot_of_pytorch_is_read(tmp_path, protocol):
 
 def test_bytes_are_summed_by_use():
     found = parse(as_pytorch())
-    end = memory_report.usage(found, found.devices[0].segments)
+    end = memory_snapshot.usage(found, found.devices[0].segments)
     assert (end.reserved, end.live, end.waiting, end.cached, end.fragmented, end.private) == (
         70 * MIB, 14 * MIB, 4 * MIB, 30 * MIB, 22 * MIB, 20 * MIB,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_bytes_are_summed_by_use():
 
 
 def test_the_text_names_the_peak_and_the_failure():
-    text = memory_report.explain(parse(as_pytorch()), "a.pickle")
+    text = memory_snapshot.explain(parse(as_pytorch()), "a.pickle")
     for part in (
         "max_split_size_mb:64", "event 3 of 8, after 1.500 s", "48.00 MiB", "train.py:6 in forward",
         "ran out of memory: 500.00 MiB", "3.00 MiB", "train.py:44 in forward", "private",
@@ -129,7 +129,7 @@ def test_the_text_repeats_no_table_and_has_a_line_for_an_unused_device():
         [event("segment_alloc", BASE, 30 * MIB, 6, at=1), event("alloc", BASE, 30 * MIB, 6, at=2)],
         [event("snapshot", 0, 0, at=3)],
     ]
-    text = memory_report.explain(parse(found), "a.pickle")
+    text = memory_snapshot.explain(parse(found), "a.pickle")
     assert "GPU 0 at its peak, event 2 of 2, after 0.000 s: as at the end" in text and text.count("reserved ") == 1
     assert text.endswith("\n\nGPU 1: no memory was reserved")
 
@@ -211,7 +211,7 @@ def test_a_replay_with_the_same_settings_needs_what_was_recorded(gpus):
 
     device = record(program).devices[0]
     peaks = peaks_of(device)
-    found = memory_replay.replay(device)
+    found = memory_snapshot.replay(device)
     assert (found.reserved, found.used, found.failed) == (peaks.reserved, peaks.used, None)
     assert peaks.reserved == torch.cuda.max_memory_reserved()
     assert peaks.used == torch.cuda.max_memory_allocated()
@@ -250,7 +250,7 @@ def test_the_segments_of_a_snapshot_of_pytorch_follow_from_its_events(of_an_h200
 
 def test_a_snapshot_of_pytorch_is_explained_by_the_lines_of_the_program(of_an_h200):
     _, snapshot, _ = of_an_h200
-    text = memory_report.explain(snapshot, "a.pickle")
+    text = memory_snapshot.explain(snapshot, "a.pickle")
     for part in ("278.00 MiB", "251.15 MiB", "snap.py:17 in forward", "at::_ops::mm::redispatch (compiled)"):
         assert part in text
     assert "unwind" not in text and "??" not in text
@@ -258,27 +258,27 @@ def test_a_snapshot_of_pytorch_is_explained_by_the_lines_of_the_program(of_an_h2
 
 def test_a_snapshot_of_pytorch_is_replayed(of_an_h200):
     _, snapshot, counters = of_an_h200
-    found = memory_replay.replay(snapshot.devices[0])
+    found = memory_snapshot.replay(snapshot.devices[0])
     assert (found.failed, found.reserved, found.used) == (None, counters["reserved"], counters["allocated"])
-    assert memory_replay.replay(snapshot.devices[0], "expandable_segments:True").reserved < found.reserved
-    short = memory_replay.replay(snapshot.devices[0], "", 200 * MIB)
+    assert memory_snapshot.replay(snapshot.devices[0], "expandable_segments:True").reserved < found.reserved
+    short = memory_snapshot.replay(snapshot.devices[0], "", 200 * MIB)
     assert short.failed is not None and short.reserved <= 200 * MIB
 
 
 def test_a_replay_shows_the_effect_of_a_setting_and_of_a_smaller_device():
     snapshot = parse(as_pytorch())
     (device,) = snapshot.devices
-    assert memory_replay.replay(device, "large_segment_size_mb:40").reserved > memory_replay.replay(device).reserved
-    short = memory_replay.replay(device, "", 40 * MIB)
+    assert memory_snapshot.replay(device, "large_segment_size_mb:40").reserved > memory_snapshot.replay(device).reserved
+    short = memory_snapshot.replay(device, "", 40 * MIB)
     assert short.failed.nbytes == 30 * MIB and short.failed_at == 2
-    text = memory_replay.compare(snapshot, ["", "large_segment_size_mb:40"], 40 * MIB)
+    text = memory_snapshot.compare(snapshot, ["", "large_segment_size_mb:40"], 40 * MIB)
     for part in ("40.00 MiB", "as recorded", "default", "large_segment_size_mb:40", "event 2", "train.py:6"):
         assert part in text
 
 
 def test_unknown_settings_of_a_replay_are_an_error():
     with pytest.raises(ConfigError) as caught:
-        memory_replay.replay(parse(as_pytorch()).devices[0], "plaid:1")
+        memory_snapshot.replay(parse(as_pytorch()).devices[0], "plaid:1")
     assert "plaid" in str(caught.value) and "--replay" in str(caught.value)
 
 
@@ -343,7 +343,7 @@ def test_a_changed_byte_is_read_or_refused(tmp_path_factory, at, value):
         found = read(written(path, PICKLED[:at] + bytes([value]) + PICKLED[at + 1 :]))
     except FileFormatError:
         found = None
-    assert found is None or isinstance(memory_report.explain(found, "changed"), str)
+    assert found is None or isinstance(memory_snapshot.explain(found, "changed"), str)
 
 
 def test_a_replay_with_expandable_segments_maps_what_it_needs(gpus):
@@ -354,14 +354,14 @@ def test_a_replay_with_expandable_segments_maps_what_it_needs(gpus):
             torch.empty(mib << 18, device="cuda")
 
     device = record(growing).devices[0]
-    found = memory_replay.replay(device, "expandable_segments:True")
+    found = memory_snapshot.replay(device, "expandable_segments:True")
     assert found.reserved == 60 * MIB == found.used and found.failed is None
-    assert memory_replay.replay(device).reserved == sum(sizes) * MIB
-    assert memory_replay.replay(device, "expandable_segments:True", 50 * MIB).failed is not None
+    assert memory_snapshot.replay(device).reserved == sum(sizes) * MIB
+    assert memory_snapshot.replay(device, "expandable_segments:True", 50 * MIB).failed is not None
 
 
 def test_the_pool_of_the_driver_cannot_be_replayed():
     (device,) = parse(as_pytorch()).devices
     with pytest.raises(ConfigError, match="cudaMallocAsync") as caught:
-        memory_replay.replay(device, "backend:cudaMallocAsync")
+        memory_snapshot.replay(device, "backend:cudaMallocAsync")
     assert "backend" in caught.value.hint

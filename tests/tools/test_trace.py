@@ -19,7 +19,7 @@ import flambeau as torch
 from flambeau import errors, testing
 from flambeau.cli import trace as command
 from flambeau.testing import machine
-from flambeau.tools import chrome_trace, trace_page
+from flambeau.tools import trace_writers
 from flambeau.tools.recorder import Recorder
 from flambeau.tools.trace import Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
 from flambeau.tools.trace_analysis import Analysis, common, duration, percent, union
@@ -152,7 +152,7 @@ def test_spans_over_the_limit_are_counted(two):
     recorder.end()
     found = recorder.trace()
     assert (len(found.spans), found.left_out) == (3, 2)
-    assert "3 of 5" in found.cap and "3 of 5" in trace_page.page(found)
+    assert "3 of 5" in found.cap and "3 of 5" in trace_writers.page(found)
 
 
 def test_a_failed_device_leaves_its_spans(two):
@@ -273,7 +273,7 @@ def data_of(text):
 
 def test_the_page_holds_everything_and_loads_nothing():
     hostile = made(ranges=[Range("</script><b>&", 1, 0, 50), Range("inner", 1, 10, 20)], note="it was killed")
-    text = trace_page.page(hostile)
+    text = trace_writers.page(hostile)
     data = data_of(text)
     assert "</script><b>&" in data["names"] and "<b>&" not in text.replace("\\u003cb>&", "")
     assert [each["label"] for each in data["lanes"]] == [
@@ -283,7 +283,7 @@ def test_the_page_holds_everything_and_loads_nothing():
     assert data["arrows"] == [[[4, 0], [3, 1], data["arrows"][0][2]]]
     assert not re.search(r'(src|href)="', text) and "default-src 'none'" in text
     assert "it was killed" in text
-    assert "Virtual H200; all times are modelled: estimates" in trace_page.page(made(source="Virtual H200"))
+    assert "Virtual H200; all times are modelled: estimates" in trace_writers.page(made(source="Virtual H200"))
 
 
 def test_times_of_a_card_that_is_not_calibrated_are_marked():
@@ -291,7 +291,7 @@ def test_times_of_a_card_that_is_not_calibrated_are_marked():
         with machine(preset=preset), torch.profile() as found:
             torch.ones(8, device="cuda")
         assert found.trace.times == mark and f"({mark})" in found.summary() and f"({mark} times)" in found.table()
-        assert f"all times are {mark}: estimates" in trace_page.page(found.trace)
+        assert f"all times are {mark}: estimates" in trace_writers.page(found.trace)
 
 
 def test_a_notebook_shows_the_page_in_a_frame(two):
@@ -303,10 +303,10 @@ def test_a_notebook_shows_the_page_in_a_frame(two):
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     with pytest.raises(OSError, match="No such file"):
-        trace_page.write(made(), tmp_path / "none" / "x.html")
+        trace_writers.write_page(made(), tmp_path / "none" / "x.html")
     (tmp_path / "dir").mkdir()
     with pytest.raises(OSError, match="directory"):
-        trace_page.write(made(), tmp_path / "dir")
+        trace_writers.write_page(made(), tmp_path / "dir")
     assert [each.name for each in tmp_path.iterdir()] == ["dir"]
 
 
@@ -321,7 +321,7 @@ def test_trace_writes_even_if_the_block_raises(two, tmp_path):
 
 
 def test_chrome_events_say_what_was_left_out(tmp_path):
-    chrome_trace.write(made(limit=3, left_out=4, note="killed"), tmp_path / "t.json")
+    trace_writers.write_chrome_trace(made(limit=3, left_out=4, note="killed"), tmp_path / "t.json")
     about = json.loads((tmp_path / "t.json").read_text())["otherData"]
     assert about["note"] == "killed" and "3 of 7" in about["cap"]
 
@@ -386,7 +386,7 @@ def test_a_full_disk_is_an_error(two, tmp_path, monkeypatch, capsys):
     def refuse(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("flambeau.tools.trace_page.write", refuse)
+    monkeypatch.setattr("flambeau.tools.trace_writers.write_page", refuse)
     with pytest.raises(SystemExit) as ended:
         command.trace(lambda: 0, str(tmp_path / "x.html"), None, 100)
     assert ended.value.code == 1 and "No space left" in capsys.readouterr().err

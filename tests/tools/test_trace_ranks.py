@@ -5,8 +5,19 @@ import os
 
 import pytest
 
-from flambeau.tools import chrome_trace, trace_page, trace_ranks
-from flambeau.tools.trace import NONE, Arrow, Call, HostWait, MemoryPoint, Span, Trace
+from flambeau.tools import trace_writers
+from flambeau.tools.trace import (
+    NONE,
+    Arrow,
+    Call,
+    HostWait,
+    MemoryPoint,
+    Span,
+    Trace,
+    join_ranks,
+    read_json,
+    write_json,
+)
 from tests.forks import ROOT, SOURCES, Wanted
 
 
@@ -29,12 +40,12 @@ def of_rank(begin_ns, note=""):
 
 def test_a_trace_is_read_as_it_was_written(tmp_path):
     trace = of_rank(3, "killed")
-    trace_ranks.write(trace, tmp_path / "0.json")
-    assert trace_ranks.read(tmp_path / "0.json") == trace
+    write_json(trace, tmp_path / "0.json")
+    assert read_json(tmp_path / "0.json") == trace
 
 
 def test_ranks_are_joined_on_one_clock(tmp_path):
-    found = trace_ranks.joined({0: of_rank(100), 1: of_rank(105, "killed"), 2: Trace()})
+    found = join_ranks({0: of_rank(100), 1: of_rank(105, "killed"), 2: Trace()})
     assert [(found.device_name(each.device), each.start_ns) for each in found.spans] == [
         ("rank 0 cuda:0", 10), ("rank 1 cuda:0", 15), ("rank 0 cuda:0", 20), ("rank 1 cuda:0", 25),
     ]  # fmt: skip
@@ -44,15 +55,15 @@ def test_ranks_are_joined_on_one_clock(tmp_path):
     assert [(each.span, each.end_ns) for each in found.waits] == [(2, 50), (3, 55)]
     assert [(each.source, each.target) for each in found.arrows] == [(0, 2), (1, 3)]
     assert found.note == "rank 1: killed" and found.memory[1].time_ns == 10
-    text = trace_page.page(found)
+    text = trace_writers.page(found)
     assert "rank 1 cuda:0" in text and "collectives of group 0" in text
-    chrome_trace.write(found, tmp_path / "t.json")
+    trace_writers.write_chrome_trace(found, tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert sum(each.get("name") == "all_reduce" and each["args"].get("bytes") == 64 for each in events) == 2
 
 
 def test_no_ranks_make_an_empty_trace():
-    found = trace_ranks.joined({})
+    found = join_ranks({})
     assert found.spans == [] and found.devices == [] and found.end_ns == 0
     assert Span(0, 0, "fill", 0, 1, 0, "").call == NONE
 

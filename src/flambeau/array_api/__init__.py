@@ -41,10 +41,10 @@ from ..ops.join import tile
 from ..tensor.factories import asarray
 from ..tensor.interop import from_dlpack
 from ..tensor.like_factories import empty_like, full_like, ones_like, zeros_like
-from ..tensor.reals import conj, imag, positive, real
+from ..tensor.methods import conj, imag, positive, real
 from . import linalg
 from .creation import arange, empty, eye, full, linspace, meshgrid, ones, tril, triu, zeros
-from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from .data_types import __array_namespace_info__, astype, can_cast, finfo, iinfo, isdtype, result_type
 from .elementwise import (
     add,
     atan2,
@@ -77,8 +77,7 @@ from .elementwise import (
     sign,
     subtract,
 )
-from .inspection import __array_namespace_info__
-from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import (
     broadcast_arrays,
     broadcast_to,

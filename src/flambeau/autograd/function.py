@@ -17,7 +17,7 @@ from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
 from .fitting import fit
 from .mode import GradMode, mode
-from .observers import observed
+from .node_hooks import observed
 
 
 class FunctionCtx:

@@ -14,8 +14,7 @@ from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, shown
 from ..runtime import device as devices
-from .node_hooks import RemovableHandle, add, hooks_of, pack
-from .observers import observers
+from .node_hooks import RemovableHandle, add, hooks_of, observers, pack
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
 _observing = Lock()

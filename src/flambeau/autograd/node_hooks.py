@@ -1,7 +1,8 @@
-"""Hooks of nodes and of leaves: functions that backward calls with gradients; hooks of saved tensors.
+"""Hooks of nodes and of leaves: functions that backward calls with gradients; hooks of saved tensors; observers.
 
 The order at a node is: hooks of its output tensors, `retain_grad`, the node's own pre-hooks, the node, its post-hooks.
-A leaf's hooks belong to the tensor, not to its AccumulateGrad node.
+A leaf's hooks belong to the tensor, not to its AccumulateGrad node.  Observers are called with each new node and its
+saved values (graph_node.observe).
 """
 
 from __future__ import annotations
@@ -281,3 +282,17 @@ class RemovableHandle:
         self.id, (hooks, *extra) = stored
         self.hooks_dict_ref = None if hooks is None else weakref.ref(hooks)
         self.extra_dict_ref = tuple(None if dictionary is None else weakref.ref(dictionary) for dictionary in extra)
+
+
+observers: list[Callable[[Any, Any], None]] = []
+
+
+def is_observed() -> bool:
+    """Return whether there is any observer."""
+    return bool(observers)
+
+
+def observed(node: Any, saved: Any) -> None:
+    """Call the observers with a new node and its saved values."""
+    for observer in tuple(observers):
+        observer(node, saved)

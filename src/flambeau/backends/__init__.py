@@ -5,7 +5,7 @@ import typing as _typing
 
 from ..importer import submodule as _submodule
 from ..numerics import BackendsModule as _Module
-from . import cuda, cudnn
+from . import cudnn
 
 if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from .. import host as cpu
@@ -13,6 +13,7 @@ if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which n
     from ..runtime import absent as mkldnn
     from ..runtime import absent as mps
     from ..runtime import absent as openmp
+    from . import cuda
 
 _sys.modules[__name__].__class__ = _Module
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]

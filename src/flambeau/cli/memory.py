@@ -58,7 +58,7 @@ def record_program(
     """Run a program with its memory history, print the explanation, and exit with the program's status."""
     from ..core import thread
     from ..memory import history
-    from ..runtime import memory_history
+    from ..runtime import cuda_memory
     from ..tools import memory_snapshot
 
     kept = history.History(max_entries=MAX_EVENTS)
@@ -68,12 +68,12 @@ def record_program(
     if not thread.has_machine() or not thread.machine().is_started:
         print("\nflambeau memory: the program did not use a GPU")
         sys.exit(status)
-    found = memory_history.snapshot()
+    found = cuda_memory.snapshot()
     if kept.is_full:
         print(f"flambeau memory: only the latest {MAX_EVENTS} events were kept", file=sys.stderr)
     if save is not None:
         try:
-            memory_history.dump_snapshot(save)
+            cuda_memory.dump_snapshot(save)
         except OSError as failure:
             raise SystemExit(f"flambeau memory: {failure.strerror}: {save!r}") from None
     history.record(None)
@@ -83,17 +83,15 @@ def record_program(
 
 
 def _show(found: Any, title: str, settings: list[str], capacity: str | None, html: str | None) -> None:
-    from ..tools import memory_replay, memory_report
+    from ..tools import memory_snapshot
 
-    print(memory_report.explain(found, title))
+    print(memory_snapshot.explain(found, title))
     if settings or capacity:
         nbytes = None if capacity is None else parse_bytes(capacity)
-        print(f"\n{memory_replay.compare(found, settings or [''], nbytes)}")
+        print(f"\n{memory_snapshot.compare(found, settings or [''], nbytes)}")
     if html is not None:
-        from ..tools import memory_page
-
         try:
-            memory_page.write(found, title, html)
+            memory_snapshot.write_page(found, title, html)
         except OSError as failure:
             raise SystemExit(f"flambeau memory: {failure.strerror}: {html!r}") from None
         print(f"flambeau memory: wrote {html}", file=sys.stderr)

@@ -51,15 +51,15 @@ def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> N
 
     launch: runs the ranks, whose environment has PARTS, and returns the status.
     """
-    from ..tools import trace_ranks as ranks
+    from ..tools.trace import join_ranks, read_json
 
     places = _places(output, chrome)
     with tempfile.TemporaryDirectory() as folder:
         os.environ[PARTS] = folder
         status = launch()
         del os.environ[PARTS]
-        parts = {int(each.stem): ranks.read(each) for each in Path(folder).glob("*.json")}
-    found = ranks.joined(parts)
+        parts = {int(each.stem): read_json(each) for each in Path(folder).glob("*.json")}
+    found = join_ranks(parts)
     if status:
         found.note = "; ".join(filter(None, (found.note, f"the job ended with exit status {status}")))
     is_written = _write(found, places)
@@ -111,17 +111,17 @@ class _Report:
         folder = os.environ.get(PARTS)
         if folder is None:
             return _write(found, self._places)
-        from ..tools import trace_ranks as ranks
+        from ..tools.trace import write_json
 
         part = Path(folder, f"{os.environ.get('RANK', '0')}.json")
-        ranks.write(found, part.with_suffix(".part"))
+        write_json(found, part.with_suffix(".part"))
         part.with_suffix(".part").rename(part)
         return True
 
 
 def _write(found: Any, places: list[Path]) -> bool:
     """Write the files of a trace and print the summary; return whether all was written."""
-    from ..tools import chrome_trace, trace_page
+    from ..tools import trace_writers
     from ..tools.trace_analysis import Analysis
 
     sys.stdout.flush()
@@ -130,7 +130,7 @@ def _write(found: Any, places: list[Path]) -> bool:
         if text:
             print(f"flambeau trace: {text}", file=sys.stderr)
     try:
-        for place, writer in zip(places, (trace_page.write, chrome_trace.write)):
+        for place, writer in zip(places, (trace_writers.write_page, trace_writers.write_chrome_trace)):
             writer(found, place)
             print(f"flambeau trace: wrote {place}", file=sys.stderr)
     except OSError as error:

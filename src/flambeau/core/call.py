@@ -15,15 +15,13 @@ from typing import Any
 
 from .. import host
 from .. import strides as st
-from ..dtypes import dtype, from_type
+from ..dtypes import dtype, from_type, plain_number
 from ..errors import FlambeauError, name_error, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
-from ..scalars import plain_number
 from . import call_errors, record, thread
 from .binding import Caller, Signature, make_calls_by
-from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .eviction import add_entry, is_stale
+from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody, add_entry, is_stale
 from .inplace import check_inplace, check_out, disown, node_for_inplace, record_inplace
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator

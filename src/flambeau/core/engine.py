@@ -14,8 +14,7 @@ from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
 from ..autograd.fitting import copied
-from ..autograd.node_hooks import apply_hooked, end_at, on_outputs, on_tensors
-from ..autograd.observers import observers
+from ..autograd.node_hooks import apply_hooked, end_at, observers, on_outputs, on_tensors
 from ..runtime.stream import Stream
 from . import thread
 from .native import Lock, identity

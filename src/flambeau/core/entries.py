@@ -1,12 +1,16 @@
-"""Entries of the call cache that replace a plan, and the interface that makes entries."""
+"""Entries of the call cache: those that replace a plan, the interface that makes entries, additions and eviction."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .operator import Operator
 from .plan import Plan
 from .tensor import TensorBase
+
+if TYPE_CHECKING:
+    from .thread import Plans
 
 
 class Marker:
@@ -100,3 +104,24 @@ class Lowering:
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
         """Store a call's result in the tensors of out=; return what the call returns."""
         raise AssertionError("set_lowering replaces it")
+
+
+def add_entry(plans: Plans, key: Any, entry: Any) -> None:
+    """Add an entry.  At the limit, the least recently used quarter is dropped."""
+    if len(plans.entries) >= plans.limit:
+        with plans.lock:
+            _drop_oldest(plans.entries)
+    plans.clock += 1
+    entry.used = plans.clock
+    plans.entries[key] = entry
+
+
+def _drop_oldest(entries: dict[Any, Any]) -> None:
+    by_use = sorted(list(entries.items()), key=lambda item: item[1].used)  # a copy: other threads may add entries
+    for key, _ in by_use[: len(by_use) // 4]:
+        entries.pop(key, None)
+
+
+def is_stale(settings: Sequence[tuple[Any, Any]]) -> bool:
+    """Return whether one of the user settings that a plan depends on has changed since.  settings: see plan.Plan."""
+    return any(setting.value is not value and setting.value != value for setting, value in settings)

@@ -12,8 +12,7 @@ from typing import Any
 
 from .. import strides as st
 from ..autograd.mode import GradMode
-from ..autograd.node_hooks import move_kept
-from ..autograd.observers import observed, observers
+from ..autograd.node_hooks import move_kept, observed, observers
 from ..errors import AutogradError
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream

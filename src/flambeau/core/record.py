@@ -14,8 +14,8 @@ from typing import Any
 from weakref import ref
 
 from ..autograd.fitting import fit, zeros
+from ..autograd.node_hooks import observed, observers
 from ..autograd.node_streams import streams_of_several
-from ..autograd.observers import observed, observers
 from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
 from . import call_errors, thread

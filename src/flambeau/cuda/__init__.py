@@ -8,11 +8,13 @@ from ..importer import submodule as _submodule
 from ..runtime.control import (
     can_device_access_peer,
     check_error,
+    clock_rate,
     current_blas_handle,
     current_device,
     current_stream,
     default_stream,
     device_count,
+    device_memory_used,
     get_arch_list,
     get_device_capability,
     get_device_name,
@@ -25,23 +27,17 @@ from ..runtime.control import (
     is_bf16_supported,
     is_initialized,
     is_tf32_supported,
+    list_gpu_processes,
+    memory_usage,
+    power_draw,
     set_device,
     set_stream,
     synchronize,
+    temperature,
+    utilization,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
-from ..runtime.cudart import cudart, cudaStatus
-from ..runtime.device import DeviceGuard as device
-from ..runtime.device import DeviceOfGuard as device_of
-from ..runtime.generator import cuda_generators as _cuda_generators
-from ..runtime.generator import cuda_initial_seed as initial_seed
-from ..runtime.generator import manual_seed_all, seed_all
-from ..runtime.generator import seed_current as manual_seed
-from ..runtime.generator import seed_current_randomly as seed
-from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
-from ..runtime.green_context import GreenContext
-from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
-from ..runtime.memory_stats import (
+from ..runtime.cuda_memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -69,15 +65,17 @@ from ..runtime.memory_stats import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from ..runtime.monitor import (
-    clock_rate,
-    device_memory_used,
-    list_gpu_processes,
-    memory_usage,
-    power_draw,
-    temperature,
-    utilization,
-)
+from ..runtime.cudart import cudart, cudaStatus
+from ..runtime.device import DeviceGuard as device
+from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.generator import cuda_generators as _cuda_generators
+from ..runtime.generator import cuda_initial_seed as initial_seed
+from ..runtime.generator import manual_seed_all, seed_all
+from ..runtime.generator import seed_current as manual_seed
+from ..runtime.generator import seed_current_randomly as seed
+from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.green_context import GreenContext
+from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
 from ..runtime.sleep import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as StreamContext
@@ -99,7 +97,6 @@ from ..tensor.legacy import CudaShortTensor as ShortTensor
 from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
-from . import memory
 
 if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from ..parallel import comm
@@ -110,6 +107,7 @@ if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which n
     from ..runtime import stream as streams
     from ..runtime.user_kernel import CudaKernel, kernel
     from ..tensor import random
+    from . import memory
 
 
 def __getattr__(name: str) -> object:
@@ -118,8 +116,6 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name in ("CudaKernel", "kernel", "_compile_kernel"):
         return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
-    if name in ("amp", "comm", "nccl"):
-        return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
     return _submodule(__name__, name)

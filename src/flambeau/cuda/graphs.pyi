@@ -4,3 +4,4 @@ from ..runtime.graph import CUDAGraph as CUDAGraph
 from ..runtime.graph import graph as graph
 from ..runtime.graph import graph_pool_handle as graph_pool_handle
 from ..runtime.graph import is_current_stream_capturing as is_current_stream_capturing
+__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]

@@ -2,3 +2,4 @@
 from ..runtime.profiler import profile as profile
 from ..runtime.profiler import start as start
 from ..runtime.profiler import stop as stop
+__all__ = ["profile", "start", "stop"]

@@ -27,15 +27,15 @@ from threading import get_ident
 
 from ..core import call_errors
 from ..core.allocator import BlockAllocator
+from ..core.call_errors import invalid_pointer
 from ..core.pool import SMALL_LIMIT, Block, Counters, Flow, Pool, take_block
 from ..core.queue import hooks
-from ..driver.api import Driver, StreamHandle
+from ..driver.api import Address, Driver, StreamHandle
 from . import history
-from .expandable import EXPANDABLE_SMALL_LIMIT
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
-from .segments import Segments, SegmentSource, largest
+from .segments import EXPANDABLE_SMALL_LIMIT, Segments, SegmentSource, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
@@ -500,3 +500,29 @@ class CachingAllocator(StreamAllocator):
     def _flows(self) -> list[Flow]:
         levels = self._total, self._small.counters, self._large.counters
         return [flow for level in levels for _, flow in flows_of(level)] + [self._oversize, self._segments.oversize]
+
+
+class RawBlocks:
+    """Raw allocations of one allocator, by address."""
+
+    def __init__(self, allocator: CachingAllocator) -> None:
+        self._allocator = allocator
+        self._blocks: dict[int, Block] = {}
+
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Address:
+        """Allocate `nbytes` bytes as the allocator does; return 0 for 0 bytes."""
+        if nbytes == 0:
+            return Address(0)
+        with self._allocator.lock:
+            block = self._allocator.take(nbytes, stream)
+            self._blocks[block.address] = block
+        return block.address
+
+    def free(self, address: int) -> None:
+        """Free memory of `allocate`; 0 is ignored.  Raises: AcceleratorError for any other address."""
+        if address == 0:
+            return
+        block = self._blocks.pop(address, None)
+        if block is None:
+            raise invalid_pointer("free", address)
+        self._allocator.free(block)

@@ -34,7 +34,7 @@ from multiprocessing import (
 from typing import Any
 
 from ..errors import no_attribute as _no_attribute
-from ..runtime.ipc_memory import Report
+from ..runtime.ipc import Report
 from ..runtime.shared_memory import STRATEGIES as _STRATEGIES
 from ..runtime.shared_memory import host_side as _host_side
 from ..runtime.shared_memory import set_strategy as set_sharing_strategy

@@ -9,10 +9,9 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import bool_, dtype
+from ..dtypes import bool_, converted, dtype
 from ..errors import DtypeError, ModeError, ShapeError, shown
 from ..host import np
-from ..scalars import converted
 from .copies import fill
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_float

@@ -8,10 +8,9 @@ from math import nan
 from typing import Any
 
 from .. import callers, dtypes
-from ..dtypes import INTEGER, bool_, dtype, uint8
+from ..dtypes import INTEGER, bool_, converted, dtype, uint8
 from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import CLIPPED, np
-from ..scalars import converted
 from ..strides import Shape, contiguous
 from .copies import fill
 from .indexing import nonzero

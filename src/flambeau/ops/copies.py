@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype
+from ..dtypes import converted, dtype
 from ..errors import ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
 from ..memory_formats import contiguous_format, preserve_format, strides_in
-from ..scalars import converted
 from .operator import Array, Call, ErrorSample, Number, Operand, Sample, Value, operator, passed_as
 from .pointwise import (
     ACCESS_BYTES,

@@ -8,11 +8,10 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype, float64, int64
+from ..dtypes import converted, dtype, float64, int64
 from ..errors import ShapeError
 from ..host import np, rounded
 from ..kernel import Kernel, Param, Pointer, Scalar
-from ..scalars import converted
 from .copies import C_TYPES_BY_SIZE
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
 from .pointwise import PRELUDE, THREADS, grid_over

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype, int64
+from ..dtypes import converted, dtype, int64
 from ..errors import (
     DtypeError,
     IndexRangeError,
@@ -21,7 +21,6 @@ from ..errors import (
 )
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
-from ..scalars import converted
 from .arithmetic import remainder
 from .compaction import few_replaced, fits_block, is_recorded
 from .copies import C_TYPES_BY_SIZE, fill_kernel

@@ -1,6 +1,6 @@
 """Random numbers on the CPU, equal to PyTorch's: distributions of the Mersenne Twister's words.
 
-Every function gets the state of a generator (runtime/random_state.py) and writes arrays.  A draw takes words in the
+Every function gets the state of a generator (runtime/generator.py) and writes arrays.  A draw takes words in the
 order of the elements in memory:
 
 - One word gives 24 bits of a float32 fraction, two give 53 bits of a float64 fraction or a 64-bit integer.
@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any
 
+from ..dtypes import integer_range
 from ..host import np, rounded, special
-from ..scalars import integer_range
 
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache

@@ -14,11 +14,10 @@ from math import prod
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING, dtype, int64
+from ..dtypes import FLOATING, converted, dtype, int64
 from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
-from ..scalars import converted
 from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, fill_kernel, plan_row_copy
 from .operator import Call, Operand
 from .pointwise import PRELUDE, THREADS, grid_over, source_text

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64
+from ..dtypes import FLOATING_TYPES, bool_, converted, dtype, float32, float64
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..library_operation import GELU, RELU, Gemm
-from ..scalars import converted
 from .activation import gelu, gelu_tanh_backward, relu, relu_backward
 from .arithmetic import addcmul
 from .copies import fill

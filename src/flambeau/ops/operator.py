@@ -7,7 +7,7 @@ Functions, methods, stubs, tests and derivatives are generated from one definiti
     @view(...)        the body returns (shape, strides, offset) of a view of its first operand
     @composite(...)   the body calls other operators
 
-core/parameters.py documents the annotations of parameters, core/operator.py the names that a derivative may take.
+core/operator.py documents the annotations of parameters, and the names that a derivative may take.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from ..core.operator import (
     POINTWISE,
     REGISTRY,
     VIEW,
+    ErrorSample,
     Number,
     Operator,
+    Parameter,
+    Sample,
     passed_as,
 )
-from ..core.parameters import ErrorSample, Parameter, Sample
 from ..dtypes import dtype
 from ..kernel import Grid, Kernel
 from ..library_operation import LibraryOperation

@@ -13,11 +13,10 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype
+from ..dtypes import converted, dtype
 from ..errors import ArgumentTypeError, NotSupportedError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Pointer, Scalar, Strided
-from ..scalars import converted
 from .copies import C_TYPES_BY_SIZE
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import MAX_INDEX, PRELUDE, THREADS, grid_over, source_text

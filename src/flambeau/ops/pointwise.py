@@ -22,11 +22,10 @@ from string import Template
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import BOOL, FLOATING, INTEGER, bool_, default, dtype, of_scalar, promote
+from ..dtypes import BOOL, FLOATING, INTEGER, bool_, converted, default, dtype, of_scalar, promote
 from ..errors import DtypeError, ShapeError
 from ..host import MANY, blocks_of, np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from ..scalars import converted
 from .operator import POINTWISE, Number, Operator, Value, passed_as
 
 ACCESS_BYTES = 16

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64
+from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64, integer_range
 from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Strided
-from ..scalars import integer_range
 from . import cuda_random, host_random, philox
 from .indexing_kernels import scalars, strided_layout
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator

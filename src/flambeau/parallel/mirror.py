@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, ref
 from .. import transfer
 from ..autograd.function import Function
 from ..autograd.mode import mode
-from ..autograd.observers import is_observed
+from ..autograd.node_hooks import is_observed
 from ..core import thread
 from ..core.call import run_into
 from ..core.plan import Launch
@@ -45,7 +45,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import queue_between
-from ..runtime.random_state import twister_words
+from ..runtime.generator import twister_words
 from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects

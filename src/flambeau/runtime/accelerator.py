@@ -13,7 +13,7 @@ from ..core import thread
 from ..core.locks import whole
 from ..errors import ModeError
 from ..memory.private import PoolId
-from . import control, memory_stats
+from . import control, cuda_memory
 from . import device as devices
 from .graph import CUDAGraph, hand_idle_memory_back
 from .stream import Event
@@ -114,7 +114,7 @@ def empty_cache() -> None:
         0
     """
     if control.is_initialized():
-        memory_stats.empty_cache()
+        cuda_memory.empty_cache()
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:

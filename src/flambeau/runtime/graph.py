@@ -24,11 +24,10 @@ from ..dtypes import int64
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
-from . import control, memory_stats, mistakes, pending_copies
+from . import control, cuda_memory, mistakes, pending_copies
 from . import device as devices
-from .generator import CAPTURE_UNSUPPORTED, Generator, check_generator
+from .generator import CAPTURE_UNSUPPORTED, Generator, State, check_generator
 from .pending_copies import HostUse
-from .random_state import State
 from .stream import Event, Stream, StreamGuard
 
 if TYPE_CHECKING:
@@ -585,7 +584,7 @@ class CUDAGraph(GraphDebugging):
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
         if self._checks_inputs:
-            memory_stats.allocated_bytes()  # so that the driver learns of freed blocks
+            cuda_memory.allocated_bytes()  # so that the driver learns of freed blocks
         if stream is not self._last:
             for use in self._kept:
                 use.memory.record_stream(stream)
@@ -731,8 +730,8 @@ class graph:  # noqa: N801  (the field's name for it)
 def hand_idle_memory_back() -> None:
     """Run the garbage collector and return idle memory to the driver, before a capture."""
     gc.collect()
-    memory_stats.empty_cache()
-    memory_stats.empty_host_cache()
+    cuda_memory.empty_cache()
+    cuda_memory.empty_host_cache()
 
 
 def _capture_stream(index: int) -> Stream:

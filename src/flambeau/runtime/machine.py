@@ -27,11 +27,10 @@ from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel
 from ..library_operation import LibraryOperation
 from ..memory import settings
-from ..memory.allocator import CachingAllocator
+from ..memory.allocator import CachingAllocator, RawBlocks
 from ..memory.direct import DirectAllocator, DriverPool, LibraryFunctions, Source
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
-from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from . import fork, strict
 from .cudart import HostRegistry

@@ -12,8 +12,8 @@ from ..memory.allocator import CachingAllocator
 from ..memory.direct import LibraryFunctions
 from ..memory.private import PoolId
 from . import device as devices
+from .cuda_memory import memory_snapshot
 from .graph import graph_pool_handle
-from .memory_stats import memory_snapshot
 
 
 class CUDAPluggableAllocator:

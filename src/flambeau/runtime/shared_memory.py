@@ -35,7 +35,7 @@ from ..core.storage import Storage
 from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
 from ..kernel import Access
-from .ipc_memory import Exports, Handle, ask
+from .ipc import Exports, Handle, ask
 
 STRATEGIES = ("file_descriptor", "file_system")
 MAGIC = b"flmb-hst"

@@ -1,2 +1,3 @@
 # Written by scripts/stubs, not by hand.
 from . import windows as windows
+__all__ = ["windows"]

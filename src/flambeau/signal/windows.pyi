@@ -10,3 +10,4 @@ from ..tensor.windows import hamming as hamming
 from ..tensor.windows import hann as hann
 from ..tensor.windows import kaiser as kaiser
 from ..tensor.windows import nuttall as nuttall
+__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser", "nuttall"]

@@ -32,10 +32,13 @@ from .legacy import (
     ShortTensor,
 )
 from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
-from .queries import (
+from .methods import (
     allclose,
+    conj,
+    conj_physical,
     equal,
     get_device,
+    imag,
     is_complex,
     is_conj,
     is_distributed,
@@ -48,9 +51,12 @@ from .queries import (
     is_tensor,
     isclose,
     numel,
+    positive,
+    real,
+    resolve_conj,
+    resolve_neg,
 )
 from .random import get_rng_state, normal, rand, randint, randn, randperm, set_rng_state
-from .reals import conj, conj_physical, imag, positive, real, resolve_conj, resolve_neg
 from .sequences import empty_permuted, logspace, scalar_tensor, tril_indices, triu_indices
 from .sequences import range_ as _range
 from .storages import (

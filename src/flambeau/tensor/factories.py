@@ -21,7 +21,7 @@ from ..core.factories import explain_by, resolve, unset
 from ..core.layout import dense_layout
 from ..core.tensor import TensorBase, alias_of, new_tensor, tensor_over
 from ..core.thread import CPU
-from ..dtypes import dtype
+from ..dtypes import converted, dtype
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -35,7 +35,6 @@ from ..errors import (
     shown,
 )
 from ..host import address_of, array_at, np, rounded
-from ..scalars import converted
 from ..strides import Size, extent
 from . import checks, foreign, storages
 

@@ -8,11 +8,10 @@ from .. import callers, dtypes
 from ..core.call import run_into
 from ..core.factories import unset
 from ..core.tensor import alias_of
-from ..dtypes import dtype
+from ..dtypes import converted, dtype
 from ..errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError
 from ..memory_formats import check_layout
 from ..ops.diagonals import INDEX_TYPES, count_in_triangle
-from ..scalars import converted
 from ..strides import compact
 from . import checks
 from .factories import as_leaf, full, into, linspace

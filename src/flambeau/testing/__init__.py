@@ -4,9 +4,8 @@ from ..autograd.gradcheck import gradcheck, gradgradcheck
 from ..runtime.faults import faults
 from ..tools.profiler import trace
 from ..tools.race_report import check
-from .comparison import assert_close
 from .machine import machine
-from .random_tensors import make_tensor
+from .tensors import assert_close, make_tensor
 from .user_kernels import check_kernel
 
 __all__ = [

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from .. import nn, optim
 from ..autograd.gradients import backward
 from ..autograd.mode import no_grad
-from ..driver.nvidia import compile, own_convolutions, own_kernels, prebuilt_cubins
+from ..driver.nvidia import compile, own_kernels, prebuilt_cubins
 from ..driver.nvidia.compile import Compiler, Source, nvrtc_version
 from ..dtypes import ALL, FLOATING_TYPES, bfloat16, bool_, dtype, float16, float32, int64
 from ..errors import FlambeauError
@@ -146,7 +146,7 @@ def program_runs() -> Iterator[Run]:
         yield Run(kernels, len(kernels) if program in STEPS else 0)
     own = (own_kernels.small_kernel, own_kernels.gemm_kernel)
     yield Run([kernel(data_type) for kernel in own for data_type in (float32, bfloat16, float16)], 0)
-    yield Run([kernel for data_type in FLOATING_TYPES for kernel in own_convolutions.convolution_kernels(data_type)], 0)
+    yield Run([kernel for data_type in FLOATING_TYPES for kernel in own_kernels.convolution_kernels(data_type)], 0)
 
 
 def sample_runs() -> Iterator[Run]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import compile, own_convolutions, own_kernels, solver
+from ..driver.nvidia import compile, own_kernels, solver
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
@@ -61,7 +61,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
         kernel(data_type) for kernel in (own_kernels.gemm_kernel, own_kernels.small_kernel) for data_type in numbers
     ]
     kernels += [kernel for data_type in (float16, bfloat16) for kernel in own_kernels.attention_kernels(data_type)]
-    kernels += [kernel for data_type in numbers for kernel in own_convolutions.convolution_kernels(data_type)]
+    kernels += [kernel for data_type in numbers for kernel in own_kernels.convolution_kernels(data_type)]
     return list({kernel.source + kernel.entry: kernel for kernel in kernels}.values())
 
 

@@ -15,7 +15,7 @@ from ..runtime.control import synchronize
 from ..runtime.kernel_parameters import ArrayParameter, NumberParameter
 from ..runtime.user_kernel import CudaKernel
 from ..tensor import factories
-from .comparison import assert_close
+from .tensors import assert_close
 
 ARCHITECTURE = "sm_90"  # to compile for where no GPU is
 GUARD = 256  # bytes before and after an array, which keep its alignment

@@ -1,24 +1,50 @@
-"""Memory snapshots of flambeau and of PyTorch: read without running code, checked, and rebuilt at any event.
+"""Memory snapshots of flambeau and of PyTorch: read, explained, replayed, and written as a page.
+
+Read: without running code, checked, and rebuilt at any event.
 
 - The file is a pickle.  It is interpreted, never executed: a snapshot has plain objects only, and any name is refused.
 - Every field that is used is checked.  Each list of frames is read once, however often events refer to it.
 - The final state is in the snapshot.  The state before the first event follows by undoing all events; a state in
   between follows from that one.  So a history whose oldest events were dropped gives exact states, too.
+
+Explained: where the reserved bytes are, and which lines hold them.
+
+Replayed: the allocations and frees under other settings or on a device of another size.
+
+- The allocations go to flambeau's caching allocator on a virtual GPU of its own, which computes nothing.
+- Blocks from before the first event are allocated first, in the order of their addresses.
+- A block is freed where the snapshot says that its free was complete.
+- PyTorch's allocator merges a freed block with its neighbours at once, flambeau's later: a replay does as the recorded
+  allocator did.
+- Each private pool has an allocator of its own; all share the device's memory.
+
+The page: areas over time, segments and blocks at any moment, and lines.  It needs no other file and no network.  Its
+data is JSON in a script element; memory_page.html draws it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
 
 from .. import callers
-from ..errors import FileFormatError
-from ..memory.settings import BLOCK_GRAIN
+from ..config import Gpus
+from ..core.pool import Block as PoolBlock
+from ..driver.api import StreamHandle
+from ..errors import ConfigError, FileFormatError, OutOfMemoryError
+from ..memory.allocator import CachingAllocator
+from ..memory.out_of_memory import size
+from ..memory.settings import BLOCK_GRAIN, Settings
+from ..memory.settings import parse as parse_settings
+from ..runtime.machine import Machine
 from ..serialization.unpickler import Budget, Refusal, Unpickler, cut
 
 MAX_NBYTES = 2 << 30  # of a file
@@ -458,3 +484,326 @@ def peaks_of(device: Device) -> Peaks:
         elif event.action in REMOVES:
             reserved -= event.nbytes
     return Peaks(count, most, most_reserved)
+
+
+TOP = 5  # lines that a list shows
+
+
+@dataclass
+class Usage:
+    """The reserved bytes of one device at one moment, by use.
+
+    reserved = live + waiting + cached + fragmented.  rounding: bytes of live blocks that were not requested.
+    cached: whole free segments, which `empty_cache` returns;  fragmented: free parts of segments in use.
+    private: of the reserved bytes, those in pools of graphs and of MemPool.
+    largest: the largest free block;  lines: live bytes and blocks by stack;
+    holders: free bytes that one block alone keeps from being returned, by its stack.
+    """
+
+    segments: int = 0
+    reserved: int = 0
+    live: int = 0
+    live_blocks: int = 0
+    rounding: int = 0
+    waiting: int = 0
+    waiting_blocks: int = 0
+    cached: int = 0
+    fragmented: int = 0
+    private: int = 0
+    largest: int = 0
+    lines: dict[str, tuple[int, int]] = field(default_factory=dict)
+    holders: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def usage(snapshot: Snapshot, segments: list[Segment]) -> Usage:
+    """Sum the blocks of segments by use."""
+    found = Usage(segments=len(segments))
+    lines: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    holders: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for segment in segments:
+        used = [block for block in segment.blocks if block.state != FREE]
+        free = [block.nbytes for block in segment.blocks if block.state == FREE]
+        found.reserved += segment.nbytes
+        found.largest = max(found.largest, *free, 0)
+        if segment.pool != SHARED:
+            found.private += segment.nbytes
+        if used:
+            found.fragmented += sum(free)
+        else:
+            found.cached += sum(free)
+        for block in used:
+            if block.state == WAITING:
+                found.waiting += block.nbytes
+                found.waiting_blocks += 1
+            if block.state == LIVE:
+                found.live += block.nbytes
+                found.live_blocks += 1
+                found.rounding += block.nbytes - block.requested
+                site = snapshot.shown(block.stack)
+                lines[site] = lines[site][0] + block.nbytes, lines[site][1] + 1
+        if len(used) == 1 and free:
+            site = snapshot.shown(used[0].stack)
+            holders[site] = holders[site][0] + sum(free), holders[site][1] + used[0].nbytes
+    found.lines, found.holders = dict(lines), dict(holders)
+    return found
+
+
+def explain(snapshot: Snapshot, title: str) -> str:
+    """The explanation of a snapshot as text: each device at the end, at its peak, and where it ran out of memory."""
+    events = sum(len(device.events) for device in snapshot.devices)
+    settings = f"; settings {snapshot.settings}" if snapshot.settings else ""
+    lines = [f"{title}: {_count(len(snapshot.devices), 'device')}, {_count(events, 'event')}{settings}"]
+    for device in snapshot.devices:
+        if device.segments or device.events:
+            lines += ["", *_explain_device(snapshot, device)]
+    if len(lines) == 1:
+        lines.append("No memory was reserved.")
+    return "\n".join(lines)
+
+
+def _explain_device(snapshot: Snapshot, device: Device) -> Iterator[str]:
+    end = usage(snapshot, device.segments)
+    count = peaks_of(device).events if device.events else 0
+    peak = usage(snapshot, state_at(device, count).segments()) if device.events else end
+    if not end.reserved and not peak.reserved and not any(event.action == "oom" for event in device.events):
+        yield f"GPU {device.index}: no memory was reserved"
+        return
+    yield f"GPU {device.index} at the end"
+    yield from _table(end)
+    if device.events:
+        when = (device.events[count - 1].time_us - device.events[0].time_us) / 1e6 if count else 0.0
+        same = ": as at the end" if peak == end else ""
+        yield f"GPU {device.index} at its peak, event {count} of {len(device.events)}, after {when:.3f} s{same}"
+        if not same:
+            yield from _table(peak)
+    for count in [count for count, event in enumerate(device.events) if event.action == "oom"][-TOP:]:
+        yield from _failure(snapshot, device, count)
+
+
+def _table(found: Usage) -> Iterator[str]:
+    yield f"  reserved   {size(found.reserved):>12}  in {_count(found.segments, 'segment')}"
+    rounding = f", of which {size(found.rounding)} by rounding" if found.rounding else ""
+    yield f"  live       {size(found.live):>12}  in {_count(found.live_blocks, 'block')}{rounding}"
+    if found.waiting:
+        blocks = _count(found.waiting_blocks, "freed block")
+        yield f"  waiting    {size(found.waiting):>12}  in {blocks} that another stream may still use"
+    yield f"  cached     {size(found.cached):>12}  whole free segments; empty_cache() returns them"
+    yield f"  fragmented {size(found.fragmented):>12}  free, in segments with live blocks"
+    if found.private:
+        yield f"  private    {size(found.private):>12}  of the reserved bytes, in pools of graphs or MemPool"
+    yield f"  largest free block {size(found.largest)}"
+    if found.lines:
+        yield "  live bytes by line"
+        yield from _ranked(found.lines, lambda each: _count(each[1], "block"))
+    if found.fragmented and found.holders:
+        yield "  lines whose single block keeps a segment"
+        yield from _ranked(found.holders, lambda each: f"held by {size(each[1])}")
+
+
+def _ranked(lines: dict[str, tuple[int, int]], note: Callable[[tuple[int, int]], str]) -> Iterator[str]:
+    ranked = sorted(lines.items(), key=lambda item: (-item[1][0], item[0]))
+    for site, each in ranked[:TOP]:
+        yield f"    {size(each[0]):>12}  {note(each):<16}  {site}"
+    if len(ranked) > TOP:
+        rest = sum(each[0] for _, each in ranked[TOP:])
+        yield f"    {size(rest):>12}  in {_count(len(ranked) - TOP, 'other line')}"
+
+
+def _failure(snapshot: Snapshot, device: Device, count: int) -> Iterator[str]:
+    event = device.events[count]
+    free = size(event.address)
+    yield f"GPU {device.index} ran out of memory: {size(event.nbytes)} were asked for, the device had {free}"
+    yield f"  at {snapshot.shown(event.stack)}"
+    found = usage(snapshot, state_at(device, count).segments())
+    yield from _table(found)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+ROOM = 1 << 43  # bytes of the device if no capacity is given
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The outcome of a replay.
+
+    reserved, used: at the peak, in bytes;  retries: allocations that needed cached memory to be returned.
+    failed: the event that ran out of memory, and its number; None if all fit.
+    """
+
+    settings: str
+    device: int
+    reserved: int
+    used: int
+    retries: int
+    failed: Event | None = None
+    failed_at: int = 0
+
+
+class _Pools:
+    """The allocators of one replay."""
+
+    def __init__(self, settings: Settings, capacity: int, merges_at_once: bool) -> None:
+        self.merges_at_once = merges_at_once
+        self.machine = Machine(Gpus("virtual", 1, memory=capacity, races="real"))
+        self.machine.start()
+        self.settings = settings
+        self.allocators: dict[tuple[int, int], CachingAllocator] = {}
+        self.streams: dict[int, StreamHandle] = {}
+        self.live: dict[int, tuple[CachingAllocator, PoolBlock]] = {}
+        self.used = self.most_used = self.most_reserved = 0
+
+    def allocate(self, address: int, nbytes: int, stream: int, pool: tuple[int, int]) -> None:
+        allocator = self.allocators.get(pool)
+        if allocator is None:
+            machine = self.machine
+            allocator = CachingAllocator(machine.driver, 0, machine.record_event, self.settings)
+            self.allocators[pool] = allocator
+        self.free(address)
+        if self.merges_at_once:
+            allocator.coalesce()
+        block = allocator.allocate(max(nbytes, 1), self._stream(stream))
+        self.live[address] = allocator, block
+        self.used += block.nbytes
+        self.most_used = max(self.most_used, self.used)
+        self.most_reserved = max(self.most_reserved, sum(each.reserved_bytes for each in self.allocators.values()))
+
+    def free(self, address: int) -> None:
+        allocator, block = self.live.pop(address, (None, None))
+        if allocator is not None and block is not None:
+            self.used -= block.nbytes
+            allocator.free(block)
+
+    def _stream(self, number: int) -> StreamHandle:
+        if number not in self.streams:
+            device = self.machine.devices[0]
+            is_default = number == 0
+            self.streams[number] = (device.default_stream if is_default else device.stream_of_its_own()).handle
+        return self.streams[number]
+
+
+def replay(device: Device, settings: str = "", capacity: int | None = None) -> Replay:
+    """Replay the events of a device.  settings: as PYTORCH_ALLOC_CONF.  Raises ConfigError for other settings."""
+    parsed = parse_settings(settings, "--replay")
+    if parsed.backend not in ("", "native"):
+        raise ConfigError(
+            f"--replay: the {parsed.backend} backend is the driver's own, and cannot be replayed",
+            hint="leave backend: out",
+        )
+    pools = _Pools(parsed, capacity or ROOM, device.merges_at_once)
+    count = 0
+    failed: Event | None = None
+    try:
+        for segment in before_events(device).segments():
+            for block in segment.blocks:
+                if block.state != "free":
+                    failed = Event("alloc", block.address, block.nbytes, segment.stream, 0, block.stack, segment.pool)
+                    pools.allocate(block.address, block.nbytes, segment.stream, segment.pool)
+        for event in device.events:
+            failed = event
+            count += 1
+            if event.action == "alloc":
+                pools.allocate(event.address, event.nbytes, event.stream, event.pool)
+            elif event.action == "free_completed":
+                pools.free(event.address)
+        failed = None
+    except OutOfMemoryError:
+        pass
+    retries = sum(each.statistics()["num_alloc_retries"] for each in pools.allocators.values())
+    return Replay(settings, device.index, pools.most_reserved, pools.most_used, retries, failed, count)
+
+
+def compare(snapshot: Snapshot, settings: list[str], capacity: int | None = None) -> str:
+    """A table of each device's peak, as recorded and under each of the settings."""
+    where = "" if capacity is None else f" on a device of {size(capacity)}"
+    lines = [f"Replay{where}", f"  {'GPU':<4} {'peak reserved':>13} {'peak live':>12} {'overhead':>9}  settings"]
+    for device in snapshot.devices:
+        if not device.events and not device.segments:
+            continue
+        recorded = peaks_of(device)
+        lines.append(_row(device.index, recorded.reserved, recorded.used, "as recorded"))
+        for text in settings:
+            found = replay(device, text, capacity)
+            lines.append(_row(device.index, found.reserved, found.used, text or "default"))
+            if found.failed is not None:
+                at = f"event {found.failed_at}" if found.failed_at else "before the first event"
+                lines.append(
+                    f"       out of memory at {at}: {size(found.failed.nbytes)} at {snapshot.shown(found.failed.stack)}"
+                )
+            elif found.retries:
+                times = f"{found.retries} time{'s' * (found.retries != 1)}"
+                lines.append(f"       cached memory had to be returned {times} to make room")
+    return "\n".join(lines)
+
+
+def _row(device: int, reserved: int, used: int, name: str) -> str:
+    overhead = f"{(reserved - used) / used:.1%}" if used else "-"
+    return f"  {device:<4} {size(reserved):>13} {size(used):>12} {overhead:>9}  {name}"
+
+
+MAX_EVENTS = 200_000  # of one device; the latest are shown
+TEMPLATE = Path(__file__).with_name("memory_page.html")
+KINDS = {name: number for number, name in enumerate((
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap",
+    "oom",
+))}  # fmt: skip
+
+
+def page(snapshot: Snapshot, title: str) -> str:
+    """The page's text."""
+    data = {
+        "title": title,
+        "settings": snapshot.settings,
+        "sites": [snapshot.shown(stack) for stack in range(len(snapshot.stacks))],
+        "stacks": [[str(frame) for frame in frames] for frames in snapshot.stacks],
+        "devices": [_page_data(device) for device in snapshot.devices if device.segments or device.events],
+    }
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text)
+
+
+def write_page(snapshot: Snapshot, title: str, path: str) -> None:
+    """Write the page to a file, which is replaced in one step.  Raises OSError."""
+    text = page(snapshot, title)
+    partial = f"{path}.{os.getpid()}.partial"
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+
+
+def _page_data(device: Device) -> dict[str, Any]:
+    """The state before the first event that is shown, and the events, with addresses relative to the lowest."""
+    omitted = max(len(device.events) - MAX_EVENTS, 0)
+    state = before_events(device)
+    for event in device.events[:omitted]:
+        state.apply(event)
+    events = [event for event in device.events[omitted:] if event.action in KINDS]
+    bounds = [each.address for each in state.ranges.values()]
+    bounds += [event.address for event in events if event.action.startswith("segment")]
+    base = min(bounds, default=0)
+    start = events[0].time_us if events else 0
+    found: dict[str, Any] = {
+        "index": device.index,
+        "omitted": omitted,
+        "segments": [
+            [each.address - base, each.nbytes, each.stream, each.pool != (0, 0)] for each in state.ranges.values()
+        ],
+        "blocks": [
+            [each.address - base, each.nbytes, int(each.state != LIVE), each.stack] for each in state.blocks.values()
+        ],
+        "events": [],
+    }
+    for each in events:
+        state.apply(each)
+        nbytes = state.blocks[each.address].nbytes if each.action == "alloc" else each.nbytes
+        place = each.address - (0 if each.action == "oom" else base)
+        pool = int(each.pool != (0, 0))
+        found["events"].append([KINDS[each.action], place, nbytes, each.stack, each.time_us - start, each.stream, pool])
+    return found

@@ -78,13 +78,13 @@ class Profile:
 
     def export_html(self, path: str | os.PathLike[str]) -> None:
         """Write the trace as one self-contained page."""
-        from .trace_page import write
+        from .trace_writers import write_page
 
-        write(self.trace, path)
+        write_page(self.trace, path)
 
     def _repr_html_(self) -> str:
         """The page of the trace, in a notebook."""
-        from .trace_page import frame
+        from .trace_writers import frame
 
         return frame(self.trace)
 
@@ -108,9 +108,9 @@ class Profile:
 
         A path that ends in .gz makes a compressed file, which both read as well.
         """
-        from .chrome_trace import write
+        from .trace_writers import write_chrome_trace
 
-        write(self.trace, path)
+        write_chrome_trace(self.trace, path)
 
 
 def profile() -> Profile:

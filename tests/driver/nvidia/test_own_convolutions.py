@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
-from flambeau.driver.nvidia import own_convolutions as own
+from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import compile_cubin
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import row_major
@@ -73,7 +73,7 @@ def test_there_is_no_kernel_for_bool():
 
 def test_grids():
     arrays = operands(dtypes.float32, 2)
-    blocks = [own.grid_of(problem_of(kind, dtypes.float32, arrays, 2)).blocks[0] for kind in CONVOLUTIONS]
+    blocks = [own.convolution_grid(problem_of(kind, dtypes.float32, arrays, 2)).blocks[0] for kind in CONVOLUTIONS]
     assert blocks == [1, 1, 6 * 2 * 2 * 3]
     empty = [each[:0] if at != 1 else each for at, each in enumerate(arrays)]
-    assert own.grid_of(problem_of(OF_OUTPUT, dtypes.float32, empty, 2)) is None
+    assert own.convolution_grid(problem_of(OF_OUTPUT, dtypes.float32, empty, 2)) is None

@@ -1,4 +1,4 @@
-"""Devices and contexts: the primary context of each device, peer access and green contexts.
+"""Devices and contexts: the primary context of each device, peer access and green contexts; tables of handles.
 
 - A device's primary context, which all libraries of the process share, is retained when the device is first used.
 - The current context is queried from the driver each time and set where it differs, never cached: other libraries
@@ -7,20 +7,48 @@
 - A partition is a green context.  It shares everything with the primary context except the multiprocessors, so kernels
   loaded there run on its streams too.  Partitions live as long as the driver: few sizes are possible.
 - Addresses identify their device, so copies between devices need no peer access.
+- Handles are counted up over the whole process and never used twice, so a destroyed one is recognized.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...core.nvidia import Stream
 from ...errors import AcceleratorError
 from ..api import DeviceProperties, PartitionHandle, StreamHandle
-from .handles import Table
-from .library import INVALID_DEVICE, PEER_ACCESS_ALREADY_ENABLED, check
+from .library import INVALID_DEVICE, INVALID_HANDLE, PEER_ACCESS_ALREADY_ENABLED, check
+
+Entry = TypeVar("Entry")
+_next = itertools.count(1).__next__
+
+
+class Table(dict[int, Entry]):
+    """A table of handles of one kind.  Thread-safe: each method is one dict operation."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def add(self, entry: Entry) -> int:
+        handle = _next()
+        self[handle] = entry
+        return handle
+
+    def remove(self, handle: int) -> Entry:
+        """Raises AcceleratorError if there is no such handle (any more)."""
+        entry = self.pop(handle, None)
+        return self.__missing__(handle) if entry is None else entry
+
+    def __missing__(self, handle: int) -> Entry:
+        raise AcceleratorError(
+            f"{self._kind} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+        )
+
 
 NAME_BYTES = 256
 NONE = 0  # the driver's handle for no current context

@@ -16,8 +16,7 @@ from ...core.nvidia import Stream
 from ...errors import AcceleratorError, NotSupportedError
 from ..api import Address, StreamHandle
 from . import devices
-from .devices import Devices
-from .handles import Table
+from .devices import Devices, Table
 from .library import check
 
 INVALID_VALUE = 1  # CUresult

@@ -36,8 +36,7 @@ from ...dtypes import (
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access
 from ..api import Exchange, Step, StreamHandle
-from .devices import Devices
-from .handles import Table
+from .devices import Devices, Table
 from .library import SUCCESS, check_nccl, declare, in_wheels, open_first, packaged
 
 SONAME = "libnccl.so.2"

@@ -25,8 +25,7 @@ from ...recurrent_operation import Recurrent, RecurrentBackward
 from ...solver_operation import SOLVERS, Solver
 from . import blas, dnn, own_kernels, recurrent, solver
 from .devices import Devices
-from .own_convolutions import OwnConvolution
-from .own_kernels import Launch, OwnProduct
+from .own_kernels import Launch, OwnConvolution, OwnProduct
 
 LIBRARIES = SOLVERS | {"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS}
 

@@ -1,8 +1,9 @@
 """torch.nn.parallel: one module on several devices."""
 
 import sys as _sys
+import typing as _typing
 
-from ...errors import no_attribute as _no_attribute
+from ...importer import submodule as _submodule
 from ...parallel.data_parallel import (
     DataParallel,
     data_parallel,
@@ -13,7 +14,9 @@ from ...parallel.data_parallel import (
     scatter_kwargs,
 )
 from ...parallel.distributed import DistributedDataParallel
-from . import comm, distributed
+
+if _typing.TYPE_CHECKING:  # rows of import_paths.py
+    from . import comm, distributed
 
 # PyTorch has a module for each of these functions
 _module = _sys.modules[DataParallel.__module__]
@@ -28,4 +31,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)

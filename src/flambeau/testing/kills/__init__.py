@@ -25,7 +25,7 @@ from ... import config
 from ... import multiprocessing as mp
 from ...core import thread
 from ...errors import FlambeauError, ProcessGoneError
-from ...runtime import control, memory_stats, shared_memory
+from ...runtime import control, cuda_memory, shared_memory
 from ...tensor import Tensor, full, ones
 from ..machine import machine
 
@@ -58,7 +58,7 @@ def figures() -> Figures:
     handles, _ = shared_memory.host_side().exports.accounts()
     files = len(os.listdir("/proc/self/fd"))
     held = len(report.lent), len(report.borrowed), len(report.in_flight)
-    return Figures(memory_stats.memory_allocated(), files, *held, len(handles))
+    return Figures(cuda_memory.memory_allocated(), files, *held, len(handles))
 
 
 def consume(inbox: Any, outbox: Any, neighbour: Any) -> None:

@@ -23,12 +23,13 @@ from ...data import (
     get_worker_info,
     random_split,
 )
+from ...data.loader import _DatasetKind  # noqa: F401  (some programs name it)
 from ...importer import submodule as _submodule
-from . import _utils, dataloader, distributed  # noqa: F401  (_utils: some programs name it)
-from .dataloader import _DatasetKind  # noqa: F401  (some programs name it)
+from . import _utils  # noqa: F401  (some programs name it)
 
 if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from ...data import dataset, sampler
+    from . import dataloader, distributed
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",

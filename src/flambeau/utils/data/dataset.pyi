@@ -7,3 +7,4 @@ from ...data.dataset import StackDataset as StackDataset
 from ...data.dataset import Subset as Subset
 from ...data.dataset import TensorDataset as TensorDataset
 from ...data.dataset import random_split as random_split
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]

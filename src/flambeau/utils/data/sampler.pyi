@@ -5,3 +5,4 @@ from ...data.sampler import Sampler as Sampler
 from ...data.sampler import SequentialSampler as SequentialSampler
 from ...data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from ...data.sampler import WeightedRandomSampler as WeightedRandomSampler
+__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]

@@ -1,0 +1,37 @@
+# Written by scripts/stubs, not by hand.
+from . import annotations as annotations
+from ..tools.eager import Attribute as Attribute
+from ..tools.eager import ScriptFunction as ScriptFunction
+from ..tools.eager import ScriptModule as RecursiveScriptModule
+from ..tools.eager import ScriptModule as ScriptModule
+from ..tools.eager import Setting as fuser
+from ..tools.eager import Setting as optimized_execution
+from ..tools.eager import Setting as strict_fusion
+from ..tools.eager import TracerWarning as TracerWarning
+from ..tools.eager import annotate as annotate
+from ..tools.eager import fork as fork
+from ..tools.eager import ignore as ignore
+from ..tools.eager import is_instance as isinstance
+from ..tools.eager import jit_load as load
+from ..tools.eager import jit_save as save
+from ..tools.eager import no as is_scripting
+from ..tools.eager import no as is_tracing
+from ..tools.eager import no as onednn_fusion_enabled
+from ..tools.eager import nothing as _overload
+from ..tools.eager import nothing as enable_onednn_fusion
+from ..tools.eager import nothing as set_fusion_strategy
+from ..tools.eager import same as _overload_method
+from ..tools.eager import same as _script_if_tracing
+from ..tools.eager import same as export
+from ..tools.eager import same as freeze
+from ..tools.eager import same as interface
+from ..tools.eager import same as optimize_for_inference
+from ..tools.eager import same as script_if_tracing
+from ..tools.eager import same as script_method
+from ..tools.eager import same as unused
+from ..tools.eager import same as wait
+from ..tools.eager import script as script
+from ..tools.eager import trace as trace
+from ..tools.eager import trace_module as trace_module
+from typing import Final as Final
+__all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning", "_overload", "_overload_method", "_script_if_tracing", "annotate", "annotations", "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]

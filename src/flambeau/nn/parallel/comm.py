@@ -1,5 +1,0 @@
-"""torch.nn.parallel.comm: copies and sums between devices."""
-
-from ...parallel.comm import broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter
-
-__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]

@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from ...parallel.distributed import DistributedDataParallel as DistributedDataParallel
+__all__ = ["DistributedDataParallel"]

@@ -1,0 +1,629 @@
+"""Functions of torch.cuda.memory: statistics, limits, settings and raw allocations; history and snapshots."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from ..core import thread
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, ConfigError
+from ..memory import history
+from ..memory.allocator import CachingAllocator
+from ..memory.history import History, described
+from ..memory.private import PoolId
+from ..memory.settings import EXACT, SIZE_CLASSES, UNLIMITED, Settings, from_environment, parse
+from . import control
+from . import device as devices
+from .machine import Machine
+from .stream import Stream
+
+SUMMARY_ROWS = (
+    ("Allocated memory", "allocated_bytes", True),
+    ("Active memory", "active_bytes", True),
+    ("Requested memory", "requested_bytes", True),
+    ("GPU reserved memory", "reserved_bytes", True),
+    ("Non-releasable memory", "inactive_split_bytes", True),
+    ("Allocations", "allocation", False),
+    ("Active allocs", "active", False),
+    ("GPU reserved segments", "segment", False),
+    ("Non-releasable allocs", "inactive_split", False),
+)
+LEVELS = (("", "all"), ("from large pool", "large_pool"), ("from small pool", "small_pool"))
+COLUMNS = (("Cur Usage", "current"), ("Peak Usage", "peak"), ("Tot Alloc", "allocated"), ("Tot Freed", "freed"))
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def _allocator(device: Any) -> CachingAllocator:
+    index = devices.cuda_index(device)
+    return thread.machine().devices[index].allocator
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Every counter of a device's caching allocator; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats()["allocation.all.current"]
+        1
+    """
+    return _allocator(device).statistics() if control.is_initialized() else {}
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"]
+        4096
+    """
+    return _nested(memory_stats(device))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """As `host_memory_stats`, with a dictionary for each part of a key.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> sorted(torch.cuda.host_memory_stats_as_nested_dict())[:2]
+        ['active_bytes', 'active_requests']
+    """
+    return _nested(host_memory_stats())
+
+
+def _nested(flat: dict[str, int]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parts, last = key.split(".")
+        inner = nested
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
+
+
+def get_allocator_backend() -> str:
+    """The kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Starts nothing.
+
+    Example:
+        >>> torch.cuda.get_allocator_backend()
+        'native'
+    """
+    machine = thread.machine()
+    if machine.allocator_functions is not None:
+        return machine.allocator_functions.backend
+    return (machine.settings if machine.is_started else from_environment()).backend or "native"
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Return the bytes that tensors occupy on a device; blocks are multiples of 512 bytes.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_allocated()
+        4096
+        >>> del x
+        >>> torch.cuda.memory_allocated()
+        0
+    """
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most that `memory_allocated` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+        (0, 4096)
+    """
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Return the bytes that the caching allocator holds on a device.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_reserved()
+        2097152
+    """
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most that `memory_reserved` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved(), torch.cuda.max_memory_reserved()
+        (0, 2097152)
+    """
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+memory_cached = memory_reserved
+max_memory_cached = max_memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Reset peak statistics to the current values.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.reset_peak_memory_stats()
+        >>> torch.cuda.max_memory_allocated()
+        0
+    """
+    _allocator(device).reset_peak_statistics()
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+reset_max_memory_cached = reset_peak_memory_stats
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Reset accumulated statistics to 0.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.reset_accumulated_memory_stats()
+        >>> torch.cuda.memory_stats()["allocation.all.allocated"]
+        0
+    """
+    _allocator(device).reset_accumulated_statistics()
+
+
+def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, Any]]:
+    """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> segment = torch.cuda.memory_snapshot()[0]
+        >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
+        (2097152, ['active_allocated', 'inactive'])
+    """
+    return segments(mempool_id)
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Return the free and the total memory of a device, in bytes, as its driver reports them: (free, total).
+
+    Example:
+        >>> free, total = torch.cuda.mem_get_info()
+        >>> 0 < free <= total
+        True
+    """
+    index = devices.cuda_index(device)
+    return thread.machine().driver.mem_info(index)
+
+
+def empty_cache() -> None:
+    """Return idle memory of every device to the driver; does nothing before the machine has started.
+
+    Host: waits for work that may still use it.
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved()
+        0
+    """
+    for accelerator in thread.machine().devices:
+        accelerator.allocator.empty_cache()
+
+
+def allocated_bytes() -> int:
+    """Bytes of allocated blocks on all devices."""
+    return sum(accelerator.allocator.allocated_bytes for accelerator in thread.machine().devices)
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError.
+
+    Example:
+        >>> torch.cuda.set_per_process_memory_fraction(0.5)
+        >>> torch.cuda.get_per_process_memory_fraction()
+        0.5
+        >>> torch.cuda.set_per_process_memory_fraction(1.0)
+    """
+    _allocator(device).set_fraction(fraction)
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """The fraction of a device's memory that this process may reserve.
+
+    Example:
+        >>> torch.cuda.get_per_process_memory_fraction()
+        1.0
+    """
+    return _allocator(device).fraction
+
+
+def set_allocator_settings(env: str) -> None:
+    """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
+
+    Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
+    This call does not start CUDA; settings made before take effect when it starts.
+    Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
+
+    Example:
+        >>> torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+        >>> torch.cuda.memory_stats()["max_split_size"]
+        67108864
+        >>> torch.cuda.memory._set_allocator_settings("")
+    """
+    settings = parse(env, "_set_allocator_settings")
+    if settings.backend and settings.backend != get_allocator_backend():
+        raise ConfigError(
+            f"_set_allocator_settings: the backend is {get_allocator_backend()}, and cannot become {settings.backend}",
+            hint="set PYTORCH_ALLOC_CONF=backend:... before the program starts",
+        )
+    machine = thread.machine()
+    machine.at_start(lambda: _configure(machine, settings))
+
+
+def _configure(machine: Machine, settings: Settings) -> None:
+    if machine.settings.exact:
+        settings = replace(settings, roundup_divisions=EXACT)
+    settings = replace(settings, backend=machine.settings.backend)
+    for accelerator in machine.devices:
+        accelerator.allocator.configure(settings)
+    machine.pinned.max_cached = settings.pinned_max_cached
+    machine.pinned.registers = settings.pinned_registers
+    machine.settings = settings
+
+
+def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
+    """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
+
+    Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.memory_allocated()
+        1024
+        >>> torch.cuda.caching_allocator_delete(address)
+    """
+    if not isinstance(stream, (Stream, int, type(None))):
+        raise ArgumentTypeError(
+            f"expected a Stream or a number, got {stream!r}",
+            hint="pass a torch.cuda.Stream, or its cuda_stream",
+            operator="caching_allocator_alloc",
+        )
+    devices.expose()
+    chosen = control.current_stream(device) if stream is None else stream
+    handle = (
+        chosen.handle
+        if isinstance(chosen, Stream)
+        else thread.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
+    )
+    return thread.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for any other address.
+
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.caching_allocator_delete(address)
+        >>> torch.cuda.memory_allocated()
+        0
+    """
+    owner = next((accelerator for accelerator in thread.machine().devices if accelerator.allocator.owns(mem_ptr)), None)
+    (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
+
+
+def host_memory_stats() -> dict[str, int]:
+    """Every counter of the pinned memory cache; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> torch.cuda.host_memory_stats()["allocated_bytes.current"]
+        4096
+    """
+    return thread.machine().pinned.statistics() if control.is_initialized() else {}
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_peak_host_memory_stats()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.reset_peak_statistics()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_accumulated_host_memory_stats()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.reset_accumulated_statistics()
+
+
+def empty_host_cache() -> None:
+    """Return idle pinned memory to the driver.
+
+    Example:
+        >>> torch.cuda.empty_host_cache()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.empty_cache()
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """A readable table of a device's memory statistics.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> "Allocated memory" in torch.cuda.memory_summary()
+        True
+    """
+    index = devices.cuda_index(device)
+    stats = memory_stats(index)
+    title = f"flambeau CUDA memory summary, device ID {index}"
+    counts = f"CUDA OOMs: {stats['num_ooms']}   cudaMalloc retries: {stats['num_alloc_retries']}"
+    lines = [title, counts, "".join([f"{'Metric':<24}", *(f"{name:>12}" for name, _ in COLUMNS)])]
+    for name, key, is_bytes in SUMMARY_ROWS:
+        for level, pool in LEVELS[: 1 if abbreviated else len(LEVELS)]:
+            cells = [stats.get(f"{key}.{pool}.{column}", 0) for _, column in COLUMNS]
+            shown = [in_units(cell) if is_bytes else str(cell) for cell in cells]
+            lines.append("".join([f"{name if not level else '  ' + level:<24}", *(f"{text:>12}" for text in shown)]))
+    width = max(map(len, lines))
+    return "\n".join(["=" * width, *lines[:2], "-" * width, *lines[2:], "=" * width])
+
+
+def in_units(nbytes: int) -> str:
+    """Format a number of bytes with at most four digits: 1048576 is `1024 KiB`."""
+    size, unit = float(nbytes), 0
+    while size >= 10_000 and unit < len(UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {UNITS[unit]}"
+
+
+CONTEXTS = (None, "state", "alloc", "all")
+STACKS = ("python", "line", "all")
+
+
+def record_memory_history(
+    enabled: str | bool | None = "all",
+    context: str | None = "all",
+    stacks: str = "python",
+    max_entries: int = sys.maxsize,
+    device: Any = None,
+    clear_history: bool = False,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: Iterable[str] | None = None,
+) -> None:
+    """Record every allocation and free on all devices from now on, for `snapshot`; with None, stop.
+
+    enabled: "state" for the stacks of live blocks only, "all" for the events too.  context: which stacks are kept,
+    "state" of live blocks, "alloc" of allocations too, "all" of frees too, None for none.  stacks: "python" or "all"
+    for the Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: of the
+    latest events.  skip_actions: actions that are not recorded.  `device`, `compile_context` and
+    `global_record_annotations` have no effect.
+
+    Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
+    Memory: about 90 bytes an event, and each distinct stack once.
+    Raises: ArgumentError for any other value.
+
+    Example:
+        >>> torch.cuda.memory._record_memory_history(stacks="line")
+        >>> x = torch.ones(1000, device="cuda")
+        >>> [entry["action"] for entry in torch.cuda.memory._snapshot()["device_traces"][0]]
+        ['segment_alloc', 'alloc', 'snapshot']
+        >>> torch.cuda.memory._record_memory_history(enabled=None)
+    """
+    kept = ("all" if enabled else None) if isinstance(enabled, bool) else enabled
+    _check("enabled", kept, (None, "state", "all"))
+    _check("context", context, CONTEXTS)
+    _check("stacks", stacks, STACKS)
+    skipped = tuple(skip_actions or ())
+    for action in skipped:
+        _check("skip_actions", action, history.SKIPPABLE)
+    if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 1:
+        raise ArgumentError(
+            f"max_entries must be a positive whole number, got {max_entries!r}",
+            hint="leave it out to keep every event",
+            operator="_record_memory_history",
+        )
+    if kept is None:
+        history.record(None)
+        return
+    if thread.has_machine() and thread.machine().is_started:
+        for accelerator in thread.machine().devices:
+            accelerator.allocator.require_segments("_record_memory_history")
+    made = History(kept == "all", context, "line" if stacks == "line" else "python", max_entries, skipped)
+    former = history.recorder
+    if former is not None:
+        made.metadata = former.metadata
+        if not clear_history:
+            made.take_over(former)
+    history.record(made)
+
+
+def _check(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    if value not in allowed:
+        raise ArgumentError(
+            f"expected {name} to be one of {', '.join(map(repr, allowed))}, got {value!r}",
+            hint="use one of these",
+            operator="_record_memory_history",
+        )
+
+
+def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    """The memory of every device in PyTorch's layout: segments, blocks, and the recorded events.
+
+    Keys: "segments", each with its "blocks"; "device_traces", one list of events per device; "allocator_settings";
+    "external_annotations", which is empty.  `device` and `augment_with_fx_traces` have no effect.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> segment = torch.cuda.memory._snapshot()["segments"][0]
+        >>> segment["total_size"], segment["allocated_size"], [block["state"] for block in segment["blocks"]]
+        (2097152, 4096, ['active_allocated', 'inactive'])
+    """
+    machine = thread.machine()
+    kept = history.recorder
+    found = segments()
+    if kept is not None:
+        for index in range(len(machine.devices)):
+            kept.note("snapshot", index)
+    return {
+        "segments": found,
+        "device_traces": _traces(kept),
+        "allocator_settings": _settings(),
+        "external_annotations": [],
+    }
+
+
+def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    """Write `snapshot()` to a file as a pickle, which `flambeau memory` and PyTorch's viewer read.
+
+    The file is replaced in one step: a failure leaves the former one.
+
+    Example:
+        >>> import tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "snapshot.pickle")
+        >>> torch.cuda.memory._dump_snapshot(path)
+        >>> os.path.getsize(path) > 0
+        True
+    """
+    import pickle  # here, since it would be a fiftieth of the import of flambeau
+
+    buffer = io.BytesIO()
+    pickle.dump(snapshot(), buffer, protocol=4)
+    partial = f"{os.fspath(filename)}.{os.getpid()}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(buffer.getbuffer())
+        os.replace(partial, filename)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+
+
+def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
+    """Every segment of every device, or of one pool, with stacks and the numbers of the streams for other libraries."""
+    kept = history.recorder
+    machine = thread.machine()
+    found: list[dict[str, Any]] = []
+    for accelerator in machine.devices:
+        for segment in accelerator.allocator.snapshot():
+            if pool is not None and segment["segment_pool_id"] != tuple(pool):
+                continue
+            address: Any = segment["address"]
+            blocks: Any = segment.pop("blocks")
+            segment["stream"] = _raw(segment["stream"])
+            segment["frames"] = [] if kept is None else described(kept.segment_stack(address))
+            for block in blocks:
+                block["frames"] = []
+                if kept is not None and block["state"] != "inactive":
+                    block["frames"] = described(kept.stack_of(block["address"]))
+            segment["blocks"] = blocks
+            found.append(segment)
+    return found
+
+
+def _raw(stream: Any) -> int:
+    """The number of a stream's CUstream, 0 for a default stream; the handle if the stream or its device is gone."""
+    machine = thread.machine()
+    queue = machine.streams.get(stream)
+    if queue is None:
+        return int(stream)
+    if queue is machine.devices[queue.device_index].default_stream:
+        return 0
+    try:
+        raw = machine.driver.stream_raw(stream)
+    except AcceleratorError:
+        return int(stream)
+    return raw
+
+
+def _traces(kept: History | None) -> list[list[dict[str, Any]]]:
+    machine = thread.machine()
+    traces: list[list[dict[str, Any]]] = [[] for _ in machine.devices]
+    raws: dict[int, int] = {}
+    for entry in kept.entries() if kept is not None else ():
+        device, stream = entry.pop("device"), entry["stream"]
+        if device < 0:
+            queue = machine.streams.get(stream)
+            device = 0 if queue is None else queue.device_index
+        if stream not in raws:
+            raws[stream] = _raw(stream)
+        entry["stream"] = raws[stream]
+        if device < len(traces):
+            traces[device].append(entry)
+    return traces
+
+
+def _settings() -> dict[str, Any]:
+    machine = thread.machine()
+    chosen = machine.devices[0].allocator.settings if machine.devices else None
+    divisions = chosen.roundup_divisions if chosen is not None and not chosen.exact else ()
+    limit = UNLIMITED if chosen is None else chosen.max_split_size
+    return {
+        "PYTORCH_CUDA_ALLOC_CONF": "" if chosen is None else chosen.text,
+        "max_split_size": -1 if limit == UNLIMITED else limit,
+        "garbage_collection_threshold": 0.0 if chosen is None else chosen.garbage_collection_threshold,
+        "expandable_segments": chosen is not None and chosen.expandable_segments,
+        "pinned_num_register_threads": 1,
+        "release_lock_on_cudamalloc": False,
+        "pinned_use_cuda_host_register": chosen is not None and chosen.pinned_registers,
+        "roundup_power2_divisions": {
+            str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
+        },
+        "graph_capture_record_stream_reuse": False,
+        "allocator": "flambeau",  # how `flambeau memory --replay` knows that freed blocks were merged late
+    }
+
+
+def allocation_traceback(data_ptr: int) -> list[dict[str, Any]] | None:
+    """The stack that allocated the live block at an address, innermost frame first; None if it was not recorded.
+
+    Example:
+        >>> torch.cuda.memory._record_memory_history()
+        >>> x = torch.ones(1000, device="cuda")
+        >>> sorted(torch.cuda.memory._allocation_traceback(x.data_ptr())[0])
+        ['filename', 'line', 'name']
+        >>> torch.cuda.memory._record_memory_history(None)
+    """
+    kept = history.recorder
+    return described(kept.stack_of(data_ptr)) if kept is not None and kept.is_known(data_ptr) else None
+
+
+def set_memory_metadata(metadata: str) -> None:
+    """Attach a text to the events that are recorded from now on, as their `user_metadata`; "" for none.
+
+    Example:
+        >>> torch.cuda.memory._record_memory_history()
+        >>> torch.cuda.memory._set_memory_metadata("epoch 3")
+        >>> torch.cuda.memory._get_memory_metadata()
+        'epoch 3'
+        >>> torch.cuda.memory._record_memory_history(None)
+    """
+    if history.recorder is not None:
+        history.recorder.metadata = str(metadata)
+
+
+def get_memory_metadata() -> str:
+    """The text that `set_memory_metadata` set.
+
+    Example:
+        >>> torch.cuda.memory._get_memory_metadata()
+        ''
+    """
+    return history.recorder.metadata if history.recorder is not None else ""

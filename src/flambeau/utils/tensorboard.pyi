@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from ..tools.tensorboard import SummaryWriter as SummaryWriter
+__all__ = ["SummaryWriter"]
