@@ -33,9 +33,10 @@ from flambeau.core import thread
 from flambeau.driver import nccl_version
 from flambeau.driver.nvidia import nccl
 from flambeau.parallel import several
+from flambeau.parallel.collectives import ProcessGroup
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.flight_recorder import FlightRecorder
-from flambeau.parallel.group import TIMEOUT, GroupMember, ProcessGroup
+from flambeau.parallel.group import TIMEOUT, GroupMember
 from flambeau.parallel.hub import Hub
 
 LARGE_CALLS, SMALL_CALLS = 5, 200  # of a burst

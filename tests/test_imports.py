@@ -10,14 +10,15 @@ HEAVY = (
 )  # fmt: skip
 PROGRAM = """
 import json, sys
+before = set(sys.modules)  # what an environment imports at its start
 import flambeau
-print(json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})))
+print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))
 {rest}
 """
 
 
 def modules_after(rest: str = "") -> list[str]:
-    """The top-level modules of a fresh process that imported flambeau."""
+    """The top-level modules that `import flambeau` brings into a fresh process."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(rest=rest)], capture_output=True, text=True, check=True, timeout=60
     )

@@ -55,8 +55,8 @@ MUTATIONS = (
     Mutation(
         "wait_stream that records and does not wait",
         "core/queue.py",
-        "        self.wait(other.mark)\n",
-        "",
+        "        self.wait(other._marked())\n",
+        "        other._marked()\n",
         ("tests/runtime/test_stream.py",),
     ),
     Mutation(

@@ -122,8 +122,9 @@ def test_threads_that_follow_each_other_are_kept_apart(two):
 
 
 def test_work_of_the_library_s_threads_has_the_line_that_made_it(two):
-    model = torch.nn.DataParallel(torch.nn.Linear(4, 4).cuda())
-    x = torch.ones(8, 4, device="cuda")
+    net = torch.nn.Linear(4, 4).cuda()
+    net.register_forward_hook(lambda *_: None)  # so that each replica has a thread
+    model, x = torch.nn.DataParallel(net), torch.ones(8, 4, device="cuda")
     with torch.profile() as found:
         model(x)
     assert {each.thread for each in found.trace.calls} > {threading.get_ident()}
@@ -394,7 +395,7 @@ def test_a_full_disk_is_an_error(two, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "130")])
 def test_a_killed_program_leaves_its_report(tmp_path, number, name):
-    program = "import flambeau as torch, os\ntorch.ones(4, device='cuda')\n" f"os.kill(os.getpid(), {int(number)})\n"
+    program = f"import flambeau as torch, os\ntorch.ones(4, device='cuda')\nos.kill(os.getpid(), {int(number)})\n"
     done = subprocess.run(
         [sys.executable, "-m", "flambeau", "trace", "-o", "x.html", "--gpus", "virtual:1", "-c", program],
         capture_output=True, text=True, cwd=tmp_path, timeout=120,
