@@ -1,5 +1,6 @@
 """Mirrored replicas of DataParallel compute the bits of replicas in threads, or leave the work to threads."""
 
+import gc
 import os
 import random
 import sys
@@ -571,6 +572,8 @@ def python_calls(layers, devices):
         x = torch.zeros(2 * devices, 8, device="cuda")
         for _ in range(3):
             net(x).sum().backward()
+        gc.collect()
+        gc.disable()  # finalizers of what other tests left are no part of the step
         threading.setprofile(profile)
         sys.setprofile(profile)
         try:
@@ -578,6 +581,7 @@ def python_calls(layers, devices):
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
+            gc.enable()
     return count
 
 
