@@ -9,7 +9,7 @@ import math
 from html import escape
 from typing import Any
 
-WIDTH, LABELS, VALUES = 760, 280, 60  # pixels: of all, of the names, and of the numbers beside the bars
+WIDTH, LABELS, VALUES = 800, 320, 60  # pixels: of all, of the names, and of the numbers beside the bars
 LINE, TOP, FONT = 20, 48, 12  # pixels
 TIMES = ("µs", "ms")  # units of which less is better
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
