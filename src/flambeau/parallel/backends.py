@@ -92,8 +92,8 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
     """Return whether a reduction is linear, so that complex numbers can be reduced as pairs of real ones.
 
     Example:
-        >>> from torch.distributed import ReduceOp
-        >>> torch.distributed.supports_complex(ReduceOp.SUM), torch.distributed.supports_complex(ReduceOp.MAX)
+        >>> op = torch.distributed.ReduceOp
+        >>> torch.distributed.supports_complex(op.SUM), torch.distributed.supports_complex(op.MAX)
         (True, False)
     """
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)
