@@ -131,7 +131,10 @@ class Device:
 
 @dataclass
 class Snapshot:
-    """stacks: from the innermost frame; the first is empty.  settings: the text of PYTORCH_ALLOC_CONF."""
+    """A memory snapshot of flambeau's or PyTorch's, as it was read.
+
+    stacks: from the innermost frame; the first is empty.  settings: the text of PYTORCH_ALLOC_CONF.
+    """
 
     devices: list[Device]
     stacks: list[tuple[Frame, ...]]
