@@ -537,6 +537,7 @@ def test_a_rank_that_ends_before_it_joined_is_named_at_once(flambeau):
     assert "rank 0: init_process_group() at <string>:3" in done.stderr
 
 
+@pytest.mark.full
 def test_a_job_has_ranks_on_several_machines(flambeau):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])

@@ -38,6 +38,7 @@ def test_each_test_is_run_by_one_of_the_processes(begin):
     assert {int(each[2]) for each in told} == {len(together)}
 
 
+@pytest.mark.full
 def test_when_the_time_is_up_no_test_begins_and_the_last_line_says_how_many_did(begin):
     text = begin("--seconds", "0").communicate(timeout=120)[0]
     assert re.search(r"^share: 0 of [1-9]\d+ tests$", text, re.MULTILINE) and "PASSED" not in text

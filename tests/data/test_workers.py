@@ -107,7 +107,7 @@ def test_samplers_and_generators_are_asked_when_pytorch_asks_them(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("forkserver", marks=pytest.mark.full), "spawn"])
 def test_every_start_method(method, sample):
     wanted = [[0.0, 1.0], [2.0, 3.0], [4.0]]
     assert values(DataLoader(Numbers(5), 2, num_workers=2, multiprocessing_context=method)) == wanted
@@ -482,7 +482,6 @@ def test_an_interrupt_from_the_keyboard_ends_workers_without_a_word(persistent):
     for pid in map(int, pids.split()):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-
 
 
 def test_dropping_an_iterator_ends_its_workers():

@@ -84,6 +84,7 @@ def outside():
     made.stop()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_process_ends_once_its_collectives_are_done(tmp_path, sample):
     cases = [

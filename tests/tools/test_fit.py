@@ -301,8 +301,7 @@ def test_the_report_says_where_it_does_not_fit(fit):
 
 def test_the_largest_batch(fit):
     text = (
-        "import sys, flambeau as torch\n"
-        "x = torch.ones(int(sys.argv[2]), 1 << 30, device='cuda', dtype=torch.uint8)\n"
+        "import sys, flambeau as torch\nx = torch.ones(int(sys.argv[2]), 1 << 30, device='cuda', dtype=torch.uint8)\n"
     )
     done = fit(text, "-b", "12", options=["--card", "t4", "--batch-option", "-b"])
     assert done.returncode == 0
@@ -371,6 +370,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.full
 def test_one_process_stands_for_all_ranks(programs, fit, tmp_path):
     found = {}
     for ranks, more in ((1, ()), (2, ()), (64, ("--hosts", "8", "--network", "10"))):
