@@ -10,7 +10,7 @@ HEAVY = (
 )  # fmt: skip
 PROGRAM = """
 import json, sys
-before = set(sys.modules)  # what an environment imports at its start
+before = set(sys.modules)  # modules that an environment imports at its start
 import flambeau
 print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))
 {rest}

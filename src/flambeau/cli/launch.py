@@ -186,7 +186,7 @@ def _variables(rank: int, count: int, address: tuple[str, int], job: str, hosts:
 def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int, report: Callable[[int, str], None]) -> int:
     """Wait for ranks, whose numbers begin at `first`.  If one fails, or on a signal, the others are terminated.
 
-    report: is told the number of each rank whose process has ended, and how.
+    report: called with the number of each rank whose process has ended, and its status.
     """
     received: list[int] = []
 

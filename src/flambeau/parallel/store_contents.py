@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Contents:
-    """What a store holds.  A key may have a value and a queue, which exists while it is not empty."""
+    """The contents of a store.  A key may have a value and a queue, which exists while it is not empty."""
 
     def __init__(
         self, values: Mapping[str, str] | None = None, queues: Mapping[str, Iterable[str]] | None = None
