@@ -122,7 +122,7 @@ def _image_batch(random: Any, batch: int, side: int, classes: int, **sizes: Any)
     return [random.standard_normal((batch, 3, side, side), np.float32), random.integers(0, classes, batch)]
 
 
-def _residual_net(library: Library, blocks: tuple[int, ...], bottleneck: bool, width: int, classes: int) -> Any:
+def residual_net(library: Library, blocks: tuple[int, ...], bottleneck: bool, width: int, classes: int) -> Any:
     nn, relu = library.nn, library.nn.functional.relu
 
     def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> Any:
@@ -166,7 +166,7 @@ def _image_training(
     library: Library, device: str, tensors: Tensors, batch: int, side: int, classes: int, **shape: Any
 ) -> Training:
     with library.device(device):
-        net = _residual_net(library, classes=classes, **shape)
+        net = residual_net(library, classes=classes, **shape)
     net = net.to(memory_format=library.channels_last)
     optimizer = library.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     images, labels = tensors[0].to(memory_format=library.channels_last), tensors[1]
@@ -242,7 +242,7 @@ def _token_batch(random: Any, batch: int, length: int, words: int, **sizes: Any)
     return [text[:, :-1].copy(), text[:, 1:].reshape(-1)]
 
 
-def _gpt(library: Library, length: int, words: int, width: int, layers: int, heads: int) -> Any:
+def gpt(library: Library, length: int, words: int, width: int, layers: int, heads: int) -> Any:
     nn, F = library.nn, library.nn.functional
 
     class Block(nn.Module):
@@ -282,7 +282,7 @@ def _gpt(library: Library, length: int, words: int, width: int, layers: int, hea
 
 def _token_training(library: Library, device: str, tensors: Tensors, batch: int, half: bool, **shape: Any) -> Training:
     with library.device(device):
-        net = _gpt(library, **shape)
+        net = gpt(library, **shape)
     optimizer = library.optim.AdamW(net.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1)
 
     def cast() -> AbstractContextManager[Any]:

@@ -202,12 +202,17 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                 yield _failed(name)
 
 
+def set_precision(library: Any) -> None:
+    """Set PyTorch's defaults: TF32 in convolutions, float32 in products."""
+    library.backends.cudnn.allow_tf32 = True
+    library.backends.cuda.matmul.allow_tf32 = False
+    library.backends.cudnn.benchmark = False
+
+
 def run(options: argparse.Namespace) -> Row:
     """Measure; the file is written after every row, so that a run which is cut short leaves what it had."""
-    for library in libraries().values():  # PyTorch's defaults
-        library.backends.cudnn.allow_tf32 = True
-        library.backends.cuda.matmul.allow_tf32 = False
-        library.backends.cudnn.benchmark = False
+    for library in libraries().values():
+        set_precision(library)
     found: Row = {"machine": machine(), "counts": [], "rows": [], "profiles": []}
     for row in rows(options):
         found["rows"].append(row)
@@ -215,7 +220,7 @@ def run(options: argparse.Namespace) -> Row:
             found["counts"].append({"name": row["what"], "counts": row["counts"]})
         found["machine"] |= conditions()
         print(f"{row['seconds']:6.1f} s  {row['what']}  {row.get('error', '')}", file=sys.stderr, flush=True)
-        _keep(found, options.json)
+        keep(found, options.json)
     for name, model in models().items() if options.profile else ():
         if options.only in name:
             try:
@@ -223,11 +228,11 @@ def run(options: argparse.Namespace) -> Row:
                 print(profile_text(found["profiles"][-1]), flush=True)
             except Exception:  # noqa: BLE001
                 found["profiles"].append(_failed(name))
-            _keep(found, options.json)
+            keep(found, options.json)
     return found
 
 
-def _keep(found: Row, file: Path | None) -> None:
+def keep(found: Row, file: Path | None) -> None:
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(found, indent=1) + "\n")

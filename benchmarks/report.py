@@ -92,7 +92,7 @@ def table(found: dict[str, Any]) -> str:
         lines += ["", "counts per warm call", *map(_counted, found["counts"])]
     if found["rows"]:
         lines += ["", "median (10th to 90th percentile), furthest from its target first", ""]
-        lines += _aligned([HEADINGS, *map(_cells, ordered(found["rows"]))])
+        lines += aligned([HEADINGS, *map(_cells, ordered(found["rows"]))])
         lines += ["", *_raw(found), "", summary(found["rows"])]
     return "\n".join(lines)
 
@@ -112,9 +112,9 @@ def _counted(each: dict[str, Any]) -> str:
     return f"  {each['name']:<24}{listed}"
 
 
-def _aligned(lines: list[tuple[str, ...]]) -> list[str]:
+def aligned(lines: list[tuple[str, ...]]) -> list[str]:
     """Columns as wide as their widest cell; a line of two cells is as long as it is."""
-    widths = [max(len(cells[at]) for cells in lines if len(cells) > 2 or at == 0) for at in range(len(HEADINGS))]
+    widths = [max(len(cells[at]) for cells in lines if len(cells) > 2 or at == 0) for at in range(len(lines[0]))]
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths)).rstrip() for cells in lines]
 
 
@@ -123,7 +123,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         if failed in row:
             return row["what"], f"{failed}: {' '.join(row[failed].split())[:MAX_ERROR]}"
     ratio = f"{row['ratio']:.3g}" if "ratio" in row else "-"
-    figures = _cell(row["flambeau"]), _cell(row.get("torch"))
+    figures = cell(row["flambeau"]), cell(row.get("torch"))
     return row["what"], row["unit"], *figures, ratio, row["target"], _verdict(row)
 
 
@@ -131,14 +131,14 @@ def _raw(found: dict[str, Any]) -> list[str]:
     """The raw driver's own figures, and what both sides loaded."""
     where = found["machine"]
     lines = [
-        f"raw driver beside {row['what']}: {_cell(row['raw'])} {row['unit']}" for row in found["rows"] if "raw" in row
+        f"raw driver beside {row['what']}: {cell(row['raw'])} {row['unit']}" for row in found["rows"] if "raw" in row
     ]
     if "hot path" in where:
         lines += [f"raw launches: {where['raw launches']}; flambeau: {where['hot path']}"]
     return lines + [f"loaded: {path}" for path in where.get("loaded", ())]
 
 
-def _cell(figures: dict[str, Any] | None) -> str:
+def cell(figures: dict[str, Any] | None) -> str:
     """`median (p10–p90)`."""
     if figures is None:
         return "-"
