@@ -17,6 +17,7 @@ import argparse
 import functools
 import gc
 import importlib
+import itertools
 import json
 import subprocess
 import sys
@@ -67,16 +68,36 @@ class Network(NamedTuple):
 
 def with_loss(library: Library, net: Any) -> Any:
     """A module that calls `net` and returns the cross entropy of its scores."""
+    nn = library.nn
 
-    class WithLoss(library.nn.Module):  # type: ignore[misc, name-defined]
+    class WithLoss(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.net = net
 
         def forward(self, x: Any, classes: Any) -> Any:
-            return library.nn.functional.cross_entropy(self.net(x), classes)
+            return nn.functional.cross_entropy(self.net(x), classes)
 
     return WithLoss()
+
+
+def autocasting(library: Library, net: Any, kind: str) -> Any:
+    """A module that calls `net` in bfloat16.
+
+    PyTorch's DataParallel enables autocast in its threads, but with the default type, so autocast is in the forward.
+    """
+    nn = library.nn
+
+    class Autocasting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = net
+
+        def forward(self, *inputs: Any) -> Any:
+            with library.autocast(kind, dtype=library.bfloat16):
+                return self.net(*inputs)
+
+    return Autocasting()
 
 
 def _tokens(name: str, small: bool, batch: int, goal: float, steps: int) -> Network:
@@ -109,7 +130,7 @@ def _perceptron(goal: float, steps: int) -> Network:
 
     def make(library: Library) -> Any:
         nn = library.nn
-        first, second, last = (nn.Linear(*pair) for pair in zip(WIDTHS, WIDTHS[1:]))
+        first, second, last = (nn.Linear(*pair) for pair in itertools.pairwise(WIDTHS))
         return with_loss(library, nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last))
 
     return Network(
@@ -138,15 +159,13 @@ def training(
     library.manual_seed(0)
     with library.device(device):
         net = network.make(library)
+    net = autocasting(library, net, device.partition(":")[0]) if network.half else net
     module = wrap(net)
     optimizer = network.optimizer(library, net.parameters())
-    kind = device.partition(":")[0]
 
     def step() -> Any:
         optimizer.zero_grad()
-        with library.autocast(kind, dtype=library.bfloat16, enabled=network.half):
-            loss = module(*batch)
-        loss = loss.mean()
+        loss = module(*batch).mean()
         loss.backward()
         optimizer.step()
         return loss
@@ -203,7 +222,7 @@ def distributed(library: Library, network: Network, rounds: int, rank: int, devi
     wait = library.cuda.synchronize if device.startswith("cuda") else lambda: None
     gc.collect()
     library.cuda.empty_cache()
-    options = {"device_ids": [device]} if device.startswith("cuda") else {}
+    options = {"device_ids": [rank]} if device.startswith("cuda") else {}
     shared = training(
         library, network, device, wrap=lambda net: library.nn.parallel.DistributedDataParallel(net, **options)
     )

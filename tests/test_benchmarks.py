@@ -33,6 +33,7 @@ from benchmarks import (
     raw,
     recurrent_rows,
     report,
+    scaling,
     sharing_rows,
     startup,
     times,
@@ -355,6 +356,48 @@ def test_a_network_that_fails_is_a_row_and_the_next_is_measured(small_networks, 
 def test_virtual_gpus_give_the_launches_of_small_networks(capsys):
     assert networks.main(["--only", "MNIST"]) == 0
     assert "MNIST CNN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["GPT-2 124M, batch 8", "ResNet-50, batch 128", "MLP, batch 64"])
+@pytest.mark.filterwarnings("ignore:gather")
+def test_data_parallel_gives_the_losses_of_one_gpu(name):
+    network = scaling.networks(small=True)[name]
+    found = scaling.data_parallel(flambeau, network._replace(steps=1), 2)
+    assert {count: len(each) for count, each in found["ms"].items()} == {"one": 2, "two": 2}
+    assert found["losses"]["two"] == pytest.approx(found["losses"]["one"], rel=scaling.tolerance_of(network))
+    assert found["losses"]["one"] == sorted(found["losses"]["one"], reverse=True)
+    row = scaling.joined({"flambeau": found}, scaling.tolerance_of(network))
+    alone, both = (found["ms"][count] for count in ("one", "two"))
+    assert row["flambeau"]["p10"] == min(alone[0] / both[0], alone[1] / both[1]) and row["flambeau"]["rounds"] == 2
+    assert row["ms"]["flambeau"]["two"]["p90"] == max(both)
+
+
+def test_a_wrong_loss_of_two_gpus_fails_the_row_only_if_it_is_flambeau_s():
+    right = {"ms": {"one": [9.0], "two": [10.0]}, "losses": {"one": [2.0, 1.0], "two": [2.0, 1.0]}}
+    wrong = {**right, "losses": {"one": [2.0, 1.0], "two": [2.0, 1.1]}}
+    row = scaling.joined({"flambeau": right, "torch": wrong}, 1e-2)
+    assert row["flambeau"]["median"] == 0.9 and "torch" not in row and "differ by more than 0.01" in row["torch error"]
+    with pytest.raises(RuntimeError, match="differ by more than 0.01"):
+        scaling.joined({"flambeau": wrong, "torch": right}, 1e-2)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        scaling.joined({"flambeau": {"error": "out of memory"}}, 1e-2)
+
+
+def test_scaling_prints_what_it_measured_and_goes_on_after_a_failure(tmp_path, capsys, monkeypatch):
+    def refused(library):
+        raise ValueError("no such network")
+
+    small = scaling.networks(small=True)
+    broken = small["small GPT, batch 32"]._replace(make=refused)
+    both = {"small GPT, batch 32": broken, "MLP, batch 64": small["MLP, batch 64"]._replace(steps=1)}
+    monkeypatch.setattr(scaling, "networks", lambda small: both)
+    file = tmp_path / "run.json"
+    assert scaling.main(["--small", "--rounds", "1", "--only", ", DataParallel", "--json", str(file)]) == 1
+    failed, row = json.loads(file.read_text())["rows"]
+    assert failed["error"] == "RuntimeError: ValueError: no such network"
+    assert row["what"] == "MLP, batch 64, DataParallel" and row["verdict"] in ("met", "missed")
+    printed = capsys.readouterr().out
+    assert "error: RuntimeError: ValueError: no such network" in printed and "≥ 0.714" in printed
 
 
 @pytest.mark.full
