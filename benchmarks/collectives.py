@@ -97,7 +97,7 @@ def of_flambeau(group: ProcessGroup) -> Side:
 def of_nccl(rank: int, count: int, device: int) -> Side:
     """NCCL without flambeau's work for a call."""
     library, stream = nccl.load(), flambeau.cuda.Stream()
-    made = [bytes(nccl._new_id(library)) if rank == 0 else b""]
+    made = [bytes(nccl.new_id(library)) if rank == 0 else b""]
     if count > 1:
         dist.broadcast_object_list(made, 0)
     driver: Any = thread.machine().driver

@@ -209,6 +209,7 @@ class Exchanges(nccl.ExchangeCalls):
         super().__init__()
         self._devices, self._streams = Devices(), Streams()
         self.stream_synchronize = driver.stream_synchronize
+        self.mem_alloc, self.mem_free = driver.mem_alloc, driver.mem_free
 
 
 def install(folder):
@@ -219,7 +220,7 @@ def install(folder):
     library, exchanges = FakeNccl(folder, Memory(driver)), Exchanges(driver)
     nccl.load = lambda: library
     driver.capabilities = driver.capabilities._replace(exchanges=False)
-    names = "runs_steps exchange serve_exchanges exchange_failure abort_exchanges finish_exchanges"
+    names = "runs_steps exchange serve_exchanges exchange_failure abort_exchanges await_exchanges finish_exchanges"
     for name in names.split():
         setattr(driver, name, getattr(exchanges, name))
     return library

@@ -3,6 +3,7 @@
 RANK and WORLD_SIZE are in the environment; MEETING is a file that does not exist yet.
 """
 
+import faulthandler
 import json
 import os
 import sys
@@ -77,6 +78,7 @@ FUNCTIONS = {
 
 
 def main():
+    faulthandler.enable()
     name, rank = sys.argv[1], int(os.environ["RANK"])
     torch.cuda.set_device(rank)
     limit = timedelta(seconds=2 if name == "late" else 60)

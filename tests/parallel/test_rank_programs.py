@@ -38,11 +38,11 @@ def printed(programs, arguments, **changes):
     return done.stdout
 
 
-def agrees(output, name):
+def agrees(output, name, tolerance=1e-12):
     expected = PRINTED[name].replace("        ", "") + "\n"
     assert NUMBER.sub("_", output) == NUMBER.sub("_", expected)
     numbers = [[float(each) for each in NUMBER.findall(text)] for text in (output, expected)]
-    assert numbers[0] == pytest.approx(numbers[1], rel=1e-12, abs=1e-13)
+    assert numbers[0] == pytest.approx(numbers[1], rel=tolerance, abs=tolerance / 10)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,10 @@ def test_two_ranks_print_what_one_prints(name, two_ranks):
 @pytest.mark.full
 def test_a_program_may_start_its_ranks_itself(two_ranks):
     agrees(two_ranks("spawned"), "spawned")
+
+
+@pytest.mark.two_gpus
+@pytest.mark.parametrize("name", ["tutorial", "nano_gpt", "imagenet", "spawned"])
+def test_two_nvidia_gpus_print_what_one_prints(name, programs):
+    arguments = [] if name == "spawned" else ["--nproc", "2"]
+    agrees(printed(programs, ["run", "--as-torch", "--gpus", "nvidia", *arguments, f"{name}.py"]), name, 1e-8)

@@ -25,6 +25,7 @@ from .native cimport Lock
 from .queue cimport HotCalls, _hooks
 
 import os
+from time import perf_counter_ns
 
 from ..driver.api import CopyKind
 from ..library_operation import unpack_addresses
@@ -478,6 +479,8 @@ cdef class Native(HotCalls):
         call.function, call.stream = self._functions[SYNCHRONIZE], <void*>of.raw
         if not self._make(of, &call.call, False):
             self._slow.stream_synchronize(self._driver, stream)
+        elif _hooks.on_blocked is not None:  # subscribed meanwhile, as by the watchdog of a group that has failed
+            _hooks.on_blocked(perf_counter_ns(), perf_counter_ns())
 
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
         """See HotCalls."""

@@ -442,6 +442,9 @@ class Driver(Protocol):
     def abort_exchanges(self) -> None:
         """End all exchanges of steps, whose outputs are then undefined.  Streams go on with the work after them."""
 
+    def await_exchanges(self) -> None:
+        """Wait for the exchanges of all streams.  Raises CollectiveError.  # wait"""
+
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         """Wait for exchanges, and release what they used.  Raises CollectiveError.  # wait
 

@@ -526,7 +526,7 @@ class Client:
             self._watchdog.stop_raising()
         self._end_quietly(self.finish)
         if self._driver is not None:
-            self._end_quietly(self._driver.finish_exchanges)
+            self._end_quietly(self._driver.await_exchanges)
         if self._watchdog is not None and self.is_broken and not self.is_told:
             _end_with(f"CollectiveError: {self.error('destroy_process_group')}")
         with suppress(DistError):  # the hub has ended
@@ -534,6 +534,8 @@ class Client:
             self._send(id=self._number, do="leave")
             self._reply(self._number, GOODBYE, "the end")
         self.close()
+        if self._driver is not None:  # last, as NCCL waits for ranks that have yet to be told that this one leaves
+            self._end_quietly(self._driver.finish_exchanges)
 
     def _end_quietly(self, finish: Callable[[], None]) -> None:
         try:

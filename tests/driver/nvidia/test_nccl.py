@@ -170,12 +170,15 @@ def test_the_driver_makes_one_communicator_per_stream(library, cuda, driver):
         driver.exchange(exchange, (), (), stream)
     assert exchange.joined == [driver._devices.uuid(1)]
     assert [bytes(call[2].internal)[0] for call in library.named("ncclCommInitRank")] == [1, 2]
+    assert [call[1:4] for call in library.named("ncclSend")] == [(1, 0, 1), (1, 0, 1)]  # a byte to the other member
+    assert len(library.named("ncclRecv")) == 2
     used = [call[-2:] for call in library.named("ncclAllReduce")]
     raws = [driver.stream_raw(stream) for stream in (one, one, other)]
     assert used == [(COMM + 1, raws[0]), (COMM + 1, raws[1]), (COMM + 2, raws[2])]
+    waits = len(cuda.named("cuStreamSynchronize"))
     driver.finish_exchanges()
     assert sorted(library.named("ncclCommDestroy")) == [(COMM + 1,), (COMM + 2,)]
-    assert len(cuda.named("cuStreamSynchronize")) == 2
+    assert len(cuda.named("cuStreamSynchronize")) == waits + 2
     driver.finish_exchanges()  # there are none any more
     assert len(library.named("ncclCommDestroy")) == 2
 

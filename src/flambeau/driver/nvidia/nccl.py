@@ -35,7 +35,7 @@ from ...dtypes import (
 )
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access
-from ..api import Exchange, Step, StreamHandle
+from ..api import Address, Exchange, Step, StreamHandle
 from .devices import Devices, Table
 from .library import SUCCESS, check_nccl, declare, in_wheels, open_first, packaged
 
@@ -173,11 +173,13 @@ class Communicator:
     def abort(self) -> None:
         """End its work, and release it.  Waits for a call of another thread, which an abort may have to end."""
         is_held = self._lock.acquire(timeout=ABORT_WAIT)
-        raw, self._raw = self._raw, None
-        if is_held:
-            self._lock.release()
-        if raw is not None:
-            self._library.ncclCommAbort(raw)
+        try:
+            raw, self._raw = self._raw, None
+            if raw is not None:
+                self._library.ncclCommAbort(raw)
+        finally:
+            if is_held:  # only now: the process may end once `destroy` returns in another thread
+                self._lock.release()
 
     def destroy(self) -> None:
         """Release it, once its work is done."""
@@ -223,6 +225,8 @@ class ExchangeCalls:
     _streams: Table[Stream]
     if TYPE_CHECKING:
 
+        def mem_alloc(self, device: int, nbytes: int) -> Address: ...
+        def mem_free(self, device: int, address: Address) -> None: ...
         def stream_synchronize(self, stream: StreamHandle) -> None: ...
 
     def __init__(self) -> None:
@@ -256,6 +260,24 @@ class ExchangeCalls:
             unique_id = ids[index * UNIQUE_ID_BYTES : (index + 1) * UNIQUE_ID_BYTES]
             made = Communicator(library, unique_id, exchange.size, exchange.rank, self._streams[stream])
             self._communicators[stream] = made
+        if len(streams) > 1:  # those of messages of both directions
+            for stream in streams:
+                self._connect(self._communicators[stream], stream, device, 1 - exchange.rank)
+
+    def _connect(self, communicator: Communicator, stream: StreamHandle, device: int, peer: int) -> None:
+        """Exchange a byte with the other member.  Host: waits for it.
+
+        The first message of a communicator waits on the host for the other member's call.  If that were a message of
+        the program, two members that send to each other before they receive would wait forever.
+        """
+        sent = self.mem_alloc(device, 2)
+        received = Address(sent + 1)
+        try:
+            send = Step("send", Access(sent, uint8, "r", (1,), None), None, peer=peer)
+            communicator.run([send, Step("receive", None, Access(received, uint8, "w", (1,), None), peer=peer)])
+            self.stream_synchronize(stream)
+        finally:
+            self.mem_free(device, sent)
 
     def serve_exchanges(self) -> None:
         """Do nothing: the devices run exchanges."""
@@ -268,13 +290,18 @@ class ExchangeCalls:
             with self._devices.enter(self._streams[stream].device):  # calls that were put off may wait behind others
                 communicator.abort()
 
+    def await_exchanges(self) -> None:
+        for stream in list(self._communicators):
+            self.stream_synchronize(stream)
+
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         for stream in list(self._communicators) if streams is None else streams:
-            communicator = self._communicators.pop(stream, None)
+            communicator = self._communicators.get(stream)
             if communicator is not None:
-                self.stream_synchronize(stream)
+                self.stream_synchronize(stream)  # before it is forgotten: another thread may have to abort it
                 with self._devices.use(self._streams[stream].device):
                     communicator.destroy()
+                del self._communicators[stream]
 
 
 def new_id(library: Any) -> bytes:

@@ -97,9 +97,7 @@ class ExchangeCalls(Calls):
                 self._to_give.pop(queue, None)
         _drop_done(self._to_finish)
 
-    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
-        if streams is not None:
-            return  # they use nothing that is not used by others, and end by themselves
+    def await_exchanges(self) -> None:
         with self._lock:
             failure: FlambeauError | None = None
             while self._to_finish:
@@ -112,6 +110,10 @@ class ExchangeCalls(Calls):
                     self._to_finish.popleft()
             if failure is not None:
                 raise failure
+
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        if streams is None:  # those of one group use nothing that is not used by others, and end by themselves
+            self.await_exchanges()
 
 
 def _drop_done(commands: deque[Command]) -> None:

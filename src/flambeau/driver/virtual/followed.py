@@ -479,6 +479,9 @@ class FollowedDriver(VirtualDriver):
     def abort_exchanges(self) -> None:
         self._real.abort_exchanges()
 
+    def await_exchanges(self) -> None:
+        self._real.await_exchanges()
+
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         self._real.finish_exchanges(None if streams is None else [self._real_handles[stream] for stream in streams])
 
