@@ -95,6 +95,14 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
 
 
 @pytest.fixture
+def new_gpus(request: pytest.FixtureRequest) -> object:
+    """`gpus` of a machine in which nothing has run.  On hardware, where all tests share one, the test is skipped."""
+    if ON_HARDWARE:
+        pytest.skip("needs GPUs on which nothing has run")
+    return request.getfixturevalue("gpus")
+
+
+@pytest.fixture
 def nvrtc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """NVRTC's version, with an empty cache of kernels.  A test without NVRTC is skipped."""
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))

@@ -14,7 +14,7 @@ def derivatives(name):
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_a_derivative_is_one_plan_for_every_pass(gpus, device):
+def test_a_derivative_is_one_plan_for_every_pass(new_gpus, device):
     before = derivatives("mul")
     for scale in (2.0, 3.0):
         x = torch.full((2, 37), scale, device=device, requires_grad=True)

@@ -36,7 +36,7 @@ def line():
     return sys._getframe(1).f_lineno
 
 
-def test_a_snapshot_has_the_fields_of_pytorch(gpus):
+def test_a_snapshot_has_the_fields_of_pytorch(new_gpus):
     memory._record_memory_history()
     x = torch.ones(1000, device="cuda")
     found = memory._snapshot()
@@ -55,7 +55,7 @@ def test_a_snapshot_has_the_fields_of_pytorch(gpus):
     assert (alloc["addr"], alloc["size"], alloc["stream"], alloc["pool_id"]) == (x.data_ptr(), 4000, 0, (0, 0))
 
 
-def test_a_block_s_life_is_recorded_with_its_lines(gpus):
+def test_a_block_s_life_is_recorded_with_its_lines(new_gpus):
     memory._record_memory_history(stacks="line")
     x = torch.ones(1000, device="cuda"); made = line()  # fmt: skip  # noqa: E702
     del x; freed = line()  # fmt: skip  # noqa: E702
@@ -68,7 +68,7 @@ def test_a_block_s_life_is_recorded_with_its_lines(gpus):
     assert [each["time_us"] for each in found] == sorted(each["time_us"] for each in found)
 
 
-def test_a_stack_goes_from_the_innermost_frame_to_the_outermost(gpus):
+def test_a_stack_goes_from_the_innermost_frame_to_the_outermost(new_gpus):
     memory._record_memory_history()
     x = torch.ones(1000, device="cuda")
     names = [frame["name"] for frame in memory._allocation_traceback(x.data_ptr())]
@@ -78,7 +78,7 @@ def test_a_stack_goes_from_the_innermost_frame_to_the_outermost(gpus):
     assert memory._allocation_traceback(x.data_ptr() + 512) is None
 
 
-def test_a_block_that_another_stream_uses_completes_later(gpus):
+def test_a_block_that_another_stream_uses_completes_later(new_gpus):
     memory._record_memory_history(stacks="line")
     side = torch.cuda.Stream()
     x = torch.ones(1000, device="cuda")
@@ -91,7 +91,7 @@ def test_a_block_that_another_stream_uses_completes_later(gpus):
     assert actions()[:6] == ["segment_alloc", "alloc", "free_requested", "snapshot", "free_completed", "alloc"]
 
 
-def test_segments_go_and_failures_are_recorded(gpus):
+def test_segments_go_and_failures_are_recorded(new_gpus):
     torch.cuda.set_per_process_memory_fraction(0.001)
     memory._record_memory_history(stacks="line")
     x = torch.ones(1000, device="cuda")
@@ -106,7 +106,7 @@ def test_segments_go_and_failures_are_recorded(gpus):
 
 
 @pytest.mark.devices(2)
-def test_each_device_has_its_own_trace(gpus):
+def test_each_device_has_its_own_trace(new_gpus):
     memory._record_memory_history(stacks="line")
     x = torch.ones(1000, device="cuda:1")
     assert actions(0) == ["snapshot"]
@@ -114,7 +114,7 @@ def test_each_device_has_its_own_trace(gpus):
     assert x.device.index == 1
 
 
-def test_the_latest_events_are_kept(gpus):
+def test_the_latest_events_are_kept(new_gpus):
     memory._record_memory_history(stacks="line", max_entries=3, skip_actions=["snapshot"])
     kept = [torch.empty(size, device="cuda") for size in range(1, 9)]
     assert [each["size"] for each in entries()] == [24, 28, 32]
@@ -122,7 +122,7 @@ def test_the_latest_events_are_kept(gpus):
     assert len(kept) == 8
 
 
-def test_state_keeps_the_stacks_of_live_blocks_and_no_events(gpus):
+def test_state_keeps_the_stacks_of_live_blocks_and_no_events(new_gpus):
     memory._record_memory_history("state")
     x = torch.ones(1000, device="cuda")
     found = memory._snapshot()
@@ -133,7 +133,7 @@ def test_state_keeps_the_stacks_of_live_blocks_and_no_events(gpus):
 
 
 @pytest.mark.parametrize("context, of_alloc, of_free", [(None, 0, 0), ("state", 0, 0), ("alloc", 1, 0), ("all", 1, 1)])
-def test_context_says_which_stacks_are_kept(gpus, context, of_alloc, of_free):
+def test_context_says_which_stacks_are_kept(new_gpus, context, of_alloc, of_free):
     memory._record_memory_history(context=context, stacks="line")
     x = torch.ones(1000, device="cuda")
     assert (memory._allocation_traceback(x.data_ptr()) is None) == (context is None)
@@ -142,14 +142,14 @@ def test_context_says_which_stacks_are_kept(gpus, context, of_alloc, of_free):
     assert (len(alloc["frames"]), len(free["frames"])) == (of_alloc, of_free)
 
 
-def test_actions_can_be_left_out(gpus):
+def test_actions_can_be_left_out(new_gpus):
     memory._record_memory_history(skip_actions=["free_requested", "segment_alloc", "snapshot"])
     x = torch.ones(1000, device="cuda")
     del x
     assert actions() == ["alloc", "free_completed"]
 
 
-def test_a_new_recording_continues_or_clears(gpus):
+def test_a_new_recording_continues_or_clears(new_gpus):
     memory._record_memory_history(stacks="line")
     x = torch.ones(1000, device="cuda")
     memory._record_memory_history(stacks="python", skip_actions=["snapshot"])
@@ -161,7 +161,7 @@ def test_a_new_recording_continues_or_clears(gpus):
     assert not any(memory._snapshot()["device_traces"])
 
 
-def test_metadata_is_attached(gpus):
+def test_metadata_is_attached(new_gpus):
     memory._record_memory_history(stacks="line")
     memory._set_memory_metadata("epoch 3")
     assert memory._get_memory_metadata() == "epoch 3"
@@ -171,7 +171,7 @@ def test_metadata_is_attached(gpus):
     assert [each["user_metadata"] for each in entries()][:4] == ["epoch 3", "epoch 3", "", ""]
 
 
-def test_memory_of_graphs_has_the_id_of_its_pool(gpus):
+def test_memory_of_graphs_has_the_id_of_its_pool(new_gpus):
     memory._record_memory_history(stacks="line")
     graph = torch.cuda.CUDAGraph()
     x = torch.ones(100, device="cuda")
@@ -181,7 +181,7 @@ def test_memory_of_graphs_has_the_id_of_its_pool(gpus):
     assert alloc["pool_id"] == graph.pool()
 
 
-def test_a_dump_is_a_pickle_of_plain_objects(gpus, tmp_path):
+def test_a_dump_is_a_pickle_of_plain_objects(new_gpus, tmp_path):
     memory._record_memory_history()
     x = torch.ones(1000, device="cuda")
     path = tmp_path / "snapshot.pickle"
@@ -191,7 +191,7 @@ def test_a_dump_is_a_pickle_of_plain_objects(gpus, tmp_path):
     assert list(tmp_path.iterdir()) == [path] and x.numel() == 1000
 
 
-def test_a_dump_that_fails_leaves_the_former_file(gpus, tmp_path):
+def test_a_dump_that_fails_leaves_the_former_file(new_gpus, tmp_path):
     path = tmp_path / "no" / "snapshot.pickle"
     with pytest.raises(FileNotFoundError):
         memory._dump_snapshot(path)
@@ -208,7 +208,7 @@ def test_a_dump_that_fails_leaves_the_former_file(gpus, tmp_path):
         ({"skip_actions": ["frees"]}, ("skip_actions", "'frees'", "'oom'")),
     ],
 )
-def test_wrong_arguments_are_errors_and_change_nothing(gpus, arguments, values):
+def test_wrong_arguments_are_errors_and_change_nothing(new_gpus, arguments, values):
     with pytest.raises(ArgumentError) as caught:
         memory._record_memory_history(**arguments)
     assert all(value in str(caught.value) for value in ("_record_memory_history", *values))
@@ -229,7 +229,7 @@ def test_an_event_takes_under_200_bytes(stacks):
     assert (sum(own) + 200 * 8) / len(events) < 200
 
 
-def test_a_finalizer_that_frees_is_recorded(gpus):
+def test_a_finalizer_that_frees_is_recorded(new_gpus):
     memory._record_memory_history(stacks="line")
 
     class Holder:

@@ -102,7 +102,7 @@ def test_without_a_history_the_call_that_records_one_is_named():
     assert "_record_memory_history" not in BASE._replace(active=0).hint()
 
 
-def test_an_error_names_the_lines_of_the_program(gpus):
+def test_an_error_names_the_lines_of_the_program(new_gpus):
     torch.cuda.memory._record_memory_history(stacks="line")
     try:
         kept = [torch.empty(1 << 28, device="cuda") for _ in range(2)]

@@ -155,7 +155,8 @@ def test_gradients_return_to_the_gpu(gpus):
     linalg.inv(a).sum().backward()
     expected = torch.tensor(A, requires_grad=True)
     linalg.inv(expected).sum().backward()
-    assert a.grad.device == a.device and a.grad.cpu().equal(expected.grad)
+    assert a.grad.device == a.device
+    np.testing.assert_allclose(a.grad.cpu().numpy(), expected.grad.numpy(), rtol=1e-4, atol=1e-4)
 
 
 SINGULAR = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]])

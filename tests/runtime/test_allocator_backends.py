@@ -120,7 +120,7 @@ def library():
     return torch.cuda.memory.CUDAPluggableAllocator("libc.so.6", "malloc", "free")
 
 
-def test_virtual_gpus_have_no_pluggable_allocator(gpus):
+def test_virtual_gpus_have_no_pluggable_allocator(new_gpus):
     with pytest.raises(NotSupportedError) as caught:
         torch.cuda.MemPool(allocator=library().allocator())
     assert "MemPool" in str(caught.value) and "virtual" in str(caught.value)

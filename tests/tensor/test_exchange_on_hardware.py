@@ -89,7 +89,7 @@ def test_pytorch_s_work_is_followed(pytorch):
                 assert pytorch.from_dlpack(x).sum().item() == value * COUNT
 
 
-@pytest.mark.filterwarnings("ignore:.*Grid size")
+@pytest.mark.filterwarnings("ignore:.*Grid size", "ignore:.*unit for NumPy timedelta")
 def test_numba_reads_and_writes_our_memory(gpus):
     pytest.importorskip("numba")
     try:

@@ -203,7 +203,7 @@ def test_doing_every_event_gives_the_end(gpus):
     assert [(each.address, each.nbytes, each.blocks) for each in rebuilt] == expected
 
 
-def test_a_replay_with_the_same_settings_needs_what_was_recorded(gpus):
+def test_a_replay_with_the_same_settings_needs_what_was_recorded(new_gpus):
     def program():
         kept = [torch.empty(1 << 20, device="cuda") for _ in range(9)]
         del kept[::2]

@@ -102,7 +102,7 @@ def test_wrong_arguments_of_compile_kernel(loaded, keywords, error, parts):
     assert [part for part in parts if part not in str(caught.value)] == [] and loaded == []
 
 
-def test_virtual_gpus_cannot_run_it(gpus):
+def test_virtual_gpus_cannot_run_it(new_gpus):
     with pytest.raises(errors.NotSupportedError, match=r"^cuda._compile_kernel: virtual GPUs(.|\n)*reference="):
         torch.cuda._compile_kernel(SOURCE, "plain")
 
