@@ -200,25 +200,25 @@ class _Members:
 
     def __init__(self, module: Module) -> None:
         self.modules = [module]
-        known = {id(module)}
-        params: dict[int, Any] = {}
-        buffers: dict[int, Any] = {}
+        known = {id(module), id(None)}
+        params: list[Any] = []
+        buffers: list[Any] = []
         for each in self.modules:  # the loop appends to it
-            for child in each._modules.values():
-                if child is not None and id(child) not in known:
-                    known.add(id(child))
-                    self.modules.append(child)
-            for param in each._parameters.values():
-                if param is not None:
-                    params[id(param)] = param
-            for buffer in each._buffers.values():
-                if buffer is not None:
-                    buffers[id(buffer)] = buffer
-        self.params = list(params.values())
-        self.buffers = list(buffers.values())
+            own = each.__dict__
+            if own["_modules"]:
+                for child in own["_modules"].values():
+                    if id(child) not in known:
+                        known.add(id(child))
+                        self.modules.append(child)
+            if own["_parameters"]:
+                params += own["_parameters"].values()
+            if own["_buffers"]:
+                buffers += own["_buffers"].values()
+        self.params = _distinct(params)
+        self.buffers = _distinct(buffers)
 
     def check_place(self, index: int, called: str) -> None:
-        if any([each._layout.device.index != index for each in (*self.params, *self.buffers)]):
+        if {each._layout.device.index for each in (*self.params, *self.buffers)} - {index}:
             check_place(self.modules[0], index, called)
 
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
@@ -227,6 +227,13 @@ class _Members:
         for each in self.modules:
             _fill(copied[id(each)], each, copied, params, buffers)
         return copied[id(self.modules[0])]
+
+
+def _distinct(tensors: list[Any]) -> list[Any]:
+    """Return the tensors of a list that also has None and tensors twice, each once."""
+    found = dict(zip(map(id, tensors), tensors))
+    found.pop(id(None), None)
+    return list(found.values())
 
 
 def _mirrored_outputs(
@@ -547,18 +554,15 @@ def _fill(
     """Give a new replica the attributes of its module."""
     own = module.__dict__.copy()
     own["_is_replica"] = True
-    children = own["_modules"] = {}
-    for name, child in module._modules.items():
-        children[name] = None if child is None else copied[id(child)]
-    own_buffers = own["_buffers"] = {}
-    for name, buffer in module._buffers.items():
-        own_buffers[name] = None if buffer is None else buffers[id(buffer)]
+    children, tensors = own["_modules"], own["_buffers"]
+    own["_modules"] = {name: copied.get(id(child)) for name, child in children.items()} if children else {}
+    own["_buffers"] = {name: buffers.get(id(each)) for name, each in tensors.items()} if tensors else {}
     former: dict[str, Any] = {}
-    own["_parameters"], own["_former_parameters"] = {}, former
-    for name, param in module._parameters.items():
-        own[name] = None if param is None else params[id(param)]  # an attribute: it is not a leaf
+    parameters, own["_parameters"], own["_former_parameters"] = own["_parameters"], {}, former
+    for name, param in parameters.items():
+        own[name] = None  # an attribute: it is not a leaf
         if param is not None:
-            former[name] = own[name]
+            own[name] = former[name] = params[id(param)]
     object.__setattr__(replica, "__dict__", own)
 
 
