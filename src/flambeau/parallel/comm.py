@@ -194,11 +194,7 @@ def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | 
 
 
 def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(tensor.narrow(dim, start, size))
-        start += size
-    return parts
+    return list(tensor.split(list(sizes), dim))
 
 
 def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:

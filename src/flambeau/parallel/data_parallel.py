@@ -27,7 +27,7 @@ from ..autograd.autocast import Kept
 from ..autograd.function import Function
 from ..autograd.mode import GradMode, mode
 from ..core import thread
-from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, in_graph
+from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, alias_of, in_graph
 from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..multiprocessing.worker_pipe import WorkerException
@@ -204,16 +204,15 @@ class _Members:
         params: list[Any] = []
         buffers: list[Any] = []
         for each in self.modules:  # the loop appends to it
-            own = each.__dict__
-            if own["_modules"]:
-                for child in own["_modules"].values():
+            if each._modules:
+                for child in each._modules.values():
                     if id(child) not in known:
                         known.add(id(child))
                         self.modules.append(child)
-            if own["_parameters"]:
-                params += own["_parameters"].values()
-            if own["_buffers"]:
-                buffers += own["_buffers"].values()
+            if each._parameters:
+                params += each._parameters.values()
+            if each._buffers:
+                buffers += each._buffers.values()
         self.params = _distinct(params)
         self.buffers = _distinct(buffers)
 
@@ -359,11 +358,11 @@ class Gather(Function):
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
         ctx.dim = dim
         ctx.devices = [each.device_index for each in inputs]
-        ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
+        ctx.were_scalars = dim == 0 and not any([each._layout.shape for each in inputs])
         if ctx.were_scalars:
             callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
-            inputs = tuple(each.reshape(1) for each in inputs)
-        ctx.sizes = [each.shape[dim] for each in inputs]
+            inputs = tuple([alias_of(each, (1,), (1,), each._offset) for each in inputs])
+        ctx.sizes = [each._layout.shape[dim] for each in inputs]
         return comm.gather(inputs, dim, target)
 
     @staticmethod

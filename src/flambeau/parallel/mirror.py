@@ -186,18 +186,22 @@ class Mirror(MirrorBase):
 
     # its own
 
-    def adopt(self, memory: Storage, memories: list[Storage], start: int) -> None:
-        """Give a storage its twins, until `release`."""
-        memory.twins = twins = Twins(self.group, memories, start, memory.twins)
-        self.twinned.append((memory, twins))
-        self.kept.add(id(memory))
+    def adopt(self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage]) -> None:
+        """Give the storages of tensors their twins, until `release`."""
+        group, twinned = self.group, self.twinned
+        for start, each in zip(starts, tensors):
+            memory = each._storage
+            memory.twins = twins = Twins(group, memories, start, memory.twins)
+            twinned.append((memory, twins))
 
     def release(self) -> None:
         """Drop the twins of parameters, buffers and inputs: no node of the forward is left."""
         for memory, twins in self.twinned:
             twins.is_live = False
-            while memory.twins is not None and not memory.twins.is_live:
-                memory.twins = memory.twins.before
+            last = memory.twins
+            while last is not None and not last.is_live:
+                last = last.before
+            memory.twins = last
         self.stream.mirror = None
         self.stream.alone, self.streams = {}, {}
         if self.allocator is not None:
@@ -440,19 +444,19 @@ class _Enter(Node):
         edges = [edge_of(each) for each in (*params, *parts)]
         super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs)
         self.hold = hold
-        self.params = [(each.shape, each.dtype) for each in params]
+        self.params = [each._layout for each in params]
 
     def entered(self, params: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the node's results: views of the parameters, and the inputs on the first device."""
-        found: list[Any] = []
+        found = [_alias(each) for each in (*params, *inputs)]
         origin = ONE_OF_SEVERAL if self.outputs > 1 else FROM_FUNCTION
-        for index, each in enumerate((*params, *inputs)):
-            made = new_tensor(each._storage, each._layout, each._offset)
-            if index < len(params) and each._storage.version >= 0:
+        for made, each in zip(found, params):
+            version = each._storage.version
+            if version >= 0:
                 made._base = each if each._base is None else each._base
-                made._view_version, made._origin = each._storage.version, origin
+                made._view_version, made._origin = version, origin
+        for index, made in enumerate(found):
             made._grad_fn, made._output_index = self, index
-            found.append(made)
         return found
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
@@ -490,8 +494,8 @@ def _sums(hold: _Hold, grads: Sequence[Any], shapes: Sequence[Any]) -> list[Any]
     return [_zeros(like, first) if each is None else each for each, like in zip(found, shapes)]
 
 
-def _zeros(like: tuple[Any, Any], index: int) -> Any:
-    zeros: Any = empty_tensor(*like, index)
+def _zeros(like: Any, index: int) -> Any:
+    zeros: Any = empty_tensor(like.shape, like.dtype, index)
     return zeros.zero_()
 
 
@@ -551,8 +555,7 @@ class _Bucket:
 
     def __init__(self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage]) -> None:
         self.tensors, self.starts, self.copies = tensors, starts, copies
-        for start, each in zip(starts, tensors):
-            mirror.adopt(each._storage, copies, start)
+        mirror.adopt(tensors, starts, copies)
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
         """The tensors' ids and their copies on a further device, as tensors."""
@@ -691,7 +694,7 @@ class Replicas:
         firsts = self.parts[0]
         for parts in zip(*self.parts):
             memories = [part._storage for part in parts[1:]]
-            mirror.adopt(parts[0]._storage, memories, -parts[0]._offset * parts[0].dtype.itemsize)
+            mirror.adopt(parts[:1], [-parts[0]._offset * parts[0].dtype.itemsize], memories)
         joined = [at for at, each in enumerate(firsts) if recorded and in_graph(each)]
         params = {id(each): each.detach() if self.plain else each for each in (*frozen, *self.buffers)}
         first = [_alias(each) for each in firsts]
@@ -703,7 +706,7 @@ class Replicas:
             for at, each in zip(joined, entered[len(wanted) :]):
                 first[at] = each
         mirror.made = [ref(each) for each in first]
-        mirror.kept.difference_update([id(each._storage) for each in self.buffers])
+        mirror.kept = {id(memory) for memory, _ in mirror.twinned} - {id(each._storage) for each in self.buffers}
         return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:
