@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -40,7 +41,7 @@ from ..runtime.threads import streams
 from ..tensor import checks
 from . import comm
 from .broadcast import Broadcast
-from .mirror import Replicas
+from .mirror import Replicas, from_parts, parts_of
 
 log = logging.getLogger("flambeau")
 BALANCE = 0.75  # a device with a smaller share of the best one's memory or processors causes a warning
@@ -94,10 +95,13 @@ class DataParallel(Module):
         used = self.device_ids[: len(args)]
         outputs, replicas = None, None
         if _is_plain(type(self)):
-            outputs, replicas = _mirrored_outputs(members, used, args, named)
+            is_own = type(self).gather is not DataParallel.gather
+            join = None if is_own else partial(MirroredGather.apply, self.output_device, self.dim)
+            outputs, replicas = _mirrored_outputs(members, used, args, named, join)
         if outputs is None:
             outputs = self.parallel_apply(self.replicate(self.module, used), args, named)
-        joined = self.gather(outputs, self.output_device)
+        is_joined = replicas is not None and replicas.is_joined
+        joined = outputs[0] if is_joined else self.gather(outputs, self.output_device)
         del outputs, replicas  # in this order, the mirror's memory ends with the mirror
         return joined
 
@@ -182,10 +186,12 @@ def data_parallel(
     if len(gpus) == 1:
         return module(*split[0], **split_named[0])
     used = gpus[: len(split)]
-    outputs, replicas = _mirrored_outputs(members, used, split, split_named)
+    join = partial(MirroredGather.apply, target, dim)
+    outputs, replicas = _mirrored_outputs(members, used, split, split_named, join)
     if outputs is None:
         outputs = parallel_apply(replicate(module, used), split, split_named, used)
-    joined = gather(outputs, target, dim)
+    is_joined = replicas is not None and replicas.is_joined
+    joined = outputs[0] if is_joined else gather(outputs, target, dim)
     del outputs, replicas  # as above
     return joined
 
@@ -236,11 +242,11 @@ def _distinct(tensors: list[Any]) -> list[Any]:
 
 
 def _mirrored_outputs(
-    members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any]
+    members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any], join: Any = None
 ) -> tuple[list[Any] | None, Replicas | None]:
     """Return the replicas' outputs by device, and what to keep until these have been joined.
 
-    The outputs are None if the replicas have to run in threads from the start.
+    The outputs are None if the replicas have to run in threads from the start.  join: see Replicas.
     """
     module = members.modules[0]
     if len(gpus) < 2 or id(module) in _in_threads:
@@ -254,7 +260,7 @@ def _mirrored_outputs(
             _run_here(calls[0], stream)
         return _results(calls)
 
-    replicas = Replicas(members, gpus, args, named, call)
+    replicas = Replicas(members, gpus, args, named, call, join)
     found = replicas.outputs()
     if found is None:
         return None, None
@@ -369,6 +375,23 @@ class Gather(Function):
     def backward(ctx: Any, grad: Any) -> Any:
         parts = Scatter.apply(ctx.devices, ctx.sizes, ctx.dim, grad)
         return None, None, *([each[0] for each in parts] if ctx.were_scalars else parts)
+
+
+class MirroredGather(Gather):
+    """As Gather, of the parts of one mirrored tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
+        ctx.hold, whole = inputs
+        return Gather.forward(ctx, target, dim, *parts_of(ctx.hold, whole))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        _, _, *parts = Gather.backward(ctx, grad)
+        return None, None, None, from_parts(ctx.hold, parts)
+
+
+MirroredGather.__name__ = Gather.__name__  # which the node's name is made of
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:

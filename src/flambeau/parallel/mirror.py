@@ -413,6 +413,16 @@ class _Apart:
         thread.set_stream(self.stream)
 
 
+def parts_of(hold: _Hold, mirrored: TensorBase) -> list[TensorBase]:
+    """Return a mirrored tensor's part on each device, unknown to autograd."""
+    return [_part(mirrored, index) for index in range(len(hold.mirror.devices))]
+
+
+def from_parts(hold: _Hold, parts: Sequence[Any]) -> Any:
+    """Make a mirrored tensor of its parts; differentiable."""
+    return _mirroring(_Join, hold, *parts)[0]
+
+
 def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
     """Apply a function whose results are mirrored; their gradients are summed on all devices."""
     results = function.apply(hold, *arguments)
@@ -592,20 +602,25 @@ class Replicas:
     members: has the original's `params` and `buffers`, and `replica(params, buffers)`, which copies it.
     call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
     stream, one replica in this thread, with that as the current stream of its device.
+    join: joins the parts of an output that is one mirrored tensor, (hold, tensor) -> tensor;  is_joined: whether it did.
     """
 
     def __init__(
         self, members: Any, gpus: Sequence[int], args: Sequence[Any], named: Sequence[Any],
         call: Callable[[Sequence[tuple[int, Any, Any]], Any], list[Any]],
+        join: Callable[[Any, Any], Any] | None = None,
     ) -> None:  # fmt: skip
         self.gpus, self.args, self.named = gpus, args, named
         self.modules, self.params, self.buffers = members.modules, members.params, members.buffers
-        self.build, self.call = members.replica, call
+        self.build, self.call, self.join = members.replica, call, join
+        self.is_joined = False
         self.plain = not mode.enabled
         self.hold: _Hold | None = None  # of the mirror, until the outputs have been used
 
     def outputs(self) -> tuple[list[Any], str] | None:
         """Run the replicas; return their outputs by device, and the reason for which the mirror ended, or "".
+
+        If `is_joined` is set, there is one output, of all devices.
 
         None, and nothing was done, if they cannot be mirrored from the start.
         """
@@ -679,6 +694,11 @@ class Replicas:
             if entry is not None:
                 entry.shares = True  # so that the node runs even if no replica but a late one has gradients
             return [output, *self.call(self._rest(mirror, hold, params), None)], mirror.reason
+        if self.join is not None and isinstance(output, TensorBase):
+            self.is_joined, joined = True, self.join(hold, output)
+            if joined._grad_fn is not None:  # in backward, these streams are the current ones
+                joined._grad_fn.streams = {each.device_index: each for each in mirror.queues}
+            return [joined], ""
         tensors = list(_tensors(output))
         parts = _split(hold, tensors)
         count = len(tensors)
