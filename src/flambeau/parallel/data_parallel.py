@@ -387,7 +387,11 @@ class MirroredGather(Gather):
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        _, _, *parts = Gather.backward(ctx, grad)
+        if mode.enabled or not grad.is_cuda:
+            _, _, *parts = Gather.backward(ctx, grad)
+        else:
+            parts = list(comm.scatter(grad, ctx.devices, ctx.sizes, ctx.dim))
+            parts = [alias_of(each, (), (), each._offset) for each in parts] if ctx.were_scalars else parts
         return None, None, None, from_parts(ctx.hold, parts)
 
 

@@ -251,8 +251,12 @@ class Mirror(MirrorBase):
 
 
 def _host_marks(machine: Any) -> tuple[Any, ...]:
-    """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers."""
-    return random.getstate(), _numpy_mark(), machine.cpu_generator.random_state.position()
+    """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers.
+
+    Of Python's words three and the position are compared: a draw moves the position or replaces all words.
+    """
+    _, words, kept = random.getstate()
+    return words[-4:], kept, _numpy_mark(), machine.cpu_generator.random_state.position()
 
 
 _seen: tuple[bytes, Any, Any] = b"", False, 0.0  # of NumPy's generator: its words, and a normal number that it keeps
@@ -419,8 +423,8 @@ def parts_of(hold: _Hold, mirrored: TensorBase) -> list[TensorBase]:
 
 
 def from_parts(hold: _Hold, parts: Sequence[Any]) -> Any:
-    """Make a mirrored tensor of its parts; differentiable."""
-    return _mirroring(_Join, hold, *parts)[0]
+    """Make a mirrored tensor of its parts; differentiable if gradients are recorded."""
+    return _mirroring(_Join, hold, *parts)[0] if mode.enabled else _mirrored(hold.mirror, parts)
 
 
 def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
