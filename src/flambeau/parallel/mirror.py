@@ -606,7 +606,8 @@ class Replicas:
     members: has the original's `params` and `buffers`, and `replica(params, buffers)`, which copies it.
     call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
     stream, one replica in this thread, with that as the current stream of its device.
-    join: joins the parts of an output that is one mirrored tensor, (hold, tensor) -> tensor;  is_joined: whether it did.
+    join: joins the parts of an output that is one mirrored tensor, (hold, tensor) -> tensor, or None.
+    is_joined: whether it did.
     """
 
     def __init__(
