@@ -394,6 +394,103 @@ def test_second_derivatives(monkeypatch):
     assert compared(make, floats(6, 5), floats(6, 5), run=run, monkeypatch=monkeypatch) == [""] * 3
 
 
+def test_scalars_of_replicas_and_their_second_derivatives(monkeypatch):
+    class Loss(nn.Linear):
+        def forward(self, x):
+            return super().forward(x).square().mean()
+
+    def run(net, x):
+        losses = net(x)
+        if not losses.requires_grad:
+            return losses
+        grads = torch.autograd.grad((losses * torch.arange(3, device="cuda")).sum(), x, create_graph=True)
+        return [losses, *grads]
+
+    assert compared(lambda: Loss(5, 2), floats(6, 5), floats(6, 5), run=run, monkeypatch=monkeypatch) == [""] * 3
+
+
+def test_outputs_along_another_dimension_and_on_another_device():
+    with machine(3, races="error"):
+        net = nn.Conv1d(2, 4, 1).cuda()
+        x = torch.randn(2, 6, device="cuda", requires_grad=True)
+        y = nn.DataParallel(net, dim=1, output_device=1)(x)
+        assert (y.device, y.shape, y.grad_fn.name()) == (torch.device("cuda:1"), (4, 6), "GatherBackward")
+        (y * torch.arange(24.0, device="cuda:1").reshape(4, 6)).sum().backward()
+        found = [bits(each) for each in (y, x.grad)]
+        z = net(x.detach().requires_grad_())
+        assert found[0] == bits(z)
+        torch.testing.assert_close(x.grad, net.weight[:, :, 0].T @ torch.arange(24.0, device="cuda").reshape(4, 6))
+
+
+def test_a_gather_of_a_subclass_gets_an_output_per_device():
+    devices = []
+
+    class Listed(nn.DataParallel):
+        def gather(self, outputs, output_device):
+            devices.append([each.device.index for each in outputs])
+            return super().gather(outputs, output_device)
+
+    with machine(3, races="error"):
+        assert Listed(nn.Linear(4, 2).cuda())(torch.ones(6, 4)).shape == (6, 2)
+    assert devices == [[0, 1, 2]]
+
+
+class Changing(nn.Module):
+    """Two layers, whose forward depends on the mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 2)
+        self.register_buffer("shift", torch.ones(4))
+        self.factor = 2
+
+    def forward(self, x):
+        return self.two(self.one(x) + self.shift) * (self.factor if self.training else 3)
+
+
+def twice(net):
+    net.register_forward_hook(lambda module, args, output: 2 * output)
+
+
+CHANGES = {
+    "another parameter": lambda net: setattr(net.one, "weight", nn.Parameter(torch.eye(4, device="cuda"))),
+    "a parameter in its dict": lambda net: net.one._parameters.update(bias=nn.Parameter(torch.ones(4, device="cuda"))),
+    "no parameter": lambda net: setattr(net.two, "bias", None),
+    "other data": lambda net: setattr(net.one.weight, "data", torch.eye(4, device="cuda")),
+    "another buffer": lambda net: setattr(net, "shift", torch.zeros(4, device="cuda")),
+    "another module": lambda net: setattr(net, "two", nn.Linear(4, 3, device="cuda")),
+    "the mode": lambda net: net.eval(),
+    "a frozen parameter": lambda net: net.one.weight.requires_grad_(False),
+    "a hook": twice,
+    "a hook of a child": lambda net: twice(net.two),
+    "an attribute": lambda net: setattr(net, "factor", 5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_between_steps_are_seen(change):
+    with machine(3, races="error"):
+        net = Changing().cuda()
+        wrapped, x = nn.DataParallel(net), torch.randn(6, 4, device="cuda")
+        for _ in range(2):
+            wrapped(x).sum().backward()
+        before = wrapped(x)
+        CHANGES[change](net)
+        net.zero_grad()
+        after, expected = wrapped(x), net(x)
+        after.sum().backward()
+        grads = [None if each.grad is None else each.grad.clone() for each in net.parameters()]
+        net.zero_grad()
+        expected.sum().backward()
+        torch.testing.assert_close(after, expected, rtol=1e-4, atol=1e-4)
+        for each, grad in zip(net.parameters(), grads):
+            assert (grad is None) == (each.grad is None) and (
+                grad is None or torch.allclose(grad, each.grad, rtol=1e-4, atol=1e-4)
+            )
+        assert change == "a frozen parameter" or before.shape != after.shape or not torch.equal(before, after)
+        assert change != "a frozen parameter" or grads[0] is None
+
+
 @pytest.mark.full
 def test_several_forwards_before_a_backward(monkeypatch):
     def run(net, x):

@@ -79,8 +79,9 @@ class Step:
         for slot in self.addresses:
             operand = used[slot.operand]
             twins = operand._storage.twins
+            memory = twins.memories[index]
             start = twins.start + operand._offset * operand._layout.itemsize + slot.start
-            put_address(buffer, slot.at, twins.memories[index].address() + start)
+            put_address(buffer, slot.at, memory.address() + start)
 
 
 class Launch(Step):

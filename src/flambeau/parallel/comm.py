@@ -194,11 +194,7 @@ def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | 
 
 
 def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(tensor.narrow(dim, start, size))
-        start += size
-    return parts
+    return list(tensor.split(list(sizes), dim))
 
 
 def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
@@ -559,9 +555,9 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
             raise IndexRangeError(
                 fact, operator="gather", hint="use unsqueeze(0) first; nn.parallel.gather does so by itself"
             )
-        pairs = enumerate(zip(each.shape, first.shape))
-        same = each.ndim == first.ndim and all(a == b for d, (a, b) in pairs if d != dim)
-        if not same or each.dtype is not first.dtype:
+        layout, like = each._layout, first._layout
+        same = layout.shape == like.shape or _are_alike_but(dim, layout.shape, like.shape)
+        if not same or layout.dtype is not like.dtype:
             raise ShapeError(
                 f"tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside dimension {dim}",
                 hint="all must have one dtype, and one shape but for that dimension",
@@ -570,6 +566,11 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     shape = list(first.shape)
     shape[dim] = sum(each.shape[dim] for each in tensors)
     return shape
+
+
+def _are_alike_but(dim: int, one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether two shapes are equal outside a dimension."""
+    return len(one) == len(other) and all(a == b for d, (a, b) in enumerate(zip(one, other)) if d != dim)
 
 
 def _destination(destination: Any) -> int:

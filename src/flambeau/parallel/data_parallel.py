@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -27,7 +28,7 @@ from ..autograd.autocast import Kept
 from ..autograd.function import Function
 from ..autograd.mode import GradMode, mode
 from ..core import thread
-from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, in_graph
+from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, alias_of, in_graph
 from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..multiprocessing.worker_pipe import WorkerException
@@ -40,7 +41,7 @@ from ..runtime.threads import streams
 from ..tensor import checks
 from . import comm
 from .broadcast import Broadcast
-from .mirror import Replicas
+from .mirror import Replicas, from_parts, parts_of
 
 log = logging.getLogger("flambeau")
 BALANCE = 0.75  # a device with a smaller share of the best one's memory or processors causes a warning
@@ -94,10 +95,13 @@ class DataParallel(Module):
         used = self.device_ids[: len(args)]
         outputs, replicas = None, None
         if _is_plain(type(self)):
-            outputs, replicas = _mirrored_outputs(members, used, args, named)
+            is_own = type(self).gather is not DataParallel.gather
+            join = None if is_own else partial(MirroredGather.apply, self.output_device, self.dim)
+            outputs, replicas = _mirrored_outputs(members, used, args, named, join)
         if outputs is None:
             outputs = self.parallel_apply(self.replicate(self.module, used), args, named)
-        joined = self.gather(outputs, self.output_device)
+        is_joined = replicas is not None and replicas.is_joined
+        joined = outputs[0] if is_joined else self.gather(outputs, self.output_device)
         del outputs, replicas  # in this order, the mirror's memory ends with the mirror
         return joined
 
@@ -182,10 +186,12 @@ def data_parallel(
     if len(gpus) == 1:
         return module(*split[0], **split_named[0])
     used = gpus[: len(split)]
-    outputs, replicas = _mirrored_outputs(members, used, split, split_named)
+    join = partial(MirroredGather.apply, target, dim)
+    outputs, replicas = _mirrored_outputs(members, used, split, split_named, join)
     if outputs is None:
         outputs = parallel_apply(replicate(module, used), split, split_named, used)
-    joined = gather(outputs, target, dim)
+    is_joined = replicas is not None and replicas.is_joined
+    joined = outputs[0] if is_joined else gather(outputs, target, dim)
     del outputs, replicas  # as above
     return joined
 
@@ -200,25 +206,24 @@ class _Members:
 
     def __init__(self, module: Module) -> None:
         self.modules = [module]
-        known = {id(module)}
-        params: dict[int, Any] = {}
-        buffers: dict[int, Any] = {}
+        known = {id(module), id(None)}
+        params: list[Any] = []
+        buffers: list[Any] = []
         for each in self.modules:  # the loop appends to it
-            for child in each._modules.values():
-                if child is not None and id(child) not in known:
-                    known.add(id(child))
-                    self.modules.append(child)
-            for param in each._parameters.values():
-                if param is not None:
-                    params[id(param)] = param
-            for buffer in each._buffers.values():
-                if buffer is not None:
-                    buffers[id(buffer)] = buffer
-        self.params = list(params.values())
-        self.buffers = list(buffers.values())
+            if each._modules:
+                for child in each._modules.values():
+                    if id(child) not in known:
+                        known.add(id(child))
+                        self.modules.append(child)
+            if each._parameters:
+                params += each._parameters.values()
+            if each._buffers:
+                buffers += each._buffers.values()
+        self.params = _distinct(params)
+        self.buffers = _distinct(buffers)
 
     def check_place(self, index: int, called: str) -> None:
-        if any([each._layout.device.index != index for each in (*self.params, *self.buffers)]):
+        if {each._layout.device.index for each in (*self.params, *self.buffers)} - {index}:
             check_place(self.modules[0], index, called)
 
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
@@ -229,12 +234,19 @@ class _Members:
         return copied[id(self.modules[0])]
 
 
+def _distinct(tensors: list[Any]) -> list[Any]:
+    """Return the tensors of a list that also has None and tensors twice, each once."""
+    found = dict(zip(map(id, tensors), tensors))
+    found.pop(id(None), None)
+    return list(found.values())
+
+
 def _mirrored_outputs(
-    members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any]
+    members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any], join: Any = None
 ) -> tuple[list[Any] | None, Replicas | None]:
     """Return the replicas' outputs by device, and what to keep until these have been joined.
 
-    The outputs are None if the replicas have to run in threads from the start.
+    The outputs are None if the replicas have to run in threads from the start.  join: see Replicas.
     """
     module = members.modules[0]
     if len(gpus) < 2 or id(module) in _in_threads:
@@ -248,7 +260,7 @@ def _mirrored_outputs(
             _run_here(calls[0], stream)
         return _results(calls)
 
-    replicas = Replicas(members, gpus, args, named, call)
+    replicas = Replicas(members, gpus, args, named, call, join)
     found = replicas.outputs()
     if found is None:
         return None, None
@@ -352,17 +364,38 @@ class Gather(Function):
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
         ctx.dim = dim
         ctx.devices = [each.device_index for each in inputs]
-        ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
+        ctx.were_scalars = dim == 0 and not any([each._layout.shape for each in inputs])
         if ctx.were_scalars:
             callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
-            inputs = tuple(each.reshape(1) for each in inputs)
-        ctx.sizes = [each.shape[dim] for each in inputs]
+            inputs = tuple([alias_of(each, (1,), (1,), each._offset) for each in inputs])
+        ctx.sizes = [each._layout.shape[dim] for each in inputs]
         return comm.gather(inputs, dim, target)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         parts = Scatter.apply(ctx.devices, ctx.sizes, ctx.dim, grad)
         return None, None, *([each[0] for each in parts] if ctx.were_scalars else parts)
+
+
+class MirroredGather(Gather):
+    """As Gather, of the parts of one mirrored tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
+        ctx.hold, whole = inputs
+        return Gather.forward(ctx, target, dim, *parts_of(ctx.hold, whole))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        if mode.enabled or not grad.is_cuda:
+            _, _, *parts = Gather.backward(ctx, grad)
+        else:
+            parts = list(comm.scatter(grad, ctx.devices, ctx.sizes, ctx.dim))
+            parts = [alias_of(each, (), (), each._offset) for each in parts] if ctx.were_scalars else parts
+        return None, None, None, from_parts(ctx.hold, parts)
+
+
+MirroredGather.__name__ = Gather.__name__  # which the node's name is made of
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
@@ -547,18 +580,15 @@ def _fill(
     """Give a new replica the attributes of its module."""
     own = module.__dict__.copy()
     own["_is_replica"] = True
-    children = own["_modules"] = {}
-    for name, child in module._modules.items():
-        children[name] = None if child is None else copied[id(child)]
-    own_buffers = own["_buffers"] = {}
-    for name, buffer in module._buffers.items():
-        own_buffers[name] = None if buffer is None else buffers[id(buffer)]
+    children, tensors = own["_modules"], own["_buffers"]
+    own["_modules"] = {name: copied.get(id(child)) for name, child in children.items()} if children else {}
+    own["_buffers"] = {name: buffers.get(id(each)) for name, each in tensors.items()} if tensors else {}
     former: dict[str, Any] = {}
-    own["_parameters"], own["_former_parameters"] = {}, former
-    for name, param in module._parameters.items():
-        own[name] = None if param is None else params[id(param)]  # an attribute: it is not a leaf
+    parameters, own["_parameters"], own["_former_parameters"] = own["_parameters"], {}, former
+    for name, param in parameters.items():
+        own[name] = None  # an attribute: it is not a leaf
         if param is not None:
-            former[name] = own[name]
+            own[name] = former[name] = params[id(param)]
     object.__setattr__(replica, "__dict__", own)
 
 

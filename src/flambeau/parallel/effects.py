@@ -30,16 +30,15 @@ def places(modules: list[Any]) -> list[Place]:
     for module in modules:
         own = module.__dict__
         left = len(own) - len(OWN)  # a module's own attributes are mostly the last ones
-        for name in reversed(own):
-            if not left:
-                break
+        for name, value in reversed(own.items()) if left else ():
             if name not in OWN:
                 left -= 1
-                value = own[name]
                 if type(value) in CONTAINERS:
                     found.append((own, name))
                 elif type(value) is FunctionType:
                     found += _of_function(value)
+                if not left:
+                    break
     for cls in dict.fromkeys(map(type, modules)):
         found += _of_class(cls)
     return found

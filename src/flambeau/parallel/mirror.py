@@ -186,18 +186,22 @@ class Mirror(MirrorBase):
 
     # its own
 
-    def adopt(self, memory: Storage, memories: list[Storage], start: int) -> None:
-        """Give a storage its twins, until `release`."""
-        memory.twins = twins = Twins(self.group, memories, start, memory.twins)
-        self.twinned.append((memory, twins))
-        self.kept.add(id(memory))
+    def adopt(self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage]) -> None:
+        """Give the storages of tensors their twins, until `release`."""
+        group, twinned = self.group, self.twinned
+        for start, each in zip(starts, tensors):
+            memory = each._storage
+            memory.twins = twins = Twins(group, memories, start, memory.twins)
+            twinned.append((memory, twins))
 
     def release(self) -> None:
         """Drop the twins of parameters, buffers and inputs: no node of the forward is left."""
         for memory, twins in self.twinned:
             twins.is_live = False
-            while memory.twins is not None and not memory.twins.is_live:
-                memory.twins = memory.twins.before
+            last = memory.twins
+            while last is not None and not last.is_live:
+                last = last.before
+            memory.twins = last
         self.stream.mirror = None
         self.stream.alone, self.streams = {}, {}
         if self.allocator is not None:
@@ -247,8 +251,12 @@ class Mirror(MirrorBase):
 
 
 def _host_marks(machine: Any) -> tuple[Any, ...]:
-    """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers."""
-    return random.getstate(), _numpy_mark(), machine.cpu_generator.random_state.position()
+    """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers.
+
+    Of Python's words three and the position are compared: a draw moves the position or replaces all words.
+    """
+    _, words, kept = random.getstate()
+    return words[-4:], kept, _numpy_mark(), machine.cpu_generator.random_state.position()
 
 
 _seen: tuple[bytes, Any, Any] = b"", False, 0.0  # of NumPy's generator: its words, and a normal number that it keeps
@@ -409,6 +417,16 @@ class _Apart:
         thread.set_stream(self.stream)
 
 
+def parts_of(hold: _Hold, mirrored: TensorBase) -> list[TensorBase]:
+    """Return a mirrored tensor's part on each device, unknown to autograd."""
+    return [_part(mirrored, index) for index in range(len(hold.mirror.devices))]
+
+
+def from_parts(hold: _Hold, parts: Sequence[Any]) -> Any:
+    """Make a mirrored tensor of its parts; differentiable if gradients are recorded."""
+    return _mirroring(_Join, hold, *parts)[0] if mode.enabled else _mirrored(hold.mirror, parts)
+
+
 def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
     """Apply a function whose results are mirrored; their gradients are summed on all devices."""
     results = function.apply(hold, *arguments)
@@ -440,19 +458,19 @@ class _Enter(Node):
         edges = [edge_of(each) for each in (*params, *parts)]
         super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs)
         self.hold = hold
-        self.params = [(each.shape, each.dtype) for each in params]
+        self.params = [each._layout for each in params]
 
     def entered(self, params: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the node's results: views of the parameters, and the inputs on the first device."""
-        found: list[Any] = []
+        found = [_alias(each) for each in (*params, *inputs)]
         origin = ONE_OF_SEVERAL if self.outputs > 1 else FROM_FUNCTION
-        for index, each in enumerate((*params, *inputs)):
-            made = new_tensor(each._storage, each._layout, each._offset)
-            if index < len(params) and each._storage.version >= 0:
+        for made, each in zip(found, params):
+            version = each._storage.version
+            if version >= 0:
                 made._base = each if each._base is None else each._base
-                made._view_version, made._origin = each._storage.version, origin
+                made._view_version, made._origin = version, origin
+        for index, made in enumerate(found):
             made._grad_fn, made._output_index = self, index
-            found.append(made)
         return found
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
@@ -490,8 +508,8 @@ def _sums(hold: _Hold, grads: Sequence[Any], shapes: Sequence[Any]) -> list[Any]
     return [_zeros(like, first) if each is None else each for each, like in zip(found, shapes)]
 
 
-def _zeros(like: tuple[Any, Any], index: int) -> Any:
-    zeros: Any = empty_tensor(*like, index)
+def _zeros(like: Any, index: int) -> Any:
+    zeros: Any = empty_tensor(like.shape, like.dtype, index)
     return zeros.zero_()
 
 
@@ -551,8 +569,7 @@ class _Bucket:
 
     def __init__(self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage]) -> None:
         self.tensors, self.starts, self.copies = tensors, starts, copies
-        for start, each in zip(starts, tensors):
-            mirror.adopt(each._storage, copies, start)
+        mirror.adopt(tensors, starts, copies)
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
         """The tensors' ids and their copies on a further device, as tensors."""
@@ -589,20 +606,26 @@ class Replicas:
     members: has the original's `params` and `buffers`, and `replica(params, buffers)`, which copies it.
     call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
     stream, one replica in this thread, with that as the current stream of its device.
+    join: joins the parts of an output that is one mirrored tensor, (hold, tensor) -> tensor, or None.
+    is_joined: whether it did.
     """
 
     def __init__(
         self, members: Any, gpus: Sequence[int], args: Sequence[Any], named: Sequence[Any],
         call: Callable[[Sequence[tuple[int, Any, Any]], Any], list[Any]],
+        join: Callable[[Any, Any], Any] | None = None,
     ) -> None:  # fmt: skip
         self.gpus, self.args, self.named = gpus, args, named
         self.modules, self.params, self.buffers = members.modules, members.params, members.buffers
-        self.build, self.call = members.replica, call
+        self.build, self.call, self.join = members.replica, call, join
+        self.is_joined = False
         self.plain = not mode.enabled
         self.hold: _Hold | None = None  # of the mirror, until the outputs have been used
 
     def outputs(self) -> tuple[list[Any], str] | None:
         """Run the replicas; return their outputs by device, and the reason for which the mirror ended, or "".
+
+        If `is_joined` is set, there is one output, of all devices.
 
         None, and nothing was done, if they cannot be mirrored from the start.
         """
@@ -676,6 +699,11 @@ class Replicas:
             if entry is not None:
                 entry.shares = True  # so that the node runs even if no replica but a late one has gradients
             return [output, *self.call(self._rest(mirror, hold, params), None)], mirror.reason
+        if self.join is not None and isinstance(output, TensorBase):
+            self.is_joined, joined = True, self.join(hold, output)
+            if joined._grad_fn is not None:  # in backward, these streams are the current ones
+                joined._grad_fn.streams = {each.device_index: each for each in mirror.queues}
+            return [joined], ""
         tensors = list(_tensors(output))
         parts = _split(hold, tensors)
         count = len(tensors)
@@ -691,7 +719,7 @@ class Replicas:
         firsts = self.parts[0]
         for parts in zip(*self.parts):
             memories = [part._storage for part in parts[1:]]
-            mirror.adopt(parts[0]._storage, memories, -parts[0]._offset * parts[0].dtype.itemsize)
+            mirror.adopt(parts[:1], [-parts[0]._offset * parts[0].dtype.itemsize], memories)
         joined = [at for at, each in enumerate(firsts) if recorded and in_graph(each)]
         params = {id(each): each.detach() if self.plain else each for each in (*frozen, *self.buffers)}
         first = [_alias(each) for each in firsts]
@@ -703,7 +731,7 @@ class Replicas:
             for at, each in zip(joined, entered[len(wanted) :]):
                 first[at] = each
         mirror.made = [ref(each) for each in first]
-        mirror.kept.difference_update([id(each._storage) for each in self.buffers])
+        mirror.kept = {id(memory) for memory, _ in mirror.twinned} - {id(each._storage) for each in self.buffers}
         return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:

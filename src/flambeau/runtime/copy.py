@@ -246,12 +246,15 @@ def copy_between(moves: Sequence[tuple[Storage, int, Storage, int, int]]) -> Non
             if pair is None:
                 copiers[source], targets[target] = pair = thread.current_stream(source), thread.current_stream(target)
                 pairs[source, target] = pair
+                machine.devices[source].peer(target)
             copies.append((pair, dst.address() + dst_offset, src.address() + src_offset, nbytes))
     marks = {target: stream._marked() for target, stream in targets.items()}
     for (_, target), (copier, _) in pairs.items():
         copier.wait(marks[target])
     for (copier, other), to, start, nbytes in copies:
-        queue_between(copier, other, to, start, nbytes)
+        if hooks.on_route is not None:
+            hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
+        copier.copy(to, start, nbytes, CopyKind.PEER)
     marks = {source: stream._marked() for source, stream in copiers.items()}
     for (source, _), (_, other) in pairs.items():
         other.wait(marks[source])
