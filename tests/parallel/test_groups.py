@@ -349,7 +349,7 @@ WRONG = {
         "AVG is not there for bool, and the tensor is bool[1] on cpu",
     ),
     "itself": (lambda: dist.send(torch.ones(1), dist.get_rank()), "is this process"),
-    "no peer": (lambda: dist.recv(torch.ones(1)), "src is missing"),
+    "no receiver": (lambda: dist.send(torch.ones(1)), "send: dst is missing"),
     "no reduction": (lambda: dist.all_reduce(torch.ones(1), ReduceOp.PREMUL_SUM), "PREMUL_SUM is not there"),
     "group": (lambda: dist.new_group([0, 2]), "ranks are [0, 2], of a job with 2 processes"),
 }

@@ -8,7 +8,7 @@ that of the links between all ranks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import NotSupportedError
@@ -33,7 +33,15 @@ class AlikeRanks(Client):
         self._members: dict[str, Sequence[int]] = {}
         self._given: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
 
-    def call(self, key: str, members: Sequence[int], called: Description, gpu: str = "", nbytes: int = 0) -> None:
+    def call(
+        self,
+        key: str,
+        members: Sequence[int],
+        called: Description,
+        gpu: str = "",
+        nbytes: int = 0,
+        channels: Mapping[str, int] | None = None,
+    ) -> None:
         """Note a call's members.  Raises: NotSupportedError for objects that only another rank has."""
         if called.name in ("send_object_list", "recv_object_list"):
             raise NotSupportedError(

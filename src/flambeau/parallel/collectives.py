@@ -15,7 +15,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 from ..runtime.device import as_device
-from . import several
+from . import messages, several
 from .alike import AlikeRanks
 from .collective_options import CollectiveOptions
 from .group import AllOf, Group, GroupError, GroupMember, ReduceOp, Work
@@ -172,12 +172,18 @@ def root_of(group: Group, operator: str, root: Any) -> int:
     return root
 
 
-def message(group: Group, name: str, tensor: Any, other: int, tag: int, is_sent: bool) -> Work:
-    """Begin a message to or from a process.  Raises NotSupportedError in a group of one process."""
+def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, is_sent: bool) -> Work:
+    """Begin a message to or from a process.  Raises NotSupportedError in a group of one process.
+
+    other: the process; None receives from any.
+    """
     check_exists(group, name)
     check_several(group, name)
-    ends = (group.rank(), root_of(group, name, other)) if is_sent else (root_of(group, name, other), group.rank())
-    return several.message(group, name, checked_tensor(name, "tensor", tensor), *ends, int(tag))
+    found, own = checked_tensor(name, "tensor", tensor), group.rank()
+    if is_sent:
+        return messages.message(group, name, found, own, root_of(group, name, other), int(tag))
+    source = None if other is None else root_of(group, name, other)
+    return messages.message(group, name, found, source, own, int(tag))
 
 
 def next_name(group: Group, kind: str) -> str:
@@ -554,6 +560,22 @@ class ProcessGroup(Group):
             >>> torch.distributed.destroy_process_group()
         """
         return message(self, "irecv", _single("irecv", "tensor", tensors), srcRank, tag, is_sent=False)
+
+    def recv_anysource(self, tensors: Any, tag: int) -> Work:
+        """Receive a tensor from any process; `source_rank` of the result is the sender's number.
+
+        Raises: NotSupportedError in a group of one process, and for a tensor on a GPU if the backend is "nccl".
+        Example:
+            >>> torch.distributed.init_process_group("gloo")
+            >>> group = torch.distributed.group.WORLD
+            >>> try:
+            ...     group.recv_anysource([torch.ones(1)], 0)
+            ... except NotImplementedError:
+            ...     print("the group has one process")
+            the group has one process
+            >>> torch.distributed.destroy_process_group()
+        """
+        return message(self, "irecv", _single("irecv", "tensor", tensors), None, tag, is_sent=False)
 
     def split_group(
         self,

@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol
@@ -306,22 +306,39 @@ class Client:
 
     # collectives
 
-    def call(self, key: str, members: Sequence[int], called: Description, gpu: str = "", nbytes: int = 0) -> None:
+    def call(
+        self,
+        key: str,
+        members: Sequence[int],
+        called: Description,
+        gpu: str = "",
+        nbytes: int = 0,
+        channels: Mapping[str, int] | None = None,
+    ) -> None:
         """Post a call under a key; its bytes are to be given.  Host: does not wait.
 
         gpu: that no other member may use.
+        channels: of a receive that the hub matches with a send, the sends' channels and their ranks.
         Raises: CollectiveError if the group has failed.
         """
         self.check(called.name)
         self.recorder.add(key, called.name, called.text, nbytes)
-        self.post(key, members, called, gpu)
+        self.post(key, members, called, gpu, channels)
 
-    def post(self, key: str, members: Sequence[int], called: Description, gpu: str) -> None:
+    def post(
+        self,
+        key: str,
+        members: Sequence[int],
+        called: Description,
+        gpu: str,
+        channels: Mapping[str, int] | None = None,
+    ) -> None:
         """As `call`, without an entry of the flight recorder."""
         self._send(
-            do="post",
+            do="post" if channels is None else "receive",
             key=key,
             members=list(members),
+            channels=channels,
             same=called.same,
             text=called.text,
             gpu=gpu,

@@ -81,6 +81,7 @@ class Group:
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
         self.earlier: dict[Any, Any] = {}  # calls that GPUs have run, which several.py begins again with less work
+        self.matched_tags: set[int | str] = set()  # of messages that were received from any process (messages.py)
         self.coalescing: Coalescing | None = None  # inside `_coalescing_manager`
 
     @property
@@ -189,6 +190,7 @@ class Work:
     def __init__(self, value: Any = None, done: Event | None = None) -> None:
         self.value = value
         self.source: int | None = None  # of a message that is received, the sender's number in the group
+        self.receive: Any = None  # what learns it, `messages.MatchedReceive`
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
@@ -257,6 +259,7 @@ class Work:
     def source_rank(self) -> int:
         """Return the number in the group of the process that sends a message which is received.
 
+        Host: waits for the message, if it is received from any process.
         Raises: GroupError (RuntimeError, ValueError) for other calls.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -268,6 +271,11 @@ class Work:
             nothing is received
             >>> torch.distributed.destroy_process_group()
         """
+        if self.receive is not None:
+            self.wait()
+            if self._done is not None:
+                self._done.synchronize()
+            return int(self.receive.source)
         if self.source is None:
             raise GroupError("nothing is received", hint="ask the result of irecv", operator="Work.source_rank")
         return self.source

@@ -5,6 +5,8 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 - A message is a JSON object behind its length, at most MAX_MESSAGE bytes; as many bytes of data may follow it.  The
   first one carries the job's secret; a connection without it is closed.  Nothing that is received is executed.
 - The members of a collective post their calls under one key, and give their bytes then or later.
+- A receive from any process has a key of its own.  The hub matches it with the first send to it that no other receive
+  has (`Receive`), and posts its call under that send's key.
 - The bytes of ranks on the hub's machine do not pass through it: a rank's message says where they are (exchange.py).
   When all have given theirs, the hub sends each rank the places of the others' bytes.
 - Ranks on other machines send their bytes to the hub, in pieces, and get those of the others in pieces.
@@ -149,10 +151,30 @@ class Connection:
         self.has_left = False
 
 
+class Receive:
+    """A receive that the hub matches with a send.
+
+    message: the call.  channels: those of the sends that it takes, and their ranks.
+    given: the message that its bytes are given, if it came before the match.
+    meeting: the key of the send; None until there is a match.
+    """
+
+    def __init__(self, rank: int, message: dict[str, Any]) -> None:
+        self.rank, self.message = rank, message
+        self.channels: dict[str, int] = message["channels"]
+        self.given: dict[str, Any] | None = None
+        self.meeting: str | None = None
+
+    @property
+    def text(self) -> str:
+        return str(self.message["text"])
+
+
 class Meeting:
     """A collective that not all members have read yet.
 
     given: by rank, the place of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
+    keys: by rank, the name of a matched receive in its process.
     """
 
     def __init__(self, members: list[int]) -> None:
@@ -161,6 +183,7 @@ class Meeting:
         self.given: dict[int, dict[str, Any]] = {}
         self.readers: set[int] = set()
         self.files: dict[int, int] = {}
+        self.keys: dict[int, str] = {}
         self.is_announced = False  # whether the members know the places of all bytes
 
     @property
@@ -256,6 +279,8 @@ class Hub:
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
+        self._receives: dict[tuple[int, str], Receive] = {}  # by rank and key, those that have not been read
+        self._unmatched: list[Receive] = []  # in the order of the calls
         self._logged: dict[str, Comparison] = {}  # by channel
         self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
         self._latest: dict[int, str] = {}
@@ -440,23 +465,26 @@ class Hub:
         elif kind == "post":
             self._post(connection, message)
         elif kind == "read":
-            self._read(self._rank_of(connection), message["key"])
+            rank = self._rank_of(connection)
+            self._read(rank, self._meeting_key(rank, message["key"]))
+        elif kind == "receive":
+            self._match_receive(self._rank_of(connection), message)
         elif kind == "piece":
             self._meetings[message["key"]].receive(self._rank_of(connection), message["data"])
         elif kind == "give":
             self._give(self._rank_of(connection), message)
         elif kind == "wait":
-            keys = [str(key) for key in message["keys"]]
-            if all(key in self._meetings and not self._meetings[key].is_complete for key in keys):
-                self._waiting[self._rank_of(connection)] = keys
+            rank, keys = self._rank_of(connection), [str(key) for key in message["keys"]]
+            if all(self._is_unfinished(rank, key) for key in keys):
+                self._waiting[rank] = keys
                 self._look_for_a_hang()  # else an answer is on its way
         elif kind == "log":
             self._log(self._rank_of(connection), message)
         elif kind == "late":
             waited = f"rank {connection.rank} has waited for {message['seconds']} s, the group's timeout"
-            key = message["key"]
-            if key in self._meetings:
-                self._fail(waited, self._meetings[key].texts)
+            rank, key = self._rank_of(connection), message["key"]
+            if texts := self._texts(rank, key):
+                self._fail(waited, texts)
             else:
                 self._fail(waited, self._logged[key].unfinished() if key in self._logged else {})
         elif kind == "broken":
@@ -503,6 +531,8 @@ class Hub:
             meeting.forget()
         for table in (self._ranks, self._meetings, self._logged, self._waiting, self._latest, self._gone):
             table.clear()
+        self._receives.clear()
+        self._unmatched.clear()
         self._failure = None
         early, self._early = self._early, []
         for connection, message in early:
@@ -528,6 +558,8 @@ class Hub:
             if rank in logged.members and logged.is_behind(rank):
                 self._fail(f"rank {rank} has left the group", logged.texts())
                 return
+        self._unmatched = [each for each in self._unmatched if each.rank != rank]
+        self._check_senders()
         self._look_for_a_hang()
 
     def _note_end(self, rank: int, how: str) -> None:
@@ -537,6 +569,7 @@ class Hub:
             if rank in meeting.members and rank not in meeting.calls and rank not in self._ranks:
                 self._fail(f"rank {rank} {self._absence(rank)}", meeting.texts)
                 return
+        self._check_senders()
 
     def _absence(self, rank: int) -> str:
         """Why a rank makes no more calls, "" if it may make some."""
@@ -593,6 +626,64 @@ class Hub:
             made = [(each, meeting.calls[each].sends, meeting.calls[each].takes) for each in members]
             if wrong := wrong_size(made):
                 self._fail(wrong, meeting.texts)
+        for receive in self._unmatched:
+            if self._is_match(receive, key):
+                self._join(receive, key)
+                break
+
+    # receives from any process
+
+    def _match_receive(self, rank: int, message: dict[str, Any]) -> None:
+        """Match a receive with the first send that it takes; without one, keep it for a later send."""
+        receive = self._receives[rank, message["key"]] = Receive(rank, message)
+        self._latest[rank] = receive.text
+        self._unmatched.append(receive)
+        key = next((key for key in self._meetings if self._is_match(receive, key)), None)
+        if key is not None:
+            self._join(receive, key)
+        else:
+            self._check_senders()
+
+    def _is_match(self, receive: Receive, key: str) -> bool:
+        """Whether a receive takes the message of a key: it has been sent, and no other receive has it."""
+        source, calls = receive.channels.get(key[: key.rfind("/") + 1]), self._meetings[key].calls
+        return source is not None and source in calls and receive.rank not in calls
+
+    def _join(self, receive: Receive, key: str) -> None:
+        """Let a receive take the message of a key."""
+        self._unmatched.remove(receive)
+        receive.meeting, meeting = key, self._meetings[key]
+        meeting.keys[receive.rank] = receive.message["key"]
+        connection = self._ranks[receive.rank]
+        self._post(connection, {**receive.message, "key": key, "members": meeting.members})
+        if receive.given is not None:
+            self._give(receive.rank, receive.given)
+
+    def _meeting_key(self, rank: int, key: str) -> str:
+        """The key of a collective for all members; that of the receive itself before its match."""
+        receive = self._receives.get((rank, key))
+        return key if receive is None or receive.meeting is None else receive.meeting
+
+    def _is_unfinished(self, rank: int, key: str) -> bool:
+        """Whether a rank has to wait for a collective."""
+        meeting = self._meetings.get(self._meeting_key(rank, key))
+        return (rank, key) in self._receives if meeting is None else not meeting.is_complete
+
+    def _texts(self, rank: int, key: str) -> dict[int, str]:
+        """The calls of a collective, by rank; none if it is not known."""
+        meeting, receive = self._meetings.get(self._meeting_key(rank, key)), self._receives.get((rank, key))
+        if meeting is not None:
+            return meeting.texts
+        return {} if receive is None else {rank: receive.text}
+
+    def _check_senders(self) -> None:
+        """Fail if no process is left that may send what a rank receives."""
+        for receive in self._unmatched:
+            senders = sorted(receive.channels.values())
+            if all(self._absence(each) for each in senders):
+                self._fail(f"rank {senders[0]} {self._absence(senders[0])}", {receive.rank: receive.text})
+
+    # bytes
 
     def _log(self, rank: int, message: dict[str, Any]) -> None:
         """Compare calls that a rank has made with those of the others."""
@@ -610,7 +701,10 @@ class Hub:
             self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", logged.texts())
 
     def _give(self, rank: int, message: dict[str, Any]) -> None:
-        key = message["key"]
+        key, receive = self._meeting_key(rank, message["key"]), self._receives.get((rank, message["key"]))
+        if receive is not None and receive.meeting is None:
+            receive.given = message
+            return
         meeting = self._meetings[key]
         is_near = self._ranks[rank].place == self._place
         where = meeting.keep(rank, message["where"]) if is_near else meeting.received(rank)
@@ -620,7 +714,8 @@ class Hub:
             for index, each in enumerate(meeting.members):
                 self._waiting.pop(each, None)
                 if each in self._ranks:
-                    self._announce(self._ranks[each], key, meeting.given_to(index), meeting.files)
+                    own_key = meeting.keys.get(each, key)
+                    self._announce(self._ranks[each], own_key, meeting.given_to(index), meeting.files)
             for each in meeting.members:
                 if each not in self._ranks:
                     self._read(each, key)
@@ -648,6 +743,8 @@ class Hub:
         meeting.readers.add(rank)
         if len(meeting.readers) == len(meeting.members):
             del self._meetings[key]
+            for each, own_key in meeting.keys.items():
+                del self._receives[each, own_key]
             meeting.forget()
             for each in meeting.members:
                 if each in self._ranks:
@@ -680,8 +777,8 @@ class Hub:
         for rank in range(self._world_size):
             if rank in calls:
                 state = calls[rank]
-            elif rank in self._waiting and rank in self._meetings[self._waiting[rank][0]].calls:
-                state = self._meetings[self._waiting[rank][0]].calls[rank].text + " (waits)"
+            elif rank in self._waiting and (text := self._texts(rank, self._waiting[rank][0]).get(rank)):
+                state = text + " (waits)"
             elif rank in self._gone:
                 state = self._gone[rank] + (f"; its last call: {self._latest[rank]}" if rank in self._latest else "")
             elif rank not in self._ranks:

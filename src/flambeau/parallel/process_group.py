@@ -22,7 +22,7 @@ from ..core import thread
 from ..driver import nccl_version
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
 from ..runtime.device import as_device
-from . import several
+from . import messages, several
 from .alike import ALIKE_RANKS, AlikeRanks
 from .collective_options import ReduceScatterOptions
 from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message, next_name
@@ -996,19 +996,27 @@ def scatter_object_list(
         scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
-def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
-    """Return the group, and the other process's number in it."""
+def _receiver(name: str, dst: Any, group: Any, group_dst: Any) -> tuple[ProcessGroup, int]:
+    """Return the group, and the number in it of the process to which something is sent."""
     found = member(name, group)
     check_several(found, name)
-    if peer is None and group_peer is None:
-        raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
-    return found, _rank(name, what, peer, group, group_peer)
+    if dst is None and group_dst is None:
+        raise ArgumentError("dst is missing", hint="name the other process: dst=1", operator=name)
+    return found, _rank(name, "dst", dst, group, group_dst)
+
+
+def _sender(name: str, src: Any, group: Any, group_src: Any) -> tuple[ProcessGroup, int | None]:
+    """Return the group, and the number in it of the process from which something is received; None for any."""
+    found = member(name, group)
+    check_several(found, name)
+    return found, None if src is None and group_src is None else _rank(name, "src", src, group, group_src)
 
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
     member(name, group)
     checked_tensor(name, "tensor", tensor)
-    found, other = peer_of(name, "dst" if is_sent else "src", peer, group, group_peer)
+    find = _receiver if is_sent else _sender
+    found, other = find(name, peer, group, group_peer)
     return message(found, name, tensor, other, tag, is_sent)
 
 
@@ -1037,7 +1045,9 @@ def irecv(
 ) -> Work | None:
     """Receive a tensor from one process; on the CPU, once the result is waited for.
 
-    Raises: NotSupportedError in a group of one process.
+    src: None receives the first message of that tag from any process; `source_rank` of the result tells from which.
+    Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
+            "nccl", as NCCL has no such receive.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.irecv(torch.ones(1), 0)
@@ -1069,10 +1079,12 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 
 @for_members
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from one process; return the process's number.  Host: waits, if it is on the CPU.
+    """Receive a tensor from one process; return that process's number among all.
 
-    src: must be given; messages from any process are not received.
-    Raises: NotSupportedError in a group of one process.
+    src: None receives the first message of that tag from any process.
+    Host:   waits for a tensor on the CPU, and for any without `src`.
+    Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
+            "nccl", as NCCL has no such receive.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.recv(torch.ones(1), 0)
@@ -1082,8 +1094,10 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
         hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
-    several.ended(_message("recv", tensor, src, group, group_src, tag, is_sent=False), async_op=False)
-    return member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
+    work = _message("recv", tensor, src, group, group_src, tag, is_sent=False)
+    several.ended(work, async_op=False)
+    found, source = _sender("recv", src, group, group_src)
+    return found.ranks[work.source_rank() if source is None else source]
 
 
 @for_members
@@ -1108,8 +1122,8 @@ def send_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "send_object_list"
-    found, other = peer_of(name, "dst", dst, group, group_dst)
-    several.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
+    found, other = _receiver(name, dst, group, group_dst)
+    messages.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
 
 
 @for_members
@@ -1123,6 +1137,7 @@ def recv_object_list(
 ) -> int:
     """Receive a list of objects from one process; return its number.  Host: waits.
 
+    src: None receives from any process.
     Objects are unpickled, which runs code: see all_gather_object.
     Raises: NotSupportedError in a group of one process; ArgumentError unless the list has the sent one's length.
     Example:
@@ -1135,8 +1150,9 @@ def recv_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "recv_object_list"
-    found, other = peer_of(name, "src", src, group, group_src)
-    sent = pickle.loads(several.pass_bytes(found, name, b"", other, found.rank()))
+    found, other = _sender(name, src, group, group_src)
+    data, source = messages.pass_bytes(found, name, b"", other, found.rank())
+    sent = pickle.loads(data)
     if len(sent) != len(object_list):
         raise ArgumentError(
             f"{len(sent)} objects are sent, and the list has {len(object_list)}",
@@ -1144,7 +1160,7 @@ def recv_object_list(
             operator=name,
         )
     object_list[:] = sent
-    return found.ranks[other]
+    return found.ranks[source]
 
 
 class Spread:

@@ -30,7 +30,7 @@ from ..core import thread
 from ..core.native import run_handlers
 from ..core.tensor import TensorBase, address_of, array_of
 from ..driver.api import CaptureStatus, Step, StreamHandle
-from ..errors import AcceleratorError, ArgumentError, NotSupportedError, ShapeError, ValueRangeError
+from ..errors import AcceleratorError, ArgumentError, NotSupportedError, ShapeError
 from ..kernel import Access
 from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
@@ -73,7 +73,7 @@ class Place(NamedTuple):
     stream: Stream | None
 
 
-def _device(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
+def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
     """Check a collective's tensors; return their device, -1 for the CPU."""
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
@@ -150,7 +150,7 @@ class Form(NamedTuple):
         return host.np.frombuffer(data, self.dtype, self.numel, offset)
 
 
-def _form(tensor: Any) -> Form:
+def form_of(tensor: Any) -> Form:
     return Form(tensor.dtype.numpy, tuple(tensor.shape), tensor.dtype.itemsize)
 
 
@@ -223,17 +223,23 @@ class Collective:
         """Tell the others of the call; return whether the stream runs it as steps."""
         group = self.process_group
         if not group.runs_steps:
-            self.client.call(self.key, self.members, self.called, _gpu(group, stream), self.nbytes)
+            self._call(_gpu(group, stream))
             return False
         self.make_steps(stream)
-        channel = self.channel = self._channel()
         if self.steps is None:
             self.client.report()  # the calls before are compared before this one ends
-            self.client.call(self.key, self.members, self.called, "", self.nbytes)
-        else:
+            self._call("")
+            if self.kind:
+                return False  # no GPU runs messages of the host: the hub compares all of their channel
+        channel = self.channel = self._channel()
+        if self.steps is not None:
             self._note_steps(channel, self.key)
         channel.add(self.called)
         return self.steps is not None
+
+    def _call(self, gpu: str) -> None:
+        """Post the call.  gpu: that no other member may use."""
+        self.client.call(self.key, self.members, self.called, gpu, self.nbytes)
 
     def make_steps(self, stream: Stream | None) -> None:
         """Make the steps, if the stream's device can run them all."""
@@ -468,12 +474,12 @@ def _run(
     sizes: the bytes for and from each member, where these differ.
     key: of equal calls, which `_again` can begin once this one has run as one step; None if it cannot.
     """
-    device = _device(name, group, [*sent, *outputs])
+    device = device_of(name, group, [*sent, *outputs])
     coalescing = group.coalescing
     is_part = coalescing is not None and coalescing.takes(name, device)
     if is_part:
         same, more = (COALESCED, same), f"{more}, {COALESCED}" if more else COALESCED
-    called = _client(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
+    called = client_of(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
     collective = Collective(name, group, called, compute, outputs, nbytes, transfers)
     if coalescing is not None and is_part:
         return coalescing.add(Part(collective, sent, outputs, device))
@@ -510,7 +516,7 @@ def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work
     return _submit(collective.again(source, target), stream, sent, outputs)
 
 
-def _client(group: Group) -> Client:
+def client_of(group: Group) -> Client:
     assert group.client is not None
     return group.client
 
@@ -735,7 +741,7 @@ def all_reduce(group: Group, tensor: Any, op: ReduceOp) -> Work:
     if earlier is not None:
         return _again(earlier, tensor, tensor)
     _check_reduction("all_reduce", op, tensor)
-    form, size = _form(tensor), group.size()
+    form, size = form_of(tensor), group.size()
 
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
@@ -749,7 +755,7 @@ def all_reduce(group: Group, tensor: Any, op: ReduceOp) -> Work:
 
 def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp) -> Work:
     _check_reduction("reduce", op, tensor)
-    form, size, is_target = _form(tensor), group.size(), group.rank() == dst
+    form, size, is_target = form_of(tensor), group.size(), group.rank() == dst
 
     def compute(found: Received) -> Written:
         if is_target:
@@ -768,7 +774,7 @@ def broadcast(group: Group, tensor: Any, src: int) -> Work:
     earlier = group.earlier.get(key)
     if earlier is not None:
         return _again(earlier, *((tensor, None) if is_source else (None, tensor)))
-    form = _form(tensor)
+    form = form_of(tensor)
 
     def compute(found: Received) -> Written:
         if not is_source:
@@ -786,7 +792,7 @@ def broadcast(group: Group, tensor: Any, src: int) -> Work:
 def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """outputs: one tensor per rank."""
     _check_alike(name, outputs, "output", tensor, "input")
-    form = _form(tensor)
+    form = form_of(tensor)
 
     def compute(found: Received) -> Written:
         for rank in range(len(outputs)):
@@ -805,7 +811,7 @@ def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) ->
     earlier = group.earlier.get(key)
     if earlier is not None:
         return _again(earlier, tensor, output)
-    form, size = _form(tensor), group.size()
+    form, size = form_of(tensor), group.size()
 
     def compute(found: Received) -> Written:
         yield 0, host.np.concatenate([form.read(found[rank]) for rank in range(size)])
@@ -818,7 +824,7 @@ def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) ->
 
 def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
     _check_alike("gather", outputs, "output", tensor, "input")
-    forms = [_form(output) for output in outputs]
+    forms = [form_of(output) for output in outputs]
 
     def compute(found: Received) -> Written:
         for rank, form in enumerate(forms):
@@ -827,13 +833,13 @@ def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
     def transfers() -> list[Transfer]:
         return [Transfer("send", tensor, None, peer=dst), *_received(outputs)]
 
-    nbytes, same = _form(tensor).nbytes * group.size(), (dst, like([tensor]))
+    nbytes, same = form_of(tensor).nbytes * group.size(), (dst, like([tensor]))
     return _run("gather", group, same, [tensor], outputs, compute, nbytes, transfers, f"dst={dst}")
 
 
 def scatter(group: Group, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
     _check_alike("scatter", inputs, "input", tensor, "output")
-    form, rank = _form(tensor), group.rank()
+    form, rank = form_of(tensor), group.rank()
 
     def compute(found: Received) -> Written:
         yield 0, form.read(found[src], rank * form.nbytes)
@@ -854,7 +860,7 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
     _check_reduction(name, op, output)
     if len(inputs) == group.size() > 1:
         _check_alike(name, inputs, "input", output, "output")
-    form, rank, size = _form(output), group.rank(), group.size()
+    form, rank, size = form_of(output), group.rank(), group.size()
 
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[each], rank * form.nbytes) for each in range(size)])
@@ -880,8 +886,8 @@ def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence
             hint="inputs and outputs have one type",
             operator=name,
         )
-    forms = [_form(output) for output in outputs]
-    sends, takes = (tuple(_form(each).nbytes for each in tensors) for tensors in (inputs, outputs))
+    forms = [form_of(output) for output in outputs]
+    sends, takes = (tuple(form_of(each).nbytes for each in tensors) for tensors in (inputs, outputs))
 
     def compute(found: Received) -> Written:
         for rank, form in enumerate(forms):
@@ -906,7 +912,7 @@ def _received(tensors: Sequence[Any]) -> list[Transfer]:
 
 def barrier(group: Group, name: str = "barrier") -> Work:
     """Host: waits for the current stream too, as NCCL's barrier does, once GPUs have run collectives."""
-    if _client(group).is_watched:
+    if client_of(group).is_watched:
         thread.current_stream(cuda_index()).synchronize()
     return _exchange(group, name, b"", lambda found: [])
 
@@ -924,70 +930,12 @@ def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
 
 
 def _exchange(group: Group, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
-    called = _client(group).descriptions.of(name, (name, None), [])
-    return _given(Collective(name, group, called, compute, [], len(data)), data)
+    called = client_of(group).descriptions.of(name, (name, None), [])
+    return begin_bytes(Collective(name, group, called, compute, [], len(data)), data)
 
 
-def _given(collective: Collective, data: bytes) -> Work:
+def begin_bytes(collective: Collective, data: bytes) -> Work:
     """Begin a collective of bytes of the host."""
     collective.begin(None)
     collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
     return HostWork(collective, [], Place(-1, None))
-
-
-def message(group: Group, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
-    """Begin a message; this rank is one of both.
-
-    NCCL has no tags, so messages of one direction are received in the order of the sends; other tags are a mistake.
-    """
-    is_source, members = group.rank() == src, _pair(group, name, src, dst)
-    other = dst if is_source else src
-    device, form, coalescing = _device(name, group, [tensor]), _form(tensor), group.coalescing
-    is_part = coalescing is not None and coalescing.takes(name, device)
-    kind, kinds = f"{src}>{dst}/{tag}/", None
-    if is_part:
-        kind = f"{src}>{dst}/batch/"
-    elif group.runs_steps and tensor.is_cuda:
-        kind, kinds = f"{src}>{dst}/", sorted((f"{src}>{dst}/", f"{dst}>{src}/"))
-
-    def compute(found: Received) -> Written:
-        if not is_source:
-            yield 0, form.read(found[src])
-
-    def transfers() -> list[Transfer]:
-        peer = other if is_part else members.index(group.ranks[other])  # a part runs among all ranks of the group
-        return [
-            Transfer("send", tensor, None, peer=peer) if is_source else Transfer("receive", None, tensor, peer=peer)
-        ]
-
-    sent, outputs = ([tensor], []) if is_source else ([], [tensor])
-    more, same = f"{'dst' if is_source else 'src'}={other}", (tensor.dtype.name, tensor.numel(), tag)
-    called = _client(group).descriptions.of(name, same, [tensor], more)
-    collective = Collective(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
-    if coalescing is not None and is_part:
-        return coalescing.add(Part(collective, sent, outputs, device))
-    work = begin(collective, place_of(name, group, device, kind), sent, outputs)
-    work.source = None if is_source else src
-    return work
-
-
-def pass_bytes(group: Group, name: str, data: bytes, src: int, dst: int) -> bytes:
-    """Pass bytes from one rank to another; return them.  Host: waits."""
-    kind, members = f"{src}>{dst}/objects/", _pair(group, name, src, dst)
-    found: list[bytes] = []
-
-    def compute(received: Received) -> Written:
-        found.append(received[src])
-        return []
-
-    other = f"dst={dst}" if group.rank() == src else f"src={src}"
-    called = _client(group).descriptions.of(name, "objects", [], other)
-    _given(Collective(name, group, called, compute, [], len(data), None, kind, members), data).wait()
-    return found[0]
-
-
-def _pair(group: Group, name: str, src: int, dst: int) -> list[int]:
-    """The members of a message.  Raises ValueRangeError unless they are two."""
-    if src == dst:
-        raise ValueRangeError(f"rank {src} is this process", hint="name another rank", operator=name)
-    return sorted((group.ranks[src], group.ranks[dst]))
