@@ -8,7 +8,7 @@ import flambeau
 
 
 @pytest.mark.full
-def test_pytorch_s_viewer_reads_a_snapshot(gpus, tmp_path):
+def test_pytorch_s_viewer_reads_a_snapshot(new_gpus, tmp_path):
     torch_viewer = pytest.importorskip("torch.cuda._memory_viz")
     memory = flambeau.cuda.memory
     memory._record_memory_history()

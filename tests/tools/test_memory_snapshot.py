@@ -190,7 +190,7 @@ def busy():
     kept.append(torch.empty(77, device="cuda"))
 
 
-def test_undoing_every_event_of_a_whole_recording_leaves_nothing(gpus):
+def test_undoing_every_event_of_a_whole_recording_leaves_nothing(new_gpus):
     device = record(busy).devices[0]
     state = before_events(device)
     assert (state.blocks, list(state.ranges)) == ({}, [])
