@@ -507,9 +507,7 @@ def parameters_of(signature: Signature | None, name: str, described: Mapping[str
                 hint="use the names of the source",
                 operator=NAME,
             )
-        parameters = [
-            _described(key, described.get(key, ""), known) for key, known in zip(names, signature.parameters)
-        ]
+        parameters = [_described(key, described.get(key, ""), known) for key, known in zip(names, signature.parameters)]
     integers = {each.name for each in parameters if isinstance(each, NumberParameter) and not _is_float(each.dtype)}
     for parameter in parameters:
         if isinstance(parameter, ArrayParameter):
