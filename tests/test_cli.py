@@ -611,7 +611,7 @@ def test_the_other_ranks_end_too(flambeau):
     assert done.returncode == 128 + 9 and "flambeau run: rank 1 was killed by SIGKILL" in done.stderr, done.stderr
 
 
-WRONG_FAULTS = [(["oom"], "'oom' is no failure"), (["oom:1", "oom:2"], "oom is given twice")]
+WRONG_FAULTS = [(["oom"], "'oom' is not a failure"), (["oom:1", "oom:2"], "oom is given twice")]
 
 
 @pytest.mark.parametrize(("faults", "text"), WRONG_FAULTS)

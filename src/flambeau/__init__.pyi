@@ -274,7 +274,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
-    """Grid of sample positions of affine maps: another name of `nn.functional.affine_grid`."""
+    """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `alias`, but the result is a contiguous copy."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -297,10 +297,10 @@ def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
 @overload
 def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
+    """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`."""
 @overload
 def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
+    """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def arccos_(input: Tensor) -> Tensor:
@@ -344,9 +344,9 @@ def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
-    """`data` as a tensor: itself, or one that shares its memory, if type and device allow it; else a copy."""
+    """Convert `data` to a tensor, without a copy if type and device allow it."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
+    """Like `as_tensor`; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
@@ -376,7 +376,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """The triangle 1 - |2 n / N - 1|."""
+    """Return the triangle 1 - |2 n / N - 1|."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -384,7 +384,7 @@ def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generat
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -402,7 +402,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise exclusive or; for bool, logical exclusive or."""
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)."""
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)."""
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -430,7 +430,7 @@ def ceil_(input: Tensor) -> Tensor:
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
-    """Product of several matrices: `linalg.multi_dot` with the matrices as arguments."""
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -468,11 +468,11 @@ def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = .
 def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Alias of `cat`."""
 def conj(input: Tensor) -> Tensor:
-    """The tensor itself: a real number is its own conjugate."""
+    """Return the tensor itself: a real number is its own conjugate."""
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The tensor itself, or `out` with its values: a real number is its own conjugate."""
+    """Return the tensor itself, or `out` with its values: a real number is its own conjugate."""
 def conj_physical_(input: Tensor) -> Tensor:
-    """The tensor itself, unchanged: a real number is its own conjugate."""
+    """Return the tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -490,7 +490,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
-    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions."""
+    """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -504,7 +504,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -534,7 +534,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function."""
 def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A copy outside any graph, contiguous in memory."""
+    """Return a copy outside any graph, contiguous in memory."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -568,19 +568,19 @@ def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...)
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
 def einsum(*args: Any) -> Tensor:
-    """Sum of products of tensors, by Einstein's convention."""
+    """Compute sums of products of tensors by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """The rows of `weight` selected by `indices`; a negative padding_idx means none."""
+    """Return the rows of `weight` selected by `indices`; a negative padding_idx means none."""
 def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
     """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-    """An uninitialized tensor."""
+    """Return an uninitialized tensor."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `empty`, with the shape, type and device of `input` unless others are named."""
+    """Like `empty`, with the shape, type and device of `input` unless others are named."""
 def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """An uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first."""
+    """Return an uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """An uninitialized tensor with the given strides, in elements."""
+    """Return an uninitialized tensor with the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input == other, as bool; False for NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
@@ -610,7 +610,7 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
+    """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -620,7 +620,7 @@ def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, ou
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_dropout`: overwrites its input, and returns it."""
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
+    """Return a tensor like the input, filled with a number or with the value of a 0-dim tensor."""
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Set every element of a tensor to one value, and return it: `Tensor.fill_` as a function."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -658,17 +658,17 @@ def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
-    """A tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule."""
+    """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule."""
 def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A CPU tensor over the bytes of a file, which is mapped into memory."""
+    """Return a CPU tensor over the bytes of a file, which is mapped into memory."""
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
-    """A CPU tensor that shares the memory of a NumPy array, strides included."""
+    """Return a CPU tensor that shares the memory of a NumPy array, strides included."""
 def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
-    """A CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray."""
+    """Return a CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray."""
 def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor whose elements are all `fill_value`, a number or a tensor of one element."""
+    """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element."""
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `full`, with the shape, type and device of `input` unless others are named."""
+    """Like `full`, with the shape, type and device of `input` unless others are named."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -704,15 +704,15 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bia
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input > other, as bool."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """The window alpha - beta * cos(2 pi n / N)."""
+    """Return the window alpha - beta * cos(2 pi n / N)."""
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """The window sin(pi n / N) ** 2."""
+    """Return the window sin(pi n / N) ** 2."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 from -lambd to lambd, else x."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -734,7 +734,7 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0."""
 def imag(input: Tensor) -> Tensor:
-    """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
+    """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -758,7 +758,7 @@ def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def is_complex(input: Tensor) -> _bool:
     """Return False, as no tensor is complex."""
 def is_conj(input: Tensor) -> _bool:
-    """Return False: no tensor has a conjugation that is still to be made."""
+    """Return False: conjugation is never deferred, since tensors are real."""
 def is_distributed(input: Tensor) -> _bool:
     """Return False: a tensor lies on one device."""
 def is_floating_point(input: Tensor) -> _bool:
@@ -766,7 +766,7 @@ def is_floating_point(input: Tensor) -> _bool:
 def is_inference(input: Tensor) -> _bool:
     """Return whether a tensor was made in inference mode, so that autograd cannot save it."""
 def is_neg(input: Tensor) -> _bool:
-    """Return False: no tensor has a negation that is still to be made."""
+    """Return False: negation is never deferred."""
 def is_nonzero(input: Tensor) -> _bool:
     """Return whether the value of a tensor of one element is not 0."""
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
@@ -794,15 +794,15 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """As `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """As `nn.functional.layer_norm`.  cudnn_enable has no effect."""
+    """Like `nn.functional.layer_norm`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -822,7 +822,7 @@ def less_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the absolute value of the gamma function."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """`steps` numbers evenly spaced from start to end, both included."""
+    """Return `steps` evenly spaced numbers from start to end, both included."""
 def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """(E, X): the k largest eigenvalues of A @ x = e * B @ x, and their vectors; A is symmetric, B positive definite."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -864,7 +864,7 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
+    """Return powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -876,7 +876,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1000,7 +1000,7 @@ def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., k
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one."""
+    """Return normally distributed random numbers; mean and std are tensors, with one value per result, or numbers."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1008,9 +1008,9 @@ def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *
 def numel(input: Tensor) -> _int:
     """Return the number of elements of a tensor."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor of ones."""
+    """Return a tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `ones`, with the shape, type and device of `input` unless others are named."""
+    """Like `ones`, with the shape, type and device of `input` unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Another name of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1036,11 +1036,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """As `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The n-th derivative of digamma."""
+    """Return the n-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself, `+input`.  Raises DtypeError for bool."""
+    """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power `exponent`, element by element."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1058,29 +1058,29 @@ def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random numbers, uniform in [0, 1)."""
+    """Return random numbers that are uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `rand`, with the shape, type and device of `input` unless others are named."""
+    """Like `rand`, with the shape, type and device of `input` unless others are named."""
 @overload
 def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default."""
+    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
 @overload
 def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default."""
+    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
 def randint_like(input: Tensor, *bounds: _int, low: _int | None = ..., high: _int | None = ..., memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `randint`, with the shape, type and device of `input` unless others are named."""
+    """Like `randint`, with the shape, type and device of `input` unless others are named."""
 def randn(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random numbers of the standard normal distribution."""
+    """Return random numbers of the standard normal distribution."""
 def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `randn`, with the shape, type and device of `input` unless others are named."""
+    """Like `randn`, with the shape, type and device of `input` unless others are named."""
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """The integers from 0 to n - 1 in a random order, int64 by default."""
+    """Return the integers from 0 to n - 1 in a random order, int64 by default."""
 def range(start: Number = ..., end: Number = ..., step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Numbers from start to end, which is included, `step` apart.  Deprecated: `arange` leaves the end out."""
+    """Return the numbers from start to end, included, in steps of `step`.  Deprecated: use `arange`, without the end."""
 def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Flatten to one dimension: a view of a contiguous input, else a copy."""
 def real(input: Tensor) -> Tensor:
-    """The tensor itself, which is real."""
+    """Return the tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Reciprocal of each element, 1 / x; integers give float32."""
 def reciprocal_(input: Tensor) -> Tensor:
@@ -1100,9 +1100,9 @@ def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: no tensor has a conjugation that is still to be made."""
+    """Return the tensor itself: conjugation is never deferred, since tensors are real."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: no tensor has a negation that is still to be made."""
+    """Return the tensor itself: negation is never deferred."""
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1128,7 +1128,7 @@ def rsqrt_(input: Tensor) -> Tensor:
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """`other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A 0-dim tensor of a number, of the default type unless another is named."""
+    """Return a 0-dim tensor of a number, of the default type unless another is named."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1244,11 +1244,11 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
+    """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
 def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Sum of products over some dimensions of two tensors."""
+    """Sum products of two tensors over some of their dimensions."""
 def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
     """x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -1274,7 +1274,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1338,6 +1338,6 @@ def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor of zeros."""
+    """Return a tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `zeros`, with the shape, type and device of `input` unless others are named."""
+    """Like `zeros`, with the shape, type and device of `input` unless others are named."""

@@ -86,7 +86,7 @@ def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:
 
 
 def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return whether strides grow in that order.  It is False if sizes of 1 leave the order open."""
+    """Return whether strides grow in the given order; False if sizes of 1 make the order ambiguous."""
     least = 0
     if strides[1] == 0:
         return False
@@ -118,7 +118,7 @@ class layout:  # noqa: N801  (PyTorch's name for it)
 
 
 strided = layout("strided")
-# names of layouts that tensors cannot have
+# PyTorch's other layouts, which flambeau's tensors cannot have
 sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
 sparse_bsr, sparse_bsc, jagged = layout("sparse_bsr"), layout("sparse_bsc"), layout("jagged")
 
@@ -133,5 +133,5 @@ def check_layout(name: str, wanted: Any) -> None:
         )
     if wanted is not None and wanted is not strided:
         raise NotSupportedError(
-            f"tensors of the layout {wanted} do not exist", hint="use torch.strided, or leave it out", operator=name
+            f"the layout {wanted} is not supported", hint="use torch.strided, or leave it out", operator=name
         )

@@ -523,5 +523,5 @@ def test_a_callback_is_called_when_the_pass_ends():
     assert seen == [[2.0, 2.0]]
     torch.autograd.grad(y.sum(), x)
     assert len(seen) == 2
-    with pytest.raises(AutogradError, match="queue_callback: no backward pass runs"):
+    with pytest.raises(AutogradError, match="queue_callback: no backward pass is running"):
         queue_callback(seen.clear)

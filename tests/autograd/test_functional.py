@@ -113,5 +113,5 @@ def test_a_backward_may_be_called_vjp():
     Double.apply(x).backward()
     assert x.grad.item() == 3
     Double.backward = staticmethod(lambda ctx, grad: grad)
-    with pytest.raises(AutogradError, match="Double: both backward and vjp"):
+    with pytest.raises(AutogradError, match="Double: backward and vjp are both defined"):
         Double.apply(x).backward()

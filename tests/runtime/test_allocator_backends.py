@@ -111,7 +111,7 @@ def test_the_backend_is_fixed_when_the_program_starts(gpus):
     assert "native" in str(caught.value) and "cudaMallocAsync" in str(caught.value)
     torch.cuda.memory._set_allocator_settings("backend:native,max_split_size_mb:64")
     assert torch.cuda.memory_stats()["max_split_size"] == 64 * MIB
-    with pytest.raises(ConfigError, match="'jemalloc' is no backend"):
+    with pytest.raises(ConfigError, match="'jemalloc' is not a backend"):
         torch.cuda.memory._set_allocator_settings("backend:jemalloc")
 
 

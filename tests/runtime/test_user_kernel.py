@@ -382,7 +382,7 @@ DEFINITIONS = {
     "name": ((SOURCE, None), {}, errors.ArgumentTypeError, ["name", "None"]),
     "no dict": ((SOURCE, "scale", ["w"]), {}, errors.ArgumentTypeError, ["parameters", "['w']"]),
     "unknown parameter": ((SOURCE, "scale", {"y": "r"}), {}, errors.NamingError, ["'y'", "out, x, factor, n"]),
-    "no description": ((SOURCE, "scale", {"x": "read"}), {}, errors.ArgumentError, ["'x'", "'read'", "no type"]),
+    "no description": ((SOURCE, "scale", {"x": "read"}), {}, errors.ArgumentError, ["'x'", "'read'", "not a type"]),
     "nonsense": ((SOURCE, "scale", {"x": "r w"}), {}, errors.ArgumentError, ["'r w'"]),
     "a size": ((SOURCE, "scale", {"x": "r[n + 1]"}), {}, errors.ArgumentError, ["'r[n + 1]'", "a size is"]),
     "size of a float": ((SOURCE, "scale", {"x": "r[factor]"}), {}, errors.NamingError, ["x", "factor", "are n"]),

@@ -118,7 +118,7 @@ def test_a_capsule_is_taken_once_and_keeps_its_memory():
     x = torch.ones(3)
     capsule = torch.to_dlpack(x)
     found = torch.from_dlpack(capsule)
-    with pytest.raises(ValueRangeError, match="from_dlpack: .*not used yet"):
+    with pytest.raises(ValueRangeError, match="from_dlpack: .*not an unused capsule"):
         torch.from_dlpack(capsule)
     del x, capsule
     gc.collect()

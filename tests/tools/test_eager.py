@@ -145,7 +145,7 @@ def test_pytorch_s_internal_names_of_operators():
     x = torch.tensor([2.0])
     assert aten.add.Tensor is aten.add and aten.add.Tensor(x, 1).item() == 3 and aten.clone.default(x) is not x
     assert {aten.mul.Tensor: 1}[aten.mul.Scalar] == 1
-    with pytest.raises(NotSupportedError, match="torch.ops.aten._to_copy: .*_to_copy is not there"):
+    with pytest.raises(NotSupportedError, match="torch.ops.aten._to_copy: .*_to_copy is not supported"):
         aten._to_copy.default(x)
 
 

@@ -167,7 +167,7 @@ def test_the_streams_that_take_part_are_named():
     this, that = (f"stream {each.cuda_stream} of cuda:{each.device_index}" for each in (side, other))
     assert found.steps == (
         f"16 bytes go from cuda:0 to cuda:1, directly, on {this}",
-        f"{that} waits for the copy, which has waited for what it had before",
+        f"{that} waits for the copy, which waited for its earlier work",
     )
 
 

@@ -1,7 +1,7 @@
-"""Autocast: inside `with autocast(...)`, public calls run in the types that PyTorch's lists choose for them.
+"""Autocast: inside `with autocast(...)`, public calls run in the types that PyTorch's autocast lists assign to them.
 
 - Each thread has its own mode.  While it is enabled for a device, `core.call` passes the arguments of the outermost
-  call to `Mode.cast`.  The operators that this call consists of run in the types that they get.
+  call to `Mode.cast`.  The operators inside that call run in the types of the arguments that they get.
 - A call in place, and one with out=, are not cast.
 - Only floating tensors of the device are cast, and none of float64.  A cast is recorded as `to` is.
 - Casts of leaves that require gradients to the lower-precision type are cached, until the thread leaves its outermost
@@ -45,7 +45,7 @@ def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argum
 
 
 def _lower_layer(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """As `_lower`, with the casts of weight and bias in one launch where both are made now and kept."""
+    """Like `_lower`, but cast weight and bias in one launch if both casts are new and cached."""
     _, weight, bias = bound
     if isinstance(weight, TensorBase) and isinstance(bias, TensorBase):
         mode.keep_two(weight, bias, mode.types[kind])
@@ -196,7 +196,7 @@ def _tensors(values: Iterable[Any]) -> Iterable[TensorBase]:
 class _Cached(NamedTuple):
     """A cast of a leaf: valid while the leaf has the same memory and nothing wrote it."""
 
-    leaf: TensorBase  # kept, so that its id stays its own
+    leaf: TensorBase  # kept alive, so that its id is not reused
     storage: Storage
     version: int
     cast: TensorBase
@@ -256,7 +256,7 @@ class Mode:
         now, storage = thread.here(), leaf._storage
         key = id(leaf), wanted, now.grad_enabled
         cached = self._cache.get(key)
-        if now.inference or thread.machine().capture is not None:  # each replay of a graph makes the cast
+        if now.inference or thread.machine().capture is not None:  # each replay of a graph performs the cast
             return _cast(leaf, wanted)
         if cached is not None and cached.storage is storage and cached.version == storage.version:
             return cached.cast
@@ -344,7 +344,7 @@ def _kind(name: str, device_type: Any) -> str:
 
 
 def _castable(name: str, device_type: Any) -> str:
-    """As `_kind`.  Raises DeviceNameError for a device type without autocast."""
+    """Like `_kind`.  Raises DeviceNameError for a device type without autocast."""
     kind = _kind(name, device_type)
     if kind not in DEFAULTS:
         raise DeviceNameError(
@@ -461,7 +461,7 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Count one more autocast context of this thread; return their number.
+    """Add one autocast context to this thread's count; return the count.
 
     Example:
         >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
@@ -472,7 +472,7 @@ def autocast_increment_nesting() -> int:
 
 
 def autocast_decrement_nesting() -> int:
-    """Count one autocast context of this thread less; return their number.
+    """Remove one autocast context from this thread's count; return the count.
 
     Example:
         >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
@@ -482,7 +482,7 @@ def autocast_decrement_nesting() -> int:
     return _local.mode.nesting
 
 
-# the former names, of one device type each
+# deprecated names, each for one device type
 
 _FORMER = """Former name of `torch.{now}`; it warns.
 
@@ -495,7 +495,7 @@ Example:
 
 
 def _former(parameter: str, now: str, argument: str = "", shown: str = "") -> Callable[[_Function], _Function]:
-    """Make a function warn that its name is a former one; `argument` and `shown` are those of its example."""
+    """Make a function warn that its name is deprecated; `argument` and `shown` belong to its example."""
 
     def decorate(function: _Function) -> _Function:
         name = function.__name__
@@ -590,10 +590,10 @@ class autocast:  # noqa: N801
     """Run public calls in lower precision where that is safe: as a context manager or a decorator.
 
     Matrix products and convolutions run in `dtype`; losses, norms and functions with a large range run in float32; the
-    guide on mixed precision lists them.  Leave the context before `backward()`: it runs in the recorded types.
+    guide on mixed precision lists them.  Call `backward()` outside the context: it runs in the recorded types.
     dtype: float16 or bfloat16; None is `get_autocast_dtype(device_type)`.
     enabled: False turns autocast off inside another context.
-    cache_enabled: whether a parameter is cast once until the outermost context ends; None leaves the setting.
+    cache_enabled: whether a parameter is cast once until the outermost context ends; None keeps the setting.
     Raises: ArgumentTypeError, DeviceNameError for a bad device_type.
     Example:
         >>> x, w = torch.ones(2, 2), torch.ones(2, 2)
@@ -678,7 +678,7 @@ class autocast:  # noqa: N801
 
 
 class Kept(AbstractContextManager[None]):
-    """Autocast as it was in the thread that made this object: a context in which it is so again."""
+    """A saved autocast state: inside the context, autocast is as it was in the thread that created this object."""
 
     def __init__(self) -> None:
         mode = _local.mode
@@ -738,7 +738,7 @@ def custom_fwd(
 ) -> Callable[..., Any]:
     """Decorate the `forward` of an `autograd.Function`, so that `custom_bwd` runs `backward` under the same autocast.
 
-    cast_inputs: where autocast is enabled, tensors are cast to it and `forward` runs with autocast disabled.
+    cast_inputs: the dtype that tensors are cast to if autocast is enabled; `forward` then runs with autocast disabled.
     Example:
         >>> class Product(torch.autograd.Function):
         ...     @staticmethod
@@ -776,7 +776,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: see there.
+    """Decorate the `backward` of an `autograd.Function` whose `forward` is decorated with `custom_fwd`.
 
     Example:
         >>> class Double(torch.autograd.Function):

@@ -37,7 +37,7 @@ class _Choices:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Return a context that sets `early_stop` for every `checkpoint` in it.
+    """Return a context that sets `early_stop` for every `checkpoint` inside it.
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -56,7 +56,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Return a context that sets `debug` for every `checkpoint` in it; None leaves it to the call.
+    """Return a context that sets `debug` for every `checkpoint` inside it; None uses each call's own setting.
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -207,7 +207,7 @@ class _Random:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Return a context that restores the random state saved in `__init__`; the present state continues after it."""
+        """Return a context that restores the random state saved in `__init__`; the current state continues after it."""
         former = [generator.state_bytes() for generator in self.generators]
         try:
             set_states("set_state", self.generators, self.states)
@@ -228,7 +228,7 @@ class _Fact(NamedTuple):
 
 
 class _Place:
-    """Stands for a tensor that is not kept.  index: its index among the tensors that the call saved."""
+    """Placeholder for a tensor that is not kept.  index: its index among the tensors that the call saved."""
 
     __slots__ = ("frame", "index")
 

@@ -1,4 +1,4 @@
-"""Gradients that a derivative returned in another shape, type or device than those of its input."""
+"""Convert gradients to the shape, type and device of their inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.autograd.forward_ad: forward-mode derivatives are not there, so that no tensor has a tangent."""
+"""torch.autograd.forward_ad: stand-ins; forward-mode derivatives are not supported, so no tensor has a tangent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
-    """Return a tensor and None, as of every tensor without a tangent.
+    """Return a tensor and its tangent, which is always None.
 
     Example:
         >>> torch.autograd.forward_ad.unpack_dual(torch.ones(1)).tangent is None
@@ -31,7 +31,7 @@ def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> NoReturn:
-    """Raise NotSupportedError: there are no forward-mode derivatives.  `torch.func.jvp` computes the same products.
+    """Raise NotSupportedError: forward mode is not supported.  `torch.func.jvp` computes the same products.
 
     Example:
         >>> try:
@@ -41,7 +41,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> NoReturn:
         torch.func.jvp computes the same by reverse mode
     """
     raise NotSupportedError(
-        "forward-mode derivatives are not there yet",
+        "forward-mode derivatives are not supported",
         hint="torch.func.jvp computes the same by reverse mode",
         operator="make_dual",
     )

@@ -46,7 +46,7 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accepted without effect: there are no forward-mode derivatives."""
+        """Do nothing: forward-mode derivatives are not supported."""
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Declare the inputs that forward wrote in place; forward must return them."""
@@ -187,7 +187,7 @@ class _Owned:
 
 
 def _fits(grad: Any, layout: Any, edge: Edge | None) -> bool:
-    """Whether a gradient from backward needs no conversion to its argument's layout."""
+    """Return whether a gradient from backward needs no conversion to its argument's layout."""
     return edge is not None and isinstance(grad, TensorBase) and grad._layout is layout
 
 
@@ -196,7 +196,7 @@ def _zeros(layout: Any) -> Any:
 
 
 def _backward_of(function: type[Function]) -> Any:
-    """The backward of a Function, which may also be called vjp.  Raises NotSupportedError, AutogradError for both."""
+    """Return a Function's `backward`, or `vjp`.  Raises NotSupportedError without one, AutogradError with both."""
     names = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(Function, name)]
     if not names:
         raise NotSupportedError(
@@ -204,7 +204,7 @@ def _backward_of(function: type[Function]) -> Any:
         )
     if len(names) > 1:
         raise AutogradError(
-            "both backward and vjp are defined, which are two names of one method",
+            "backward and vjp are both defined, but they are two names of one method",
             hint="leave one of them out",
             operator=function.__name__,
         )
@@ -234,7 +234,7 @@ class Function:
     """
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:  # a signature that every other one may override
+    def forward(*args: Any, **kwargs: Any) -> Any:  # a signature that any other may override
         """Compute the result from ctx and the arguments of `apply`.  A subclass defines it as a static method.
 
         ctx: keeps values for backward.  A class that defines `setup_context` leaves it out.
@@ -408,7 +408,7 @@ def _view_of(tensor: Any) -> Any:
 
 
 def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_recorded: bool) -> None:
-    """Raise AutogradError for a write that forward may not make.  count: how many values forward returned."""
+    """Raise AutogradError for a write that forward is not allowed to make.  count: how many values forward returned."""
     if not is_returned:
         raise AutogradError(
             f"an input that mark_dirty names, {written.describe()}, is not returned by forward",

@@ -27,7 +27,7 @@ def _as_tuple(name: str, what: str, values: Any) -> tuple[tuple[Any, ...], bool]
         if not isinstance(value, TensorBase):
             raise ArgumentTypeError(
                 f"{what} must be a Tensor or a tuple of Tensors, element {index} is {shown(value)}",
-                hint="put other arguments into func by a lambda",
+                hint="bind other arguments with a lambda",
                 operator=name,
             )
     return tuple(listed), is_tuple
@@ -84,7 +84,7 @@ class _Evaluation:
         )
 
     def scalar(self) -> Any:
-        """The only output.  Raises AutogradError unless it is one tensor with one element."""
+        """Return the only output.  Raises AutogradError unless it is one tensor with one element."""
         if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
             shapes = [list(output.shape) for output in self.outputs]
             raise AutogradError(
@@ -97,7 +97,7 @@ class _Evaluation:
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None, create_graph: bool
     ) -> tuple[Any, ...]:
-        """The gradients of outputs; zeros for an input that they do not depend on.  Raises AutogradError if strict."""
+        """Return the gradients of outputs; zeros for an unused input, or AutogradError if strict."""
         used = [at for at, output in enumerate(outputs) if output.requires_grad]
         found: Sequence[Any] = [None] * len(inputs)
         if used:
@@ -121,7 +121,7 @@ class _Evaluation:
         return tuple(value.new_zeros(value.shape) if gradient is None else gradient for gradient, value in pairs)
 
     def result(self, values: Any) -> Any:
-        """Tensors for the caller: without their graph, unless the caller asked for it."""
+        """Return tensors to the caller, without their graph unless create_graph is set."""
         if isinstance(values, tuple):
             return tuple(self.result(value) for value in values)
         return values if self.is_graph else values.detach()
@@ -136,8 +136,9 @@ class _Evaluation:
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs of func, product of a vector with its Jacobian).
 
-    v: like the outputs; may be left out for one element.  create_graph: whether results can be differentiated.
-    strict: whether an output that does not depend on an input is an error, instead of zeros.
+    v: like the outputs; may be omitted if func has one output element.  create_graph: whether results can be
+    differentiated.
+    strict: raise an error, instead of returning zeros, if an output does not depend on an input.
     Raises: AutogradError, ShapeError.
     Example:
         >>> outputs, product = torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 3.0]))
@@ -211,7 +212,7 @@ def _check_options(name: str, strict: bool, vectorize: bool, strategy: str) -> N
 
 
 def _rows(call: _Evaluation, output: Any, create_graph: bool) -> tuple[Any, ...]:
-    """The Jacobian of one output with respect to each input."""
+    """Return the Jacobian of one output with respect to each input."""
     flat = output.reshape((-1,))
     rows = [call.gradients([flat[at]], call.inputs, None, create_graph) for at in range(output.numel())]
     shapes = [(*output.shape, *value.shape) for value in call.inputs]

@@ -103,7 +103,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """As `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
+    """Like `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
 
     grad_outputs: gradients of the outputs; random ones if None, with gaps in memory if gen_non_contig_grad_outputs.
     Example:

@@ -77,10 +77,10 @@ def grad(
 
     outputs, inputs: tensors or gradient edges.  A dictionary of inputs gives a dictionary of gradients.
     only_inputs: has no effect.
-    is_grads_batched: whether grad_outputs have one more dimension in front; there is a backward pass for each of its
-    elements, and the gradients are stacked.
+    is_grads_batched: whether grad_outputs have an extra first dimension; a backward pass runs for each of its elements,
+    and the gradients are stacked.
     allow_unused: whether the gradient of an unused input is None instead of an error.
-    materialize_grads: whether it is zeros instead of None.
+    materialize_grads: whether the gradient of an unused input is zeros instead of None.
     Host:   returns at once.
     Raises: AutogradError if an input was not used and allow_unused is False.
     Example:
@@ -115,7 +115,7 @@ def grad(
 def _batched(
     outputs: list[Any], inputs: list[Any], weights: list[Any], retain: bool | None, create_graph: bool, *options: Any
 ) -> tuple[Any, ...]:
-    """One backward pass for each element of the first dimension of the weights; gradients are stacked."""
+    """Run one backward pass per element of the weights' first dimension, and stack the gradients."""
     counts = [weight.shape[0] for weight in weights if isinstance(weight, TensorBase) and weight.shape]
     if len(counts) != len(weights) or len(set(counts)) != 1 or not counts[0]:
         raise AutogradError(
@@ -323,7 +323,7 @@ def _one_like(output: Any) -> Any:
 
 
 def current_task() -> Any:
-    """The innermost backward pass that runs in this thread, or None."""
+    """Return the innermost backward pass that runs in this thread, or None."""
     return thread.here().task
 
 
@@ -345,5 +345,5 @@ def queue_callback(callback: Callable[[], None]) -> None:
     """
     callbacks = notes(queue_callback)
     if callbacks is None:
-        raise AutogradError("no backward pass runs", hint="call it in a hook", operator="queue_callback")
+        raise AutogradError("no backward pass is running", hint="call it in a hook", operator="queue_callback")
     callbacks[len(callbacks)] = callback

@@ -53,7 +53,7 @@ class _Choices(threading.local):
 
 
 _choices = _Choices()
-_open = 0  # number of hooks in force, in all threads
+_open = 0  # number of hooks set in all threads
 _counting = Lock()
 
 
@@ -120,7 +120,7 @@ def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     if _choices.refusal is not None:
         raise AutogradError(
             f"{_choices.refusal}",
-            hint="disable_saved_tensors_hooks is in force: leave it first",
+            hint="leave the disable_saved_tensors_hooks context first",
             operator="saved_tensors_hooks",
         )
     _choices.hooks.append((pack, unpack))
@@ -236,7 +236,7 @@ class _Mutations:
             kept.tensor = transfer.dense_copy(kept.tensor, kept.tensor.dtype)
 
     def clear(self) -> None:
-        """Forget the saved tensors: later writes copy nothing."""
+        """Forget the saved tensors, so that later writes copy nothing."""
         self.original.clear()
 
 
@@ -260,7 +260,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     if _choices.is_mutable:
         raise AutogradError(
             "allow_mutation_on_saved_tensors contexts cannot be nested",
-            hint="leave the inner one out",
+            hint="remove the inner one",
             operator="allow_mutation_on_saved_tensors",
         )
     mutations, depth = _Mutations(), len(_choices.hooks)
@@ -310,7 +310,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write that autograd did not see, to one tensor or to each of several.
+    """Count a write that autograd did not see, to one tensor or to several.
 
     Backward then refuses values that were saved before the write.
     Example:

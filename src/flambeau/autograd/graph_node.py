@@ -16,7 +16,7 @@ from ..errors import ArgumentTypeError, shown
 from ..runtime import device as devices
 from .node_hooks import RemovableHandle, add, hooks_of, observers, pack
 
-CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
+CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # kinds of operands without a gradient
 _observing = Lock()
 SAVED, RAW = "_saved_", "_raw_saved_"  # prefixes of attributes; PyTorch's name of the value follows
 
@@ -54,7 +54,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for notes on this node; anomaly detection stores its own in it."""
+        """A dictionary for user data on this node; anomaly detection stores its data in it too."""
         metadata: dict[Any, Any] = hooks_of(self._node).metadata
         return metadata
 
@@ -90,7 +90,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """True: nodes are made only where a gradient is wanted."""
+        """True: nodes exist only where gradients are required."""
         return True
 
     def _sequence_nr(self) -> int:

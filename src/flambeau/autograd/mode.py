@@ -20,7 +20,7 @@ class _Mode:
     @enabled.setter
     def enabled(self, value: bool) -> None:
         now = thread.here()
-        now.grad_enabled = value and not now.inference  # inference mode records nothing, whatever mode is nested in it
+        now.grad_enabled = value and not now.inference  # inference mode records nothing, regardless of nested modes
 
 
 mode = _Mode()
@@ -103,7 +103,7 @@ class GradMode(_ContextDecorator):
 
 
 class no_grad(GradMode):  # noqa: N801
-    """Disable the recording of calls for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
+    """Disable recording for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -121,7 +121,7 @@ class no_grad(GradMode):  # noqa: N801
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Enable the recording of calls for autograd, also within `no_grad`.
+    """Enable recording for autograd, even inside `no_grad`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)

@@ -380,8 +380,8 @@ def vmap(
     """Return a function that calls `func` for each element of a dimension of its arguments, and stacks the results.
 
     The calls are made one after another.
-    in_dims: the dimension of each positional argument, None for those that every call gets whole; a tuple of one for
-             each argument, or of trees of them.
+    in_dims: the dimension of each positional argument, None for arguments passed whole to every call; or a tuple with
+    one entry per argument, which may be a tree of dimensions.
     out_dims: where the dimension is in each result; None returns the result of the first call.
     randomness: whether random numbers are an error, "different" in each call or the "same".
     chunk_size: has no effect.
@@ -461,7 +461,7 @@ def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tupl
     """Return (dimension of each value, counted from the front, or None; the size of them all)."""
     wrong, hint = "", "None is for arguments that every call gets whole"
     if not args:
-        raise ArgumentError("there are no arguments", hint="a call without arguments needs no vmap", operator="vmap")
+        raise ArgumentError("there are no arguments", hint="call func without vmap", operator="vmap")
     if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
         raise ArgumentError(f"in_dims must be an int or a tuple, got {shown(in_dims)}", hint=hint, operator="vmap")
     dims, sizes = _spread(args, in_dims, "in_dims"), set()
@@ -483,7 +483,7 @@ def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tupl
 
 
 def _generators(values: list[Any]) -> list[Any]:
-    """The default generators of the CPU and of the devices of tensors."""
+    """Return the default generators of the CPU and of the devices of tensors."""
     places = {value.device_index for value in values if isinstance(value, TensorBase)}
     return [default_generator(index) for index in sorted(places | {CPU_INDEX})]
 
@@ -512,7 +512,7 @@ def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Raise NotSupportedError: functions are not rewritten without writes in place.
+    """Raise NotSupportedError: writes in place are not removed from functions.
 
     Example:
         >>> try:

@@ -1,6 +1,6 @@
 """The part of the caching allocator that every allocation runs: take a block, free it, drain what was freed.
 
-memory/allocator.py is the rest, and says how blocks are chosen and which invariants hold.
+memory/allocator.py has the rest, and documents how blocks are chosen and which invariants hold.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BlockAllocator:
         self._oversize = Flow()
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """As `CachingAllocator.allocate`.
+        """Like `CachingAllocator.allocate`.
 
         The caller holds `lock` until the block has an owner; else an interrupt could lose it.
         """
@@ -72,7 +72,7 @@ class BlockAllocator:
         try:
             self._driver.block_taken(self.device, block.address, nbytes, stream)
         except BaseException:
-            pool = block.segment.pool  # in a shortage, not the one that was asked
+            pool = block.segment.pool  # in a shortage, another pool than the requested one may have served it
             assert pool is not None
             pool.put(block)
             raise
@@ -104,7 +104,7 @@ class BlockAllocator:
                 self._take_back(freed[count], False)
                 count += 1
         finally:
-            if count == 1:  # the usual case, for which this is cheaper
+            if count == 1:  # fast path for the usual case
                 del freed[0]
             else:
                 del freed[:count]

@@ -1,4 +1,4 @@
-"""The compiled part of an operator: the facts that calls and backward passes read.
+"""The compiled part of an operator: the attributes that calls and backward passes read.
 
 `core/operator.py` adds the rest, which is used when an operator is defined or a call fails.
 """

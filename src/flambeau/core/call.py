@@ -3,7 +3,7 @@
 - The key of a call is the operator and its setting, each tensor's layout, the type of each number that is passed
   afresh in every call, and the canonical form of every other argument.  Each machine has one dictionary of entries.
 - An entry is a Plan, or an instruction that replaces one: Delegation, MovedScalars or RunBody.
-- A call without an entry is lowered.
+- A call that has no entry is lowered.
 - A view is computed at once; it has no key.
 - The outermost call of a thread is the public one: errors take its name, and autocast casts its operands.
 """
@@ -75,7 +75,7 @@ def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bo
         return None
     try:
         found = quick(source, bound)
-    except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
+    except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the proper error
         return None
     if recorded and node is not None and found is not None:
         record.record(node, bound, found if isinstance(found, tuple) else (found,))
@@ -83,7 +83,7 @@ def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bo
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
-    """As `call`, for an operator that needs at most two arguments and writes neither."""
+    """Like `call`, for an operator that needs at most two arguments and writes neither."""
     bound: list[Any] = operator.defaults[:]
     bound[0], bound[1] = first, second
     return _named(operator, bound, None, False)
@@ -142,7 +142,7 @@ def is_operand(other: Any) -> bool:
 
 
 def method_of(operator: Operator) -> Any:
-    """Make the method `x.name(...)` of an operator.  As PyTorch's, it takes no out=."""
+    """Make the method `x.name(...)` of an operator.  Like PyTorch's methods, it does not take out=."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if kwargs and "out" in kwargs:
@@ -187,7 +187,7 @@ def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -
 
 
 def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
-    """As `binary_method_of`, for `y + x` where y's class is not Tensor."""
+    """Like `binary_method_of`, for `y + x` where y's class is not Tensor."""
 
     def method(self: Any, other: Any) -> Any:
         if is_operand(other):
@@ -399,7 +399,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _is_placed(values: Any) -> bool:
-    """Return whether a call has placeholders of the call that is being lowered among its arguments."""
+    """Return whether a call's arguments include placeholders of the call that is being lowered."""
     for value in values:
         if isinstance(value, TensorBase):
             operand = value
@@ -436,7 +436,7 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> An
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and record.joins(operator, bound)
     if joins or not operator.takes_out or not isinstance(out, TensorBase) or now.grad_enabled and in_graph(out):
-        check_out(operator, out, joins, now.grad_enabled)  # passes for several tensors that are in no graph
+        check_out(operator, out, joins, now.grad_enabled)  # stands for several tensors that are in no graph
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)

@@ -1,4 +1,4 @@
-"""Errors that calls and backward passes raise.  The compiled modules find the mistake; the texts stand here."""
+"""Errors that calls and backward passes raise.  The compiled modules detect the mistakes; this module has the texts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def out_of_host_memory(nbytes: int) -> OutOfMemoryError:
 
 
 def invalid_pointer(name: str, address: int) -> AcceleratorError:
-    """The error for a block that was freed already."""
+    """Return the error for a block that was freed already."""
     return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=name)
 
 
@@ -76,7 +76,7 @@ def name_workspace(error: OutOfMemoryError, kind: str) -> None:
 
 
 def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
-    """The error for device memory of another machine, such as one of an earlier `testing.machine`."""
+    """Return the error for device memory of another machine, such as one of an earlier `testing.machine`."""
     if machine.forked is not None:
         error: AcceleratorError = machine.forked.error()
         return error
@@ -92,7 +92,7 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
 
 
 def checked_integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
-    """Return sizes as integers.  Raises ArgumentTypeError for a bool, and for what is no integer."""
+    """Return sizes as integers.  Raises ArgumentTypeError for a bool or anything else that is not an integer."""
     if not any(isinstance(size, bool) for size in values):
         with suppress(TypeError):
             return tuple([index(size) for size in values])
@@ -101,14 +101,14 @@ def checked_integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def no_out(operator: Any, out: Any) -> ArgumentTypeError:
-    """The error for out= of an operator that does not take it."""
+    """Return the error for out= of an operator that does not take it."""
     return ArgumentTypeError(
         f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
     )
 
 
 def method_out(operator: Any, out: Any) -> ArgumentTypeError:
-    """The error for out= of a method; the hint names the function, if that takes it."""
+    """Return the error for out= of a method; the hint names the function, if that takes it."""
     error = no_out(operator, out)
     if operator.takes_out and operator.function:
         error.hint = f"a method takes no out=; call the function, torch.{operator.called}(..., out=out)"
@@ -146,7 +146,7 @@ def overlaps_itself(called: str, target: Any) -> ShapeError:
 
 
 def overflow(called: str, kind: Any, value: Any) -> ValueRangeError:
-    """The error for a number that does not fit its parameter of a kernel."""
+    """Return the error for a number that does not fit its parameter of a kernel."""
     return ValueRangeError(
         f"value cannot be converted to type {kind} without overflow: {shown(value)}",
         hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
@@ -161,7 +161,7 @@ def raise_failed(operator: Any, error: Exception) -> NoReturn:
         try:
             raise error
         finally:
-            del error  # or it and this frame would keep each other
+            del error  # drop the exception, which would form a cycle with this frame
     if isinstance(error, MemoryError):
         raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
     raise reference_failed(called, "", error) from error
@@ -197,7 +197,7 @@ def inference_saved(tensor: Any) -> AutogradError:
 
 
 def overwritten(name: str, saved: Any) -> AutogradError:
-    """The error for a saved tensor whose memory was written since it was saved."""
+    """Return the error for a saved tensor whose memory was written since it was saved."""
     layout = saved.layout
     return AutogradError(
         "one of the variables needed for gradient computation has been modified by an inplace "
@@ -209,7 +209,7 @@ def overwritten(name: str, saved: Any) -> AutogradError:
 
 
 def freed(name: str) -> AutogradError:
-    """The error for saved values that an earlier backward has freed."""
+    """Return the error for saved values that an earlier backward has freed."""
     return AutogradError(
         "trying to backward through the graph a second time, or to read saved tensors that have been freed",
         hint="Specify retain_graph=True in the first backward",

@@ -95,7 +95,7 @@ class GraphTask:
                 waiting = self.next
                 self.next = heappop(self.ready)[1] if self.ready else None
                 self._run_node(waiting)
-        finally:  # no call: a signal handler could raise in it
+        finally:  # not a function call: a signal handler could raise inside one
             if self.former is not None:
                 now.streams, now.device = self.former, self.device
             now.grad_enabled = recorded
@@ -208,7 +208,7 @@ class GraphTask:
                     self._push(above)
 
     def _move(self, streams: dict[int, Stream]) -> None:
-        """Make a node's streams current.  Further nodes on them find them so."""
+        """Make a node's streams current, and leave them current for further nodes on the same streams."""
         if _are_current(streams) and (self.former is None or streams is not NO_STREAMS):
             return
         now = thread.here()
@@ -289,7 +289,7 @@ class GraphTask:
             leaf._grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
-        """Return the gradient, or a copy if others may hold it or it lies otherwise than the leaf (see `copied`)."""
+        """Return the gradient, or a copy if others may hold it or its strides differ from the leaf's (see `copied`)."""
         layout, wanted, storage = grad._layout, leaf._layout, grad._storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
         whole = grad._offset == 0 and lies_so and layout.nbytes == storage.nbytes
@@ -301,7 +301,7 @@ class GraphTask:
 
 
 def _are_current(streams: dict[int, Stream]) -> bool:
-    """Return whether the current streams and device are these already, as for nearly every node."""
+    """Return whether these streams and this device are already current, as for nearly every node."""
     device = thread.current_device()
     if streams is NO_STREAMS or device not in streams:
         return streams is NO_STREAMS

@@ -32,7 +32,7 @@ class Delegation:
     """Entry of a composite that is one call of another operator.
 
     arguments: the other operator's, without those that `sources` supplies.
-    sources: pairs (index among the composite's arguments, index among the other's).
+    sources: pairs (index among the composite's arguments, index among the other operator's arguments).
     part: index of the composite's result among several results, or -1.  used: as in Plan.
     plan: the other operator's plan, which serves calls outside a graph at once; None before the first one, or without.
     may_keep: whether a plan can be kept: no setting of the user is in its key.
@@ -94,7 +94,7 @@ class Lowering:
         raise AssertionError("set_lowering replaces it")
 
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
-        """Return the arguments of a call with those moved that its entry names; differentiable."""
+        """Return the arguments of a call, after moving those that its entry names; differentiable."""
         raise AssertionError("set_lowering replaces it")
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:

@@ -1,4 +1,4 @@
-"""Steps of plans on the CPU: runs a launch or a library call as a call of its NumPy reference (see plan.HostCall)."""
+"""Steps of plans on the CPU: run a launch or a library call as a call of its NumPy reference (see plan.HostCall)."""
 
 from __future__ import annotations
 
@@ -192,5 +192,5 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
-    """Return a call of a function on the arrays of whole operands; it returns the result as an array of its own."""
+    """Return a call of a function on the arrays of whole operands; it returns the result as a new array."""
     return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands])

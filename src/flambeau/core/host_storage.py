@@ -1,4 +1,4 @@
-"""Storages of host memory that is not the array of one tensor: pageable, page-locked, or an array of the program's."""
+"""Storages of host memory that is not one tensor's array: pageable, page-locked, or an array of the program."""
 
 from __future__ import annotations
 

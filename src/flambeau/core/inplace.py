@@ -1,8 +1,8 @@
-"""Writes in place in the gradient graph: which are refused, and the nodes that they make.
+"""Writes in place in the gradient graph: checks for forbidden ones, and their nodes.
 
 - A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
   passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
-  is renewed when it is next needed.
+  is renewed when next needed.
 """
 
 from __future__ import annotations

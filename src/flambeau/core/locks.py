@@ -1,4 +1,4 @@
-"""Critical sections that begin seldom: functions that are whole, and a lock that its thread may acquire again."""
+"""Rarely used critical sections: the decorator `whole`, and a reentrant lock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def whole(function: F) -> F:
 
 
 class ReentrantLock:
-    """A mutex that its thread may acquire again.  Holding it is a critical section.
+    """A reentrant mutex.  Holding it is a critical section.
 
     inner: the plain mutex, for calls within a critical section.
     """

@@ -26,7 +26,7 @@ copied = bytearray
 identity = id
 next_number = itertools.count().__next__
 
-_main = threading.main_thread().ident  # only this thread runs signal handlers
+_main = threading.main_thread().ident  # only the main thread runs signal handlers
 _main_depth = 0  # number of sections that the main thread is in
 _depth = 0  # number of sections that all threads together are in
 _collects = False  # whether the collector was enabled before the first section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 NO_DEVICE = -1
-MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
+MAX_ARGUMENT_BYTES = 32_764  # most argument bytes of one launch, on every architecture since Volta
 MAX_ALIGNMENT = 256  # bytes: cublasLt requires no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 

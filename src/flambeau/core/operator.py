@@ -1,8 +1,8 @@
 """Operators: definition, parameters, sample calls, derivative, and the errors of calls that cannot be bound.
 
-What every call reads of its operator is compiled: see binding.py.
+The attributes that every call reads are compiled: see binding.py.
 
-An operator's parameters are those of the function that defines it.  A parameter's annotation says what it takes:
+An operator's parameters are those of the function that defines it.  A parameter's annotation determines its arguments:
 
     Operand            a tensor
     Operand | None     a tensor that may be absent
@@ -102,7 +102,7 @@ def _written(body: Callable[..., Any]) -> Callable[..., Any]:
 def _is_plain(body: Callable[..., Any]) -> bool:
     """Return whether a function's code lists its parameters.
 
-    They are then read by hand: inspect.signature would take a third of the import time.
+    Such a list is read directly: inspect.signature would take a third of the import time.
     """
     return type(body) is FunctionType and not hasattr(body, "__signature__") and not body.__code__.co_flags & VARIADIC
 
@@ -225,7 +225,7 @@ NODE_NAMES = {  # the names that `grad_fn` and backward errors show, where PyTor
 VALUE, FACT = "value", "fact"
 OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside the results and the operator's parameters
 OUT = "out"
-FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # of a tensor, and the attribute that has each
+FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # facts of a tensor, and the attribute for each
 
 
 class Operator(OperatorBase):
@@ -346,7 +346,7 @@ class Operator(OperatorBase):
         """Attach the derivative, a function of the names that it needs: see the module's docstring.
 
         only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
-        Raises: ArgumentError for a name that is no parameter, result or fact.
+        Raises: ArgumentError for a name that is not a parameter, result or fact.
         Example:
             >>> from flambeau.ops.operator import REGISTRY
             >>> from flambeau.ops.pointwise import pointwise, promoted

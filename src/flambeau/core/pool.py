@@ -183,7 +183,7 @@ class FreeLists:
         self.large: dict[int, FreeList] = {}
 
     def of(self, nbytes: int) -> FreeList:
-        """The free list of blocks that served `nbytes`."""
+        """Return the free list of blocks that served `nbytes`."""
         is_small = nbytes <= _LIMIT and nbytes % _GRAIN == 0
         free_list = self.small[nbytes // _GRAIN] if is_small else self.large.get(nbytes)
         if free_list is None:

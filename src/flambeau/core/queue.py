@@ -161,7 +161,7 @@ class Queue:
 class HotCalls:
     """The driver's frequent methods; operands' addresses come packed (`library_operation.unpack_addresses`).
 
-    A driver with compiled methods derives from this.
+    A driver with compiled methods derives from this class.
     """
 
     __slots__ = ("_driver",)

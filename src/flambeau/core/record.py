@@ -1,6 +1,6 @@
 """Gradient graph: its nodes, and the recording of calls as nodes.
 
-- An edge is (node, index): the gradient of that output of that node.  None means that no gradient is wanted.
+- An edge is (node, index): the gradient of that output of that node.  None means that no gradient is required.
 - A node saves storages and metadata, never its own output tensors: tensors own nodes, so there is no cycle.
 - Nodes are numbered in the order in which they are made.  A node has a higher number than the nodes of its inputs, so
   backward runs nodes in descending order.
@@ -341,7 +341,7 @@ def node_of(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBa
     except AutogradError as error:
         name_error(error, operator.called)
         raise
-    if _observers and len(outputs) == count:  # a write in place reports later
+    if _observers and len(outputs) == count:  # a write in place is reported later
         observed(node, node.saved)
     return node
 
@@ -363,7 +363,7 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> An
         return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
     if kind is FACT:
         return _fact(bound[need.at], need.what)
-    if kind is OUT and outputs:  # of a write in place there is no result yet
+    if kind is OUT and outputs:  # a write in place has no result yet
         out = outputs[need.at]
         return save(out, (None, need.at) if out._layout.is_floating else None)
     return None

@@ -115,7 +115,7 @@ class Storage:
     def __del__(self) -> None:
         try:
             allocator = self._allocator
-        except AttributeError:  # `_new` was interrupted
+        except AttributeError:  # unset if `_new` was interrupted
             return
         if allocator is not None:
             allocator.free(self.block)

@@ -95,7 +95,7 @@ class TensorBase:
         return len(self._layout.shape)
 
     def numel(self) -> int:
-        """The number of elements.
+        """Return the number of elements.
 
         Example:
             >>> torch.zeros(2, 3).numel()
@@ -183,7 +183,7 @@ def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
 
 
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
-    """As `new_tensor`, of a given class."""
+    """Like `new_tensor`, of a given class."""
     tensor: TensorBase = blank(cls)
     tensor._storage = storage
     tensor._layout = layout

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 CPU_INDEX = -1
-MAX_ENTRIES = 4096  # of the call cache of one machine
+MAX_ENTRIES = 4096  # most entries in the call cache of one machine
 
 
 class Device:
@@ -62,7 +62,7 @@ CPU = Device(CPU_INDEX)
 
 
 class Plans:
-    """The call cache of one machine: plans and other entries by the key of a call (see eviction.py).
+    """The call cache of one machine: plans and other entries by the key of a call (see entries.py).
 
     limit: the number of entries at which some are dropped;  clock: counts uses of entries.
     """
@@ -183,7 +183,7 @@ def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
 
 
 def replace_after_fork(new: RunningMachine) -> None:
-    """As `swap_machine`, in a forked child, regardless of locks that the parent's other threads held."""
+    """Like `swap_machine`, in a forked child, regardless of locks that the parent's other threads held."""
     global _lock, _machine
     _lock = ReentrantLock()
     _machine = new

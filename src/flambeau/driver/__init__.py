@@ -27,7 +27,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
         return VirtualDriver(choice, schedule)
     if schedule is not None:
-        raise ArgumentError(f"only virtual GPUs follow a schedule, got {schedule!r}", operator="make")
+        raise ArgumentError(f"a schedule needs virtual GPUs, got {schedule!r}", operator="make")
     if choice is not None and choice.kind == "none":
         raise NoDeviceError(
             "CUDA was used, but FLAMBEAU_GPUS=none", hint="set FLAMBEAU_GPUS=virtual:2 for virtual GPUs"
@@ -42,7 +42,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
 
 def monitor(choice: Gpus, started: Driver | None) -> Monitor:
-    """Make the monitor of the chosen devices.  started: their driver, None before the start.
+    """Make the monitor of the chosen devices.  started: their driver; None before the start.
 
     Raises: NoDeviceError where there are no virtual GPUs and no NVML.
     """
@@ -56,7 +56,7 @@ def monitor(choice: Gpus, started: Driver | None) -> Monitor:
 
 
 def markers(choice: Gpus) -> Markers | None:
-    """The NVTX markers, or None without a listener."""
+    """Return the NVTX markers, or None without a listener."""
     if choice.kind != "nvidia":
         return None
     from .nvidia import nvtx
@@ -65,7 +65,7 @@ def markers(choice: Gpus) -> Markers | None:
 
 
 def architectures(choice: Gpus) -> list[str]:
-    """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Does not start CUDA."""
+    """Return the architectures that kernels are available for, as `sm_90`; empty without GPUs.  Does not start CUDA."""
     if choice.kind == "virtual":
         from .virtual.card import card
 
@@ -94,21 +94,21 @@ def nvidia_device_count() -> int:
 
 
 def nvidia_is_there() -> bool:
-    """Whether there is a usable NVIDIA GPU, visible or not.  Never raises."""
+    """Return whether there is a usable NVIDIA GPU, visible or not.  Never raises."""
     from .nvidia import nvml
 
     return nvml.has_device()
 
 
 def nccl_version() -> tuple[int, int, int] | None:
-    """The version of NCCL; None if it is not installed.  Does not start CUDA."""
+    """Return the version of NCCL; None if it is not installed.  Does not start CUDA."""
     from .nvidia import nccl
 
     return nccl.version()
 
 
 def nccl_unique_id() -> bytes | None:
-    """The id of a new communicator of NCCL; None if it is not installed."""
+    """Return the id of a new communicator of NCCL; None if it is not installed."""
     from .nvidia import nccl
 
     library = nccl.load()

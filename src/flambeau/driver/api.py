@@ -1,8 +1,8 @@
 """The Driver Protocol: the one interface between flambeau and a machine with GPUs.
 
 It has two implementations, `nvidia` and `virtual`; `flambeau.testing.contract` is the suite that both pass.
-A call marked *order* appends to a stream and returns at once.  A call marked *wait* blocks the host until
-queued work is done.  None is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
+A call marked *order* appends to a stream and returns at once.  A call marked *wait* blocks the host until queued work
+is done.  No call is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
 
 Every handle is a positive int, unique in the process: default streams of different devices differ.
 Failures raise `errors.AcceleratorError`; exhausted memory raises `errors.OutOfMemoryError`;
@@ -34,8 +34,8 @@ PartitionHandle = NewType("PartitionHandle", int)
 class CopyKind(Enum):
     """The kind of a copy by source and destination.  Pinned memory is host memory from `host_alloc` or `host_register`.
 
-    Copies between pageable host memory and a device return when the host memory may be reused (to the device)
-    or, from the device, when the bytes are there.  All others return at once.
+    Copies from pageable host memory to a device return when the host memory may be reused; copies to pageable memory
+    return when the bytes have arrived.  All others return at once.
     """
 
     HOST_TO_DEVICE = "h2d"
@@ -72,9 +72,9 @@ class Capabilities(NamedTuple):
     watches_blocks: bool = False  # block_taken and block_given have an effect
     runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
-    exchanges: bool = False  # streams pass values of collectives on by `Exchange.give` and `finish`
+    exchanges: bool = False  # streams exchange values of collectives through `Exchange.give` and `finish`
     libraries: frozenset[str] = frozenset()
-    computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
+    computes: bool = True  # if False, kernels do not run, and copies to the host write nothing
 
 
 class DeviceProperties(NamedTuple):
@@ -172,7 +172,7 @@ class Activities(Protocol):
     name: str
 
     def begin_call(self, number: int) -> None:
-        """Work that the calling thread submits from now on belongs to the call of this number, which is not 0."""
+        """Assign the work that the calling thread submits from now on to a call.  number: the call's number, not 0."""
 
     def end_call(self) -> None:
         """End the thread's latest `begin_call`."""
@@ -180,7 +180,7 @@ class Activities(Protocol):
     def stop(self, collect: bool) -> tuple[list[Activity], int]:
         """End the measurement; return the work that is done, and how many records were lost.
 
-        collect: whether the results are wanted; False after the device was lost, where nothing is asked of it.
+        collect: whether to collect the results; False after the device was lost, so that it is not queried.
         """
 
 
@@ -206,7 +206,7 @@ class Exchange(Protocol):
     name: the operation;  nbytes: of its inputs;  duration_ns: modelled, without the wait for other processes.
     rank, size: this process's number among those that take part, and their count.
     steps: of this process; those of one collective run together.  None if the values must pass through `give`.
-    streams: those of which all that take part make the communicators together, in this order.
+    streams: the streams for which all members create their communicators together, in this order.
     """
 
     name: str
@@ -220,19 +220,19 @@ class Exchange(Protocol):
     def streams(self) -> Sequence[StreamHandle]: ...
 
     def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
-        """Return bytes that the first process makes, once all processes have called.  Host: waits for them.
+        """Return bytes that the first process creates, once all processes have called.  Host: waits for them.
 
-        gpu: a text that no other process may pass.  Raises: CollectiveError.
+        gpu: a text that must differ between processes.  Raises: CollectiveError.
         """
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the other processes arrays, and the modelled start."""
 
     def is_ready(self) -> bool:
-        """Whether all processes have given their arrays."""
+        """Return whether all processes have given their arrays."""
 
     def has_failed(self) -> bool:
-        """Whether it may never be ready: `finish` then raises."""
+        """Return whether it may never become ready; `finish` then raises."""
 
     def wait(self, others: Sequence[Any]) -> None:
         """Wait until one of several, this one included, is ready or has failed.  The caller holds no lock."""
@@ -244,7 +244,7 @@ class Exchange(Protocol):
 class Driver(Protocol):
     """The driver interface: one process's view of its GPUs.
 
-    hot: the most frequent calls, in the form that compiled code uses; `start` sets it.
+    hot: the most frequent calls, in a form for compiled code; set by `start`.
     """
 
     capabilities: Capabilities
@@ -261,7 +261,7 @@ class Driver(Protocol):
         """(free, total) bytes."""
 
     def has_context(self, device: int) -> bool:
-        """Whether this process has a context on the device, which takes device memory.  The call makes none."""
+        """Return whether this process has a context on the device, which takes device memory.  The call makes none."""
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         """Return a partition of a device and its number of multiprocessors, which is at least the requested number.
@@ -290,7 +290,7 @@ class Driver(Protocol):
         """Map new memory at [address, address + nbytes) of a reserved range; peers that are enabled may access it."""
 
     def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
-        """Free what one `mem_map` mapped.  The caller guarantees that no queued work uses it."""
+        """Free the memory that one `mem_map` mapped.  The caller guarantees that no queued work uses it."""
 
     def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
         """Allocate from the driver's own pool, for work submitted to `stream` from now on.  # order"""
@@ -299,7 +299,7 @@ class Driver(Protocol):
         """Free memory of `pool_alloc` after the work submitted to `stream` so far.  # order"""
 
     def pool_reserved(self, device: int) -> int:
-        """The bytes that the driver's own pool holds."""
+        """Return the bytes that the driver's own pool holds."""
 
     def pool_trim(self, device: int) -> None:
         """Return the pool's unused memory to the device.  # wait"""
@@ -314,27 +314,27 @@ class Driver(Protocol):
     def host_register(self, address: Address, nbytes: int) -> None: ...
     def host_unregister(self, address: Address) -> None: ...
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """The allocator gives [address, address + nbytes) to a new owner, whose first use is on `stream`.  # order"""
+        """Note that the allocator gave [address, address + nbytes) to a new owner, first used on `stream`.  # order"""
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        """The block was freed: work submitted from now on must not access it."""
+        """Note that the block was freed: work submitted from now on must not access it."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        """The allocator saw `event` done: uses of a block, or of pinned memory, before the event's record are over.
+        """Note that the allocator saw `event` done: uses of the memory before the event's record are over.
 
         address: of the block, which is free.
         """
 
     def host_taken(self, address: Address, nbytes: int) -> None:
-        """Pinned memory has a new owner, which may use it at once."""
+        """Note that pinned memory has a new owner, which may use it at once."""
 
     def host_accessed(self, access: Access) -> None:
-        """The host is about to access host memory.  Raises RaceError if the access is not ordered after a copy."""
+        """Note a coming access of the host to host memory.  Raises RaceError if it is not ordered after a copy."""
 
     def expose(self) -> None:
-        """Let each later call reach its GPU before it returns: another library learns an address or a handle.
+        """Make each later call reach its GPU before it returns, because another library gets an address or a handle.
 
-        Until then a driver may put calls off, as no one else can queue work that has to follow them.
+        Until then a driver may defer calls, because no other library can queue work that has to follow them.
         """
 
     def drain(self) -> None:
@@ -348,11 +348,11 @@ class Driver(Protocol):
         """Create a stream that is not ordered with the default one.  Lower priority numbers are more urgent."""
 
     def stream_adopt(self, device: int, raw: int) -> StreamHandle:
-        """The handle of another library's stream; raw 0 is the default stream.  Equal raws give equal handles."""
+        """Return a handle for another library's stream; raw 0 is the default stream.  Equal raws give equal handles."""
 
     def stream_destroy(self, stream: StreamHandle) -> None: ...
     def stream_query(self, stream: StreamHandle) -> bool:
-        """Whether all work submitted so far is done."""
+        """Return whether all work submitted so far is done."""
 
     def stream_synchronize(self, stream: StreamHandle) -> None: ...  # wait
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
@@ -362,7 +362,7 @@ class Driver(Protocol):
         """
 
     def stream_raw(self, stream: StreamHandle) -> int:
-        """The CUstream, for other libraries; 0 for a default stream."""
+        """Return the CUstream, for other libraries; 0 for a default stream."""
 
     # events
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
@@ -374,10 +374,10 @@ class Driver(Protocol):
         """
 
     def event_raw(self, event: EventHandle) -> int:
-        """The CUevent, for other libraries."""
+        """Return the CUevent, for other libraries."""
 
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
-        """Whether the latest record is done; True if there is none.
+        """Return whether the latest record is done; True if there is none.
 
         orders: after True, later submissions of the program are ordered after the record.  It is False for internal
         queries of allocators.
@@ -410,13 +410,13 @@ class Driver(Protocol):
     ) -> None: ...  # order
 
     def library_reserve(self, plan: PlanHandle) -> int:
-        """Bytes that a run of a forward operation keeps for the one that computes its gradients; 0 for most."""
+        """Return the bytes that a forward operation keeps for its gradient operation; 0 for most."""
 
     def product_workspace(self, device: int) -> int:
-        """The workspace size of matrix products in bytes, set by the environment or the default."""
+        """Return the workspace size of matrix products in bytes, set by the environment or the default."""
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """The calling thread's cublasHandle_t on a stream's device, for other libraries.  Its work goes to the stream.
+        """Return the thread's cublasHandle_t on a stream's device, for other libraries.  Its work goes to the stream.
 
         A thread has one handle for each device.  Threads share none; that of an ended thread is reused.
         """
@@ -431,16 +431,16 @@ class Driver(Protocol):
         """
 
     def runs_steps(self, steps: Sequence[Step]) -> bool:
-        """Whether streams run these steps between the GPUs themselves."""
+        """Return whether streams run these steps between the GPUs themselves."""
 
     def serve_exchanges(self) -> None:
         """Give other processes the inputs of all exchanges that can be read now."""
 
     def exchange_failure(self) -> str:
-        """The error of an exchange of steps that has failed while it ran; "" if none has."""
+        """Return the error of an exchange of steps that has failed while it ran; "" if none has."""
 
     def abort_exchanges(self) -> None:
-        """End all exchanges of steps, whose outputs are then undefined.  Streams go on with the work after them."""
+        """End all exchanges of steps; their outputs are undefined.  Streams continue with the work after them."""
 
     def await_exchanges(self) -> None:
         """Wait for the exchanges of all streams.  Raises CollectiveError.  # wait"""
@@ -453,7 +453,7 @@ class Driver(Protocol):
 
     # time and profilers
     def host_ns(self) -> int:
-        """The calling thread's clock in nanoseconds from an arbitrary start; modelled time on virtual GPUs."""
+        """Return the calling thread's clock in nanoseconds from an arbitrary start; modelled time on virtual GPUs."""
 
     def profiler_start(self) -> None:
         """Start collection by the vendor's profiler."""
@@ -484,7 +484,7 @@ class Driver(Protocol):
         """Write nodes and edges to a file in Graphviz's DOT language."""
 
     def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
-        """The CUgraph or the CUgraphExec, for other libraries."""
+        """Return the CUgraph or the CUgraphExec, for other libraries."""
 
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
@@ -494,7 +494,7 @@ class Driver(Protocol):
 
     # other processes
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """A handle by which other processes open the allocation at `address`.  Repeated calls return equal handles."""
+        """Return a handle by which other processes open the allocation at `address`; calls return equal handles."""
 
     def ipc_open(self, device: int, handle: bytes) -> Address:
         """Map another process's allocation; return its address.  Opening a handle again gives the same address.
@@ -512,7 +512,7 @@ class Driver(Protocol):
         """Wait until the work submitted to `stream` so far is done for other processes too.  # wait"""
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
-        """A handle by which other processes open an interprocess event."""
+        """Return a handle by which other processes open an interprocess event."""
 
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
         """Open another process's event.  Raises as `ipc_open`."""

@@ -26,7 +26,7 @@ class PerThread(Generic[Key, Value]):
         if key not in values:
             try:
                 values[key] = self._spare[key].pop()
-            except IndexError:  # none left, or another thread was faster
+            except IndexError:  # none left, or another thread took it first
                 values[key] = make()
         return values[key]
 

@@ -99,7 +99,7 @@ class CachingAllocator(StreamAllocator):
         super().__init__(driver, device, record_event)
         self._process_usage = process_usage
         self._segments = Segments(driver, device, record_event)
-        self._shared = PoolSet(self._small, self._large)  # of which take uses one pair
+        self._shared = PoolSet(self._small, self._large)  # `take` uses one pair of these
         self._private = PrivatePools()
         self._chosen = Routes()
         self._released: list[PoolId] = []
@@ -143,11 +143,11 @@ class CachingAllocator(StreamAllocator):
         self._fraction = fraction
 
     @property
-    def fraction(self) -> float:  # of the device's memory that this process may reserve
+    def fraction(self) -> float:  # fraction of the device's memory that this process may reserve
         return self._fraction
 
     @property
-    def limit(self) -> int | None:  # bytes; None where only the device limits this process
+    def limit(self) -> int | None:  # bytes; None if only the device limits this process
         return self._segments.limit
 
     def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
@@ -182,7 +182,7 @@ class CachingAllocator(StreamAllocator):
             self._pending.capture_ended()
 
     @property
-    def backend(self) -> str:  # the name that PyTorch has for the kind of allocator
+    def backend(self) -> str:  # PyTorch's name for the kind of allocator
         return "native"
 
     def require_pools(self, operator: str) -> None:
@@ -198,9 +198,9 @@ class CachingAllocator(StreamAllocator):
         is_split: bool = True,
         source: SegmentSource | None = None,
     ) -> None:
-        """Count one user more of a private pool, which is created if missing, until `release_pool`.
+        """Add a user to a private pool, which is created if missing, until `release_pool`.
 
-        source: where it gets its segments, None for the driver.
+        source: where the pool gets its segments; None for the driver.
         """
         with self.lock:
             private = self._private.use(pool_id, self._shared, self.settings)
@@ -229,7 +229,7 @@ class CachingAllocator(StreamAllocator):
             self._private.release(pool_id)
 
     def pool_uses(self, pool_id: PoolId) -> int:
-        """The number of users of a private pool."""
+        """Return the number of users of a private pool."""
         with self.lock:
             self._release_pools()
             uses = self._private.uses(pool_id)
@@ -239,11 +239,11 @@ class CachingAllocator(StreamAllocator):
         self._routes = None if self._chosen.is_empty else self._chosen
 
     def release_pool(self, pool_id: PoolId) -> None:
-        """Count one user of a private pool less.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
+        """Remove one user of a private pool.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
         self._released.append(pool_id)
 
     def empty_cache(self) -> None:
-        """Hand every idle segment back to the driver.  Does nothing during a capture, and for a thread in `begin_pool`.
+        """Return every idle segment to the driver.  Does nothing during a capture or in a thread inside `begin_pool`.
 
         Host: waits for the work that may still use the segments.
         """
@@ -267,7 +267,7 @@ class CachingAllocator(StreamAllocator):
     def statistics(self) -> dict[str, int]:
         """Return every counter, by the flat names of torch.cuda.memory_stats.
 
-        Takes no lock while another call holds it: a block that this call is allocating or freeing may count or not.
+        Does not wait for the lock: a block that another thread is allocating or freeing may or may not be counted.
         """
         counts = report(*self._figures())
         report_flow(self._oversize, "oversize_allocations", counts)
@@ -417,7 +417,7 @@ class CachingAllocator(StreamAllocator):
         self._incidents.retries += 1
         block = self._segments.grow(pool, size, stream)
         if block is None and pool.is_expandable:
-            self._hand_back_idle()  # the pages that were mapped before one was refused
+            self._hand_back_idle()  # includes the pages that were mapped before one was refused
         return block
 
     def _wait_for_events(self) -> None:
@@ -461,12 +461,12 @@ class CachingAllocator(StreamAllocator):
         return tuple((self._driver.stream_raw(stream), nbytes) for stream, nbytes in sums.items())
 
     def _holders(self) -> tuple[Holder, ...]:
-        """The lines that allocated the live blocks, if a history is recorded."""
+        """Return the lines that allocated the live blocks, if a history is recorded."""
         if history.recorder is None:
             return ()
         lines: dict[str, list[int]] = {}
         for segment, blocks in self._segments.runs():
-            is_expandable = segment.pool is not None and segment.pool.is_expandable  # its pages return one by one
+            is_expandable = segment.pool is not None and segment.pool.is_expandable  # its pages are returned one by one
             free = 0 if is_expandable else sum(block.nbytes for block in blocks if block.is_idle)
             sites = {block.address: history.recorder.line_of(block.address) for block in blocks if not block.is_idle}
             for block in blocks:

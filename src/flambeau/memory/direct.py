@@ -27,7 +27,7 @@ from .statistics import current, report_flow
 
 
 class Source(SegmentSource, Protocol):
-    """Where memory comes from.  backend: its name for `get_allocator_backend`."""
+    """A source of device memory.  backend: its name in `get_allocator_backend`."""
 
     backend: str
 
@@ -35,7 +35,7 @@ class Source(SegmentSource, Protocol):
         """Return unused memory to the device."""
 
     def reserved(self, device: int, used: int) -> int:
-        """The bytes that the source holds;  used: of these are in blocks."""
+        """Return the bytes that the source holds.  used: the bytes of them that are in blocks."""
 
 
 class DriverPool:
@@ -78,7 +78,7 @@ class LibraryFunctions:
                 hint="pass the path of a shared library (.so)",
                 operator="CUDAPluggableAllocator",
             ) from failure
-        self.driver: Driver | None = None  # set before the first use
+        self.driver: Driver | None = None  # argument types are set before the first use
         size, stream = ctypes.c_ssize_t, ctypes.c_void_p
         self._allocate = self._function(library, allocate, ctypes.c_void_p, [size, ctypes.c_int, stream])
         self._free = self._function(library, free, None, [ctypes.c_void_p, size, ctypes.c_int, stream])
@@ -134,7 +134,7 @@ class DirectAllocator(CachingAllocator):
         self._follow = follow
         self._live: dict[int, Block] = {}
         self._put_off: list[Block] = []  # freed, but not yet returned
-        self._held = Flow()  # by the source, when it was asked last
+        self._held = Flow()  # bytes reserved by the source, when last asked
         super().__init__(driver, device, record_event, settings)
 
     @property
@@ -151,9 +151,9 @@ class DirectAllocator(CachingAllocator):
 
     # methods that need the lock held
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """As `CachingAllocator.allocate`."""
+        """Like `CachingAllocator.allocate`."""
         if nbytes <= 0:
-            raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
+            raise ArgumentError(f"{nbytes} bytes were requested; a block has at least 1", operator="allocate")
         self._drain()
         size = -(-nbytes // BLOCK_GRAIN) * BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
@@ -224,7 +224,7 @@ class DirectAllocator(CachingAllocator):
             self._incidents.waits += 1
 
     def _trim(self) -> None:
-        self._note_held()  # it only grows until here
+        self._note_held()  # the source only grows between calls of `trim`
         self._source.trim(self.device)
 
     def _note_held(self) -> None:
@@ -235,7 +235,7 @@ class DirectAllocator(CachingAllocator):
             self._held.remove(before - now)
 
     def statistics(self) -> dict[str, int]:
-        """As `CachingAllocator.statistics`.  Segments and parts of segments are 0; reserved bytes have no pools."""
+        """Like `CachingAllocator.statistics`.  Segments and parts of segments are 0; reserved bytes have no pools."""
         counts = super().statistics()
         self._note_held()
         report_flow(self._held, "reserved_bytes.all", counts)

@@ -26,7 +26,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 Kind = tuple[str, int, int]  # action; device, -1 for that of the stream; label
 Event = tuple[Kind, int, int, int, int, int]  # kind, stack, address, bytes, stream, nanoseconds since 1970
 ALLOC: Kind = ("alloc", -1, 0)
-FREE: Kind = ("free", -1, 0)  # requested and completed at once
+FREE: Kind = ("free", -1, 0)  # a free that is requested and completed at once
 FREE_REQUESTED: Kind = ("free_requested", -1, 0)
 SKIPPABLE = (
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap",
@@ -42,7 +42,7 @@ PoolId = tuple[int, int]
 class History:
     """A recorder of allocations and frees on all devices.
 
-    events:   whether a history is kept, not only the stacks of live blocks;  max_entries: of it, the latest ones.
+    events:   whether events are kept, not only the stacks of live blocks;  max_entries: the most events kept.
     context:  which stacks are kept: "state" of live blocks, "alloc" of allocations too, "all" of frees too;
               None for none.
     stacks:   "python" for all frames, "line" for the innermost one outside this package.
@@ -156,7 +156,7 @@ class History:
         def line(depth: int) -> int:
             try:
                 frame = _getframe(depth)
-            except ValueError:  # a finalizer that no Python code called
+            except ValueError:  # called from a finalizer without a Python caller
                 return NO_STACK
             code = frame.f_code
             key = id(code), frame.f_lasti
@@ -173,7 +173,7 @@ class History:
     def _stack(self, depth: int) -> int:
         try:
             frame: Any = _getframe(depth)
-        except ValueError:  # a finalizer that no Python code called
+        except ValueError:  # called from a finalizer without a Python caller
             return NO_STACK
         parts: list[int] = []
         add = parts.append
@@ -192,7 +192,7 @@ class History:
         return self._new(key, tuple(frames))
 
     def _new(self, key: tuple[int, ...], frames: tuple[tuple[Any, int], ...]) -> int:
-        """Intern a stack.  Its code objects are kept, so that their ids stay theirs."""
+        """Intern a stack.  Its code objects are kept alive, so that their ids are not reused."""
         stack = next(self._next)
         self._stacks[stack] = frames
         self._ids[key] = stack
@@ -200,7 +200,7 @@ class History:
 
     # reports
     def stack_of(self, address: int) -> list[Frame]:
-        """The stack that allocated the live block at an address, innermost frame first; empty if it is not known."""
+        """Return the stack that allocated the live block at an address, innermost frame first; empty if unknown."""
         return self._frames(self._live.get(address, NO_STACK))
 
     def is_known(self, address: int) -> bool:
@@ -224,7 +224,7 @@ class History:
         self._rare(action, device, 0, 0, 0, SHARED)
 
     def take_over(self, former: History) -> None:
-        """Continue a former history: take its stacks, its labels and as many of its events as may be kept."""
+        """Continue a former history: take its stacks, its labels and as many of its latest events as fit."""
         for name in ("_live", "_segments", "_ids", "_stacks", "_labels", "_label_of"):
             getattr(self, name).update(getattr(former, name))
         self._next, self._next_label = former._next, former._next_label
@@ -236,11 +236,11 @@ class History:
 
     @property
     def is_full(self) -> bool:
-        """Whether an earlier event was dropped, or would be by the next one."""
+        """Whether the history holds the most events that it keeps, so that each new one replaces the oldest."""
         return self._events.maxlen is not None and len(self._events) >= self._events.maxlen > 0
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """Every event, oldest first, by the names of PyTorch's snapshots; `device` is -1 for that of the stream.
+        """Return every event, oldest first, by the names of PyTorch's snapshots; `device` is -1 for that of the stream.
 
         Events with the same stack share one list of frames.
         """
@@ -272,7 +272,7 @@ def described(frames: list[Frame]) -> list[dict[str, Any]]:
 
 
 def _line_at(code: Any, offset: int) -> int:
-    """The line of an instruction."""
+    """Return the line of an instruction."""
     lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
     return int(next(lines, code.co_firstlineno))
 
@@ -281,7 +281,7 @@ recorder: History | None = None  # the history that is being recorded
 
 
 def record(history: History | None) -> None:
-    """Record into a history from now on, or into none."""
+    """Record into a history from now on; None stops recording."""
     global recorder
     if recorder is not None:
         recorder.stop()

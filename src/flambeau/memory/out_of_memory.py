@@ -17,7 +17,7 @@ from .settings import MIB, SMALLEST_OWN_SEGMENT
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 TOO_LARGE_TO_TRY = 1 << 60  # bytes
-LINES = 3  # that a hint names
+LINES = 3  # most source lines that a hint names
 RECORD = "torch.cuda.memory._record_memory_history(stacks='line') would name the lines that hold it"
 
 
@@ -122,7 +122,7 @@ class Shortage(NamedTuple):
         return f"{size(self.reserved - self.active)} cached"
 
     def _smaller_segment(self) -> str:
-        """The setting by which the request would have fitted, if there is one."""
+        """Return the setting by which the request would have fitted, if there is one."""
         smallest = SMALLEST_OWN_SEGMENT // MIB + 1
         if self.block < SMALLEST_OWN_SEGMENT < self.segment and self.room >= smallest * MIB:
             return f"; PYTORCH_ALLOC_CONF=large_segment_size_mb:{self.room // MIB} would have helped"

@@ -79,7 +79,7 @@ class Pending(Generic[B]):
             self._record(block)
 
     def put_off(self, block: B) -> None:
-        """As `add`, without a driver call: the next `poll` or `wait` records the events."""
+        """Like `add`, without a driver call: the next `poll` or `wait` records the events."""
         block.pending = block.pending or len(block.streams)
         self._deferred.append(block)
         self.queues.setdefault(block.streams[0], deque())
@@ -102,7 +102,7 @@ class Pending(Generic[B]):
         self.queues.setdefault(stream, deque()).append((event, block, owner))
 
     def awaited(self) -> list[tuple[StreamHandle, B]]:
-        """Every stream that a freed block waits for, with the block."""
+        """Return every stream that a freed block waits for, with the block."""
         queued = [(stream, block) for stream, queue in self.queues.items() for _, block, _ in queue]
         return queued + [(stream, block) for block in self._deferred for stream in block.streams]
 

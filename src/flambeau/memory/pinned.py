@@ -55,7 +55,7 @@ class HostBlock:
     streams:   recorded streams that have no event yet;  pending: the number of unfinished events.
     pending_copies: copies that write it and were not waited for yet; runtime/pending_copies.py replaces the list.
     allocated: whether it has an owner.
-    memory:    the process's memory that the driver registered; None if the driver made it.
+    memory:    the process's memory that the driver registered; None if the driver allocated it.
     """
 
     __slots__ = ("address", "allocated", "memory", "pending_copies", "nbytes", "pending", "requested", "streams")
@@ -107,9 +107,9 @@ class PinnedCache:
             return self.take(nbytes)
 
     def take(self, nbytes: int) -> HostBlock:
-        """As `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
+        """Like `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
         if nbytes <= 0:
-            raise ArgumentError(f"pinned allocate: {nbytes} bytes were asked for; a block has at least 1")
+            raise ArgumentError(f"pinned allocate: {nbytes} bytes were requested; a block has at least 1")
         signals.look()
         size = -(-nbytes // HOST_GRAIN) * HOST_GRAIN
         self._drain()
@@ -164,7 +164,7 @@ class PinnedCache:
             self._pending.capture_ended()
 
     def empty_cache(self) -> None:
-        """Hand every idle block back to the driver.  Does nothing during a capture.
+        """Return every idle block to the driver.  Does nothing during a capture.
 
         Blocks whose events are not done stay.
 
@@ -179,7 +179,7 @@ class PinnedCache:
     def statistics(self) -> dict[str, int]:
         """Return every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds.
 
-        Takes no lock while another call holds it: blocks freed since the last call then still count.
+        Does not wait for the lock: if another call holds it, blocks freed since the last call still count as live.
         """
         if self.lock.try_acquire():
             try:

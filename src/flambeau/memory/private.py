@@ -33,7 +33,7 @@ class PoolSet:
         return (*self.plain, *self.expandable)
 
     def like(self, pool: Pool) -> Pool:
-        """The pool for requests that another set's pool would serve."""
+        """Return this set's counterpart of a pool of another set."""
         small, large = self.expandable if pool.is_expandable else self.plain
         return small if pool.is_small else large
 
@@ -77,7 +77,8 @@ class PrivatePool(PoolSet):
 class Routes:
     """The private pools that serve requests now.
 
-    captured: of the capture that is underway;  threads: of each thread, by its id, the innermost `use_mem_pool` last.
+    captured: the pool of the current capture;  threads: each thread's pools by its id, the innermost `use_mem_pool`
+    last.
     """
 
     def __init__(self) -> None:
@@ -103,7 +104,7 @@ class PrivatePools:
         self._by_id: dict[PoolId, PrivatePool] = {}
 
     def use(self, pool_id: PoolId, shared: PoolSet, settings: Settings) -> PrivatePool:
-        """Count one graph more for a private pool, which is created if missing; return the pool."""
+        """Add a user to a private pool, which is created if missing; return the pool."""
         private = self._by_id.get(pool_id)
         if private is None:
             private = self._by_id[pool_id] = PrivatePool(pool_id, shared, settings)
@@ -111,12 +112,12 @@ class PrivatePools:
         return private
 
     def release(self, pool_id: PoolId) -> None:
-        """Count one graph less for a pool."""
+        """Remove a user of a pool."""
         self._by_id[pool_id].uses -= 1
         self.forget_empty()
 
     def uses(self, pool_id: PoolId) -> int:
-        """The number of users of a pool."""
+        """Return the number of users of a pool."""
         private = self._by_id.get(pool_id)
         return 0 if private is None else private.uses
 
@@ -125,7 +126,7 @@ class PrivatePools:
         return [private for private in self._by_id.values() if private.serves_shortages]
 
     def forget_empty(self) -> None:
-        """Drop the pools that no graph uses and that have no segments."""
+        """Drop the pools that have neither users nor segments."""
         for pool_id, private in list(self._by_id.items()):
             if not private.uses and private.is_empty:
                 del self._by_id[pool_id]
@@ -134,7 +135,7 @@ class PrivatePools:
         return list(self._by_id.values())
 
     def of(self, pool: Pool, shared: PoolSet) -> PoolSet:
-        """The set that a pool belongs to."""
+        """Return the set that a pool belongs to."""
         return self._by_id.get(pool.id, shared)
 
     def pools(self) -> Iterable[Pool]:
@@ -142,13 +143,13 @@ class PrivatePools:
         return [pool for private in self._by_id.values() for pool in private.all]
 
     def unused(self) -> Iterable[Pool]:
-        """Return the pools that no graph uses."""
+        """Return the pools without users."""
         return [pool for private in self._by_id.values() if not private.uses for pool in private.all]
 
 
 @contextmanager
 def relaxed(driver: Driver) -> Iterator[None]:
-    """Let this thread allocate and load during a capture; neither is stream work."""
+    """Let this thread allocate and load during a capture, since neither is stream work."""
     previous = driver.capture_mode_exchange(CaptureMode.RELAXED)
     try:
         yield

@@ -13,8 +13,8 @@ An expandable segment is a range of addresses in which memory is mapped page by 
   small as the request allows.  All sizes are multiples of 2 MiB.
 - The segment's blocks tile the whole range.  Unmapped ones have no owner, are in no list, and never touch each other.
 - A request that no idle block can serve maps the lowest unmapped pages that complete a large enough range of idle and
-  unmapped blocks.  What idle blocks have of whole pages is unmapped when memory is handed back.
-- These pools do not count segments and parts of segments, as in PyTorch: only reserved bytes.
+  unmapped blocks.  Whole pages inside idle blocks are unmapped when memory is returned to the driver.
+- As in PyTorch, the statistics of these pools count reserved bytes, but not segments or parts of segments.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ class Range:
             yield run
 
     def idle_pages(self, block: Block) -> list[int]:
-        """The addresses of the pages that lie in an idle block, which touch each other."""
+        """Return the addresses of the whole pages inside an idle block; they are contiguous."""
         base, end = self.segment.address, block.address + block.nbytes
         address = base + _up(block.address - base, PAGE_GRAIN)
         idle = []
         while address < end:
-            page = self.pages.get(address, 0)  # 0 inside of a page that starts before the block
+            page = self.pages.get(address, 0)  # 0 if the page starts before the block
             if page and address + page <= end:
                 idle.append(address)
             address += page or PAGE_GRAIN
         return idle
 
     def candidate(self, nbytes: int) -> Block | None:
-        """The lowest block from which `nbytes` bytes are idle or unmapped; it or its successor is unmapped."""
+        """Return the lowest block from which `nbytes` bytes are idle or unmapped; it or its successor is unmapped."""
         for address in sorted(self.unmapped):
             start = self.unmapped[address]
             if start.prev is not None and start.prev.is_idle:
@@ -112,7 +112,7 @@ class ExpandableSegments:
         return any(segment.address <= address < segment.address + segment.nbytes for segment in segments)
 
     def runs(self) -> list[tuple[Segment, list[Block]]]:
-        """The mapped parts of every segment, with their blocks."""
+        """Return the mapped parts of every segment, with their blocks."""
         return [(reserved.segment, run) for reserved in self._ranges.values() for run in reserved.runs()]
 
     def of(self, pool: Pool) -> list[Range]:
@@ -157,7 +157,7 @@ class ExpandableSegments:
         return reserved
 
     def _missing(self, reserved: Range, start: Block, nbytes: int) -> int:
-        """The bytes to map for a request."""
+        """Return the bytes to map for a request."""
         missing = 0
         block: Block | None = start
         while nbytes > 0 and block is not None:
@@ -168,7 +168,7 @@ class ExpandableSegments:
         return missing
 
     def _map(self, reserved: Range, block: Block, nbytes: int) -> None:
-        """Map the first pages of an unmapped block.  What is mapped becomes idle, also if a later page fails."""
+        """Map the first pages of an unmapped block.  Mapped pages become idle, even if a later one fails."""
         mapped = 0
         try:
             while mapped < nbytes:
@@ -202,7 +202,7 @@ class ExpandableSegments:
             self._release_unused(reserved)
 
     def idle_streams(self, pool: Pool) -> list[StreamHandle]:
-        """The streams of idle blocks that have a whole page."""
+        """Return the streams of idle blocks that have a whole page."""
         return [
             reserved.segment.stream
             for reserved in self.of(pool)
@@ -240,7 +240,7 @@ class ExpandableSegments:
         self._changed("segment_unmap", pool, reserved.segment, low, nbytes)
 
     def _release_unused(self, reserved: Range) -> None:
-        """Release the addresses of a segment of which nothing is mapped."""
+        """Release the address range of a segment without mapped pages."""
         segment = reserved.segment
         if segment.first.next is None and segment.first.address in reserved.unmapped:
             assert segment.pool is not None
@@ -276,7 +276,7 @@ OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multip
 
 
 class SegmentSource(Protocol):
-    """Where a private pool gets its segments, in place of the driver."""
+    """A source of segments for a private pool, in place of the driver."""
 
     def allocate(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
         """Allocate memory for work submitted to `stream` from now on.  Raises OutOfMemoryError."""
@@ -286,7 +286,7 @@ class SegmentSource(Protocol):
 
 
 class Segments:
-    """All segments of one device.  sources: where private pools get theirs, by id, if not from the driver."""
+    """All segments of one device.  sources: sources of private pools' segments by pool id, if not the driver."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
         self.settings = Settings()
@@ -352,7 +352,7 @@ class Segments:
         return block
 
     def _page(self, pool: Pool) -> int:
-        """The bytes of the largest pages of an expandable segment."""
+        """Return the bytes of the largest pages of an expandable segment."""
         return PAGE_GRAIN if pool.is_small else -(-self.settings.large_segment // PAGE_GRAIN) * PAGE_GRAIN
 
     def _map_changed(self, event: str, pool: Pool, segment: Segment, address: int, nbytes: int) -> None:
@@ -439,7 +439,7 @@ class Segments:
             self.hand_back(pool, oldest)
 
     def runs(self) -> list[tuple[Segment, list[Block]]]:
-        """Every segment with its blocks, and every mapped part of an expandable segment, in address order."""
+        """Return every segment with its blocks, and every mapped part of an expandable segment, in address order."""
         runs = [(self._by_address[address], blocks_of(self._by_address[address])) for address in self._addresses]
         return sorted([*runs, *self._expandable.runs()], key=_start)
 

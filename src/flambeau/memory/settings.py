@@ -24,7 +24,7 @@ SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment
 SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
 FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
 BACKENDS = ("native", "cudaMallocAsync")
-EXACT = (-1,)  # as roundup_divisions: no rounding and no caching
+EXACT = (-1,)  # value of roundup_divisions: no rounding and no caching
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
@@ -49,7 +49,7 @@ class Settings:
     expandable_segments:         whether new segments are expandable: addresses in which pages are mapped on demand
     rejects_over_limit:          whether a request that would exceed the limit fails at once, before memory is sought
     pinned_registers:            whether pinned memory is the process's own, which the driver registers
-    pinned_rounding:             bytes from which pinned blocks need no rounding to powers of two; they never have any
+    pinned_rounding:             accepted and unused: pinned blocks are never rounded to powers of two
     backend:                     the kind of allocator, one of BACKENDS; "" if the text names none
     text:                        the string that they were parsed from
     """
@@ -147,7 +147,7 @@ def _large_segment(text: str, where: str) -> int:
 
 def _backend(text: str, where: str) -> str:
     if text not in BACKENDS:
-        raise ConfigError(f"{where}: {text!r} is no backend", hint=f"the backends are {' and '.join(BACKENDS)}")
+        raise ConfigError(f"{where}: {text!r} is not a backend", hint=f"the backends are {' and '.join(BACKENDS)}")
     return text
 
 

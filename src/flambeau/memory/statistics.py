@@ -1,8 +1,8 @@
 """Reports of the allocators' counters (core/pool.py), and counters of rare events.
 
 - A flow adds up allocations and frees; everything else is derived when it is read.
-- A flow peaks just before a free, so the hot flows note their peak once before each batch of frees.
-- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none waits.
+- A flow peaks just before a free, so frequently updated flows record their peak once before each batch of frees.
+- `active` differs from `allocation` only by the blocks that wait for events, so it needs no updates while none waits.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Times:
         self.count += 1
 
     def reset_peak(self) -> None:
-        """Reset the extremes: the next duration sets both.  The total and the count stay."""
+        """Reset the longest and shortest duration; the next duration sets both.  The total and the count stay."""
         self.longest = 0
         self.shortest = 0
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-NEWEST_CUDA = "13.0"  # where no bindings are installed
+NEWEST_CUDA = "13.0"  # reported if cuda-bindings is not installed
 
 
 def is_available() -> bool:
-    """Return False: it is not used.
+    """Return False: flambeau does not use this backend.
 
     Example:
         >>> torch.backends.mps.is_available(), torch.xpu.is_available()
@@ -16,7 +16,7 @@ def is_available() -> bool:
 
 
 def is_built() -> bool:
-    """Return False: flambeau is not built with it.
+    """Return False: flambeau is built without this backend.
 
     Example:
         >>> torch.backends.mps.is_built()
@@ -36,7 +36,7 @@ def is_vulkan_available() -> bool:
 
 
 def device_count() -> int:
-    """Return 0: there are no devices of this kind.
+    """Return 0: flambeau supports no devices of this type.
 
     Example:
         >>> torch.xpu.device_count()
@@ -46,7 +46,7 @@ def device_count() -> int:
 
 
 def cuda_version() -> str:
-    """Return the version of CUDA that the installed bindings are for, as '13.0'; the newest one without bindings."""
+    """Return the CUDA version of the installed cuda-bindings, such as '13.0'; NEWEST_CUDA if they are not installed."""
     from importlib import metadata  # slow to import
 
     try:

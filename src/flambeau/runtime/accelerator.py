@@ -118,7 +118,7 @@ def empty_cache() -> None:
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """Return a device's capabilities, a dictionary: `supported_dtypes` is the set of the types of its tensors.
+    """Return a dictionary of a device's capabilities: `supported_dtypes` is the set of its tensors' dtypes.
 
     Example:
         >>> torch.float16 in torch.accelerator.get_device_capability()["supported_dtypes"]
@@ -180,7 +180,7 @@ class AnyGraph(CUDAGraph):
     def capture_begin(
         self, pool: PoolId | None = None, capture_error_mode: str = "", check_input_liveness: bool = False
     ) -> None:
-        """Begin capturing the current stream.  Arguments left out have the values given to the constructor.
+        """Begin capturing the current stream.  Omitted arguments default to those of the constructor.
 
         Example:
             >>> graph = torch.accelerator.Graph()
@@ -225,7 +225,7 @@ class AnyGraph(CUDAGraph):
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device's type, such as `torch.cuda`; without a device, that of the accelerator.
+    """Return the module of a device's type, such as `torch.cuda`; without a device, that of the accelerator.
 
     Raises: ModeError if there is no module of that name.
     Example:

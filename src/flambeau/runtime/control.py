@@ -86,8 +86,8 @@ class Virtual:
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
     "poison".
-    values: False computes no values, for programs that are larger than this machine: memory and time are modelled as
-    ever, a value that the host reads is 1, and an operator whose result's shape depends on values raises
+    values: False computes no values, for programs that are larger than this machine: memory and time are still
+    modelled, every value that the host reads is 1, and an operator whose result's shape depends on values raises
     NotSupportedError.  `flambeau fit` uses it.
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
@@ -96,7 +96,7 @@ class Virtual:
         (2, True)
     """
 
-    __name__ = "virtual"  # it stands for a function
+    __name__ = "virtual"  # callers use the instance as a function
 
     def __call__(
         self,
@@ -112,15 +112,15 @@ class Virtual:
         machines.choose(choice)
 
     def reset(self) -> None:
-        """Replace the virtual GPUs by new ones, of the same kind and number, for example after a device assert.
+        """Replace the virtual GPUs by new ones of the same kind and number, for example after a device assert.
 
-        These survive: tensors of the CPU, pinned ones too, with their values; the CPU's generator; settings of the
+        These survive: CPU tensors, pinned ones included, with their values; the CPU's generator; settings of the
         process, such as the gradient mode, the default dtype and device, and the choice of `torch.virtual`.
         These do not: device memory, streams, events, graphs and the generators of devices, which start anew, as do
         statistics, allocator settings and peer access.  Each thread is on device 0 and on default streams.  Tensors and
-        streams of the former GPUs can be freed; another use of them raises an error.
+        streams of the former GPUs can be freed; any other use of them raises an error.
         Host:   waits for the work of devices that have not failed.
-        Raises: NotSupportedError on NVIDIA GPUs: there a process that lost its device has to end.
+        Raises: NotSupportedError on NVIDIA GPUs, where a process that lost its device has to be restarted.
         Example:
             >>> with torch.virtual.faults(device_assert=1):
             ...     x = torch.ones(2, device="cuda")
@@ -154,7 +154,7 @@ class Virtual:
             flambeau.errors.OutOfMemoryError: allocate: 4194304 bytes on virtual device 0 fail on demand
             hint: flambeau.testing.faults, or --fault, asked for it
         """
-        from .faults import faults  # importing flambeau does without it
+        from .faults import faults  # imported late, so that importing flambeau stays fast
 
         return faults(**wanted)
 
@@ -163,7 +163,7 @@ virtual = Virtual()
 
 
 def is_available() -> bool:
-    """Whether there is a GPU, real or virtual.  Never raises.
+    """Return whether there is a GPU, real or virtual.  Never raises.
 
     Example:
         >>> torch.cuda.is_available()
@@ -194,7 +194,7 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether the machine has started; False in a process that was forked from one where it had.
+    """Return whether the machine has started; False in a process that was forked from one where it had.
 
     Example:
         >>> x = torch.ones(1, device="cuda")
@@ -205,9 +205,9 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Release memory of other processes that is no longer used here, and take back memory that they have released.
+    """Release unused imports of other processes' memory, and reclaim exports that other processes have released.
 
-    The library does both in the background.  This call returns when they are done.
+    The library does both in the background; this call waits until both are done.
     Host: waits for the work of this process that uses dropped imports.
     Example:
         >>> torch.cuda.ipc_collect()
@@ -224,14 +224,14 @@ def ipc_report() -> Report:
         >>> torch.cuda.ipc_report()
         Report(lent=[], borrowed=[], in_flight=[])
     """
-    from .ipc import Report  # here, since it needs sockets, which few programs do
+    from .ipc import Report  # imported late: it loads sockets, which few programs need
 
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 
 
 def is_in_bad_fork() -> bool:
-    """Whether this process cannot use CUDA because its parent had started CUDA before the fork."""
+    """Return whether this process cannot use CUDA because its parent had started CUDA before the fork."""
     return thread.has_machine() and thread.machine().forked is not None
 
 
@@ -345,7 +345,7 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """The properties of a device.  Raises DeviceQueryError if there is no such device.
+    """Return the properties of a device.  Raises DeviceQueryError if there is no such device.
 
     Example:
         >>> properties = torch.cuda.get_device_properties(0)
@@ -378,7 +378,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device.
+    """Return whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device.
 
     Example:
         >>> torch.cuda.can_device_access_peer(0, 1)
@@ -393,7 +393,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 
 def current_blas_handle() -> int:
-    """The cublasHandle_t of this thread on the current device, as a number.  Its work goes to the current stream.
+    """Return this thread's cublasHandle_t on the current device, as a number.  Its work goes to the current stream.
 
     On a virtual GPU it is a number that no library accepts.  Host: returns at once.
     Raises: NotSupportedError if cuBLAS is not installed.
@@ -407,7 +407,7 @@ def current_blas_handle() -> int:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels are available for, prebuilt or compiled on demand, such as "sm_90".
+    """Return the architectures that kernels are available for, prebuilt or compiled on demand, such as "sm_90".
 
     Empty without a GPU.  Does not start CUDA.
     Example:
@@ -418,7 +418,7 @@ def get_arch_list() -> list[str]:
 
 
 def get_gencode_flags() -> str:
-    """The nvcc flags that compile for the architectures of `get_arch_list`.
+    """Return the nvcc flags that compile for the architectures of `get_arch_list`.
 
     Example:
         >>> "-gencode compute=compute_90,code=sm_90" in torch.cuda.get_gencode_flags()
@@ -439,7 +439,7 @@ def check_error(res: int) -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device supports bfloat16.  With emulation every GPU does.  False without a GPU.
+    """Return whether the current device supports bfloat16.  With emulation every GPU does.  False without a GPU.
 
     Example:
         >>> torch.cuda.is_bf16_supported()
@@ -449,7 +449,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current device supports TF32: float32 matrix products with inputs rounded to 10 mantissa bits.
+    """Return whether the current device supports TF32: float32 matrix products with inputs rounded to 10 mantissa bits.
 
     Example:
         >>> torch.cuda.is_tf32_supported()
@@ -545,7 +545,7 @@ def clock_rate(device: Any = None) -> int:
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """Text listing the processes on a device and their memory, or the reason why they are unknown.
+    """Return a text that lists the processes on a device and their memory, or says why they are unknown.
 
     Example:
         >>> print(torch.cuda.list_gpu_processes())

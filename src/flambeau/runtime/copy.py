@@ -114,7 +114,7 @@ _TO_HOST = {
 
 
 def route_of(target: Storage, source: Storage, non_blocking: bool) -> Route:
-    """The route from one storage to another."""
+    """Return the route from one storage to another."""
     here, there = source.device, target.device
     if here is there:
         return ON_HOST if here is CPU else ON_DEVICE

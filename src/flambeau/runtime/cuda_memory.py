@@ -43,7 +43,7 @@ def _allocator(device: Any) -> CachingAllocator:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Every counter of a device's caching allocator; empty before the machine has started.
+    """Return every counter of a device's caching allocator; empty before the machine has started.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -54,7 +54,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
+    """Like `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -65,7 +65,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """As `host_memory_stats`, with a dictionary for each part of a key.
+    """Like `host_memory_stats`, with a dictionary for each part of a key.
 
     Example:
         >>> x = torch.ones(1000, pin_memory=True)
@@ -87,7 +87,7 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def get_allocator_backend() -> str:
-    """The kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Starts nothing.
+    """Return the kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Starts nothing.
 
     Example:
         >>> torch.cuda.get_allocator_backend()
@@ -114,7 +114,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most that `memory_allocated` has been since the start or the last reset.
+    """Return the most that `memory_allocated` has been since the start or the last reset.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -137,7 +137,7 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most that `memory_reserved` has been since the start or the last reset.
+    """Return the most that `memory_reserved` has been since the start or the last reset.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -183,7 +183,9 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 
 def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
+    """Return every segment of every device, with its blocks.  include_traces has no effect.
+
+    mempool_id: return the segments of this pool only.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -222,7 +224,7 @@ def empty_cache() -> None:
 
 
 def allocated_bytes() -> int:
-    """Bytes of allocated blocks on all devices."""
+    """Return the bytes of allocated blocks on all devices."""
     return sum(accelerator.allocator.allocated_bytes for accelerator in thread.machine().devices)
 
 
@@ -239,7 +241,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The fraction of a device's memory that this process may reserve.
+    """Return the fraction of a device's memory that this process may reserve.
 
     Example:
         >>> torch.cuda.get_per_process_memory_fraction()
@@ -249,9 +251,10 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def set_allocator_settings(env: str) -> None:
-    """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
+    """Change the settings of every device's allocator from now on; the text has the syntax of PYTORCH_ALLOC_CONF.
 
-    Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
+    Settings that the text omits return to their defaults, except this process's memory limit.  Live blocks are
+    unaffected.
     This call does not start CUDA; settings made before take effect when it starts.
     Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
 
@@ -322,7 +325,7 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def host_memory_stats() -> dict[str, int]:
-    """Every counter of the pinned memory cache; empty before the machine has started.
+    """Return every counter of the pinned memory cache; empty before the machine has started.
 
     Example:
         >>> x = torch.ones(1000, pin_memory=True)
@@ -363,7 +366,7 @@ def empty_host_cache() -> None:
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A readable table of a device's memory statistics.
+    """Return a readable table of a device's memory statistics.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -409,11 +412,11 @@ def record_memory_history(
 ) -> None:
     """Record every allocation and free on all devices from now on, for `snapshot`; with None, stop.
 
-    enabled: "state" for the stacks of live blocks only, "all" for the events too.  context: which stacks are kept,
-    "state" of live blocks, "alloc" of allocations too, "all" of frees too, None for none.  stacks: "python" or "all"
-    for the Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: of the
-    latest events.  skip_actions: actions that are not recorded.  `device`, `compile_context` and
-    `global_record_annotations` have no effect.
+    enabled: "state" keeps the stacks of live blocks only, "all" also the events.  context: which stacks are kept:
+    "state" those of live blocks, "alloc" also of allocations, "all" also of frees, None no stacks.  stacks: "python" or
+    "all" for all Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: the
+    number of latest events that are kept.  skip_actions: actions that are not recorded.  `device`, `compile_context`
+    and `global_record_annotations` have no effect.
 
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 90 bytes an event, and each distinct stack once.
@@ -464,7 +467,7 @@ def _check(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 
 def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
-    """The memory of every device in PyTorch's layout: segments, blocks, and the recorded events.
+    """Return the memory of every device in PyTorch's layout: segments, blocks, and the recorded events.
 
     Keys: "segments", each with its "blocks"; "device_traces", one list of events per device; "allocator_settings";
     "external_annotations", which is empty.  `device` and `augment_with_fx_traces` have no effect.
@@ -501,7 +504,7 @@ def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces
         >>> os.path.getsize(path) > 0
         True
     """
-    import pickle  # here, since it would be a fiftieth of the import of flambeau
+    import pickle  # imported late: it would add 2 % to the time of importing flambeau
 
     buffer = io.BytesIO()
     pickle.dump(snapshot(), buffer, protocol=4)
@@ -517,7 +520,7 @@ def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces
 
 
 def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
-    """Every segment of every device, or of one pool, with stacks and the numbers of the streams for other libraries."""
+    """Return the segments of all devices or of one pool, with stacks and each stream's CUstream number."""
     kept = history.recorder
     machine = thread.machine()
     found: list[dict[str, Any]] = []
@@ -539,7 +542,7 @@ def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
 
 
 def _raw(stream: Any) -> int:
-    """The number of a stream's CUstream, 0 for a default stream; the handle if the stream or its device is gone."""
+    """Return a stream's CUstream number, 0 for a default stream; the handle if the stream or its device is gone."""
     machine = thread.machine()
     queue = machine.streams.get(stream)
     if queue is None:
@@ -587,12 +590,12 @@ def _settings() -> dict[str, Any]:
             str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
         },
         "graph_capture_record_stream_reuse": False,
-        "allocator": "flambeau",  # how `flambeau memory --replay` knows that freed blocks were merged late
+        "allocator": "flambeau",  # tells `flambeau memory --replay` that freed blocks were merged late
     }
 
 
 def allocation_traceback(data_ptr: int) -> list[dict[str, Any]] | None:
-    """The stack that allocated the live block at an address, innermost frame first; None if it was not recorded.
+    """Return the stack that allocated the live block at an address, innermost frame first; None if it was not recorded.
 
     Example:
         >>> torch.cuda.memory._record_memory_history()
@@ -620,7 +623,7 @@ def set_memory_metadata(metadata: str) -> None:
 
 
 def get_memory_metadata() -> str:
-    """The text that `set_memory_metadata` set.
+    """Return the text that `set_memory_metadata` set.
 
     Example:
         >>> torch.cuda.memory._get_memory_metadata()

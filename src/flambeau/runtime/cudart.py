@@ -1,6 +1,7 @@
 """torch.cuda.cudart(): functions of the CUDA runtime.  They return error codes and never raise.
 
-Registered memory is host memory of another owner, pinned in place.  The caller keeps it alive until it is unregistered
+Registered memory is host memory that something else allocated, pinned in place.  The caller keeps it alive until it is
+unregistered
 and the work that uses it is done.
 """
 
@@ -50,7 +51,7 @@ class HostRegistry:
             self._starts.remove(address)
 
     def holds(self, address: int, nbytes: int) -> bool:
-        """Whether all of the bytes lie in one registered range."""
+        """Return whether all of the bytes lie in one registered range."""
         at = bisect_right(self._starts, address) - 1
         return at >= 0 and address + nbytes <= self._starts[at] + self._nbytes[self._starts[at]]
 

@@ -15,8 +15,8 @@ from ..core.locks import whole
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError, NotSupportedError
 
 CPU_INDEX = -1
-LARGEST_INDEX = (1 << 31) - 1  # of a device, in the drivers' interfaces
-ELSEWHERE = ("meta", "mps", "xpu")  # devices that programs compare with, and that no tensor is on
+LARGEST_INDEX = (1 << 31) - 1  # the largest device index that fits the drivers' interfaces
+ELSEWHERE = ("meta", "mps", "xpu")  # device types that programs compare with; no tensor is on them
 INDEX_HINT = "give a torch.device, a string or an index"
 
 
@@ -102,7 +102,7 @@ ASKED, NAMED = "the program asked for the index of its device", "the program nam
 
 
 class ObservedDevice(device):
-    """The device of the tensors of a mirrored replica.  To read its index ends the mirror (`unmirror`)."""
+    """The device of the tensors of a mirrored replica.  Reading its index ends the mirror (`unmirror`)."""
 
     __slots__ = ()
 
@@ -133,19 +133,19 @@ def unmirror(reason: str) -> None:
 
 
 def expose() -> None:
-    """Prepare for other libraries, which learn an address or a handle (`Driver.expose`)."""
+    """Prepare to give another library an address or a handle (`Driver.expose`)."""
     if thread.has_machine():
         thread.machine().driver.expose()
 
 
-_known: dict[str, device] = {}  # by device text, as used so far
+_known: dict[str, device] = {}  # by the text of the device; filled as texts are used
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
 CUDA = _make("cuda", None)
 
 
 def cuda(index: int) -> device:
-    """The device object of CUDA device `index`."""
+    """Return the device object of CUDA device `index`."""
     return _make("cuda", index)
 
 
@@ -181,7 +181,9 @@ def _parsed(value: str) -> device:
 
 
 def resolve(value: Any) -> int:
-    """The CUDA index of a device, or CPU_INDEX.  Un-indexed `cuda` is the current device; None is the default device.
+    """Return the CUDA index of a device, or CPU_INDEX.
+
+    `cuda` without an index is the current device; None is the default device.
 
     Raises: DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
@@ -191,19 +193,19 @@ def resolve(value: Any) -> int:
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
-CURRENT = CPU_INDEX - 1  # index of a plain `cuda` in `indexes`
-indexes: dict[str, int] = {}  # by the names that were resolved
+CURRENT = CPU_INDEX - 1  # value in `indexes` of `cuda` without an index
+indexes: dict[str, int] = {}  # by device name; filled as names are resolved
 
 
 def resolve_name(name: str) -> int:
-    """As `resolve`, for a text, whose meaning is kept in `indexes`."""
+    """Like `resolve`, for a text; the result is cached in `indexes`."""
     resolved, named = resolve(name), as_device(name)
     indexes[name] = CPU_INDEX if named.type == "cpu" else CURRENT if named.index is None else named.index
     return resolved
 
 
 def cuda_index(value: Any = None) -> int:
-    """The index of an existing CUDA device; None and un-indexed `cuda` are the current one.
+    """Return the index of an existing CUDA device; None and un-indexed `cuda` are the current one.
 
     Raises ArgumentError for any other device type, DeviceIndexError if there is no such device.
     """
@@ -233,24 +235,24 @@ def cuda_index(value: Any = None) -> int:
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is an integer, NumPy's included and bool excluded."""
+    """Return whether a value is an integer, NumPy's included and bool excluded."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def named_by(value: Any) -> Any:
-    """The device argument that a tensor, stream or event stands for; other values are returned unchanged."""
+    """Return the device argument that a tensor, stream or event stands for; other values are returned unchanged."""
     named = getattr(value, "device", value)
-    return value if isinstance(named, str) else named  # the `device` of NumPy's numbers is the text "cpu"
+    return value if isinstance(named, str) else named  # NumPy scalars have a `device` too: the text "cpu"
 
 
 def chosen_default() -> device:
-    """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
+    """Return the innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
     own = thread.here().default_devices
     return own[-1] if own else _chosen.default or CPU
 
 
 def get_default_device() -> device:
-    """The default device of factories; `cuda` is returned with the current index.
+    """Return the default device of factories; `cuda` is returned with the current index.
 
     Example:
         >>> torch.get_default_device()
@@ -274,7 +276,7 @@ def set_default_device(device: Any) -> None:
 
 
 def index_or_current(value: Any) -> int:
-    """The index of an existing CUDA device; None and a negative number are the current one."""
+    """Return the index of an existing CUDA device; None and a negative number are the current one."""
     return cuda_index(None if _is_negative(value) else value)
 
 

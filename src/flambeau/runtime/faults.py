@@ -11,7 +11,7 @@ from ..core import thread
 from ..driver.virtual import faults as kinds
 from ..errors import NotSupportedError
 
-_killed_worker: tuple[int, int] | None = None  # inside a block of `faults`
+_killed_worker: tuple[int, int] | None = None  # set inside a block of `faults`
 
 
 @contextmanager
@@ -27,18 +27,19 @@ def faults(
     kill_worker: tuple[int, int] | None = None,
     kill_rank: tuple[int, int] | None = None,
 ) -> Iterator[None]:
-    """Make calls on virtual GPUs fail inside the block.  A number n means the n-th such call, 0 none.
+    """Make calls on virtual GPUs fail inside the block.  A number n selects the n-th such call; 0 selects none.
 
     oom: the n-th allocation of device memory raises OutOfMemoryError; the device stays usable.  With a size such as
-    "64MiB", each allocation of so many bytes or more does.
-    launch: the n-th kernel or library call fails when it runs, and its device with it.
+    "64MiB", every allocation of at least that many bytes fails.
+    launch: the n-th kernel or library call fails when it runs, and its device is lost.
     device_assert: the same, with the error of an assertion in device code.
     refused: the n-th kernel or library call raises, and is not queued; the device stays usable.
-    capture: the n-th captured operation finds its capture broken, as by another thread.
-    lost_link: two devices between which no copy goes.  slow_link: two devices, and how many times longer a copy takes.
-    kill_worker: a worker of a DataLoader made in the block, from 0, and the number of the batch at which it is killed.
-    kill_rank: a rank, and the number of the launch at which its process is killed; another rank goes on.
-    Faults that were not met end with the block.  Blocks nest if they ask for different faults.
+    capture: the n-th captured operation finds its capture invalidated, as if by another thread.
+    lost_link: two devices between which copies fail.  slow_link: two devices, and the factor by which copies between
+    them take longer.
+    kill_worker: the index (from 0) of a worker of a DataLoader made in the block, and the batch at which it is killed.
+    kill_rank: a rank, and the number of the launch at which its process is killed; other ranks continue.
+    Faults that did not occur are dropped at the end of the block.  Blocks nest if they ask for different faults.
     `flambeau run --fault oom:3` and FLAMBEAU_FAULTS=oom:3,lost_link:0:1 do the same to a whole program.
     Raises: ArgumentError; NotSupportedError on NVIDIA GPUs.
     Example:
@@ -73,7 +74,7 @@ def faults(
 
 
 def _ask(driver: Any, wanted: dict[str, Any]) -> Any:
-    """Ask the driver of a machine for failures; return a function that ends them."""
+    """Ask a machine's driver to inject failures; return a function that stops them."""
     if not driver.capabilities.faults:
         raise NotSupportedError(
             "failures on demand need virtual GPUs", hint="FLAMBEAU_GPUS=virtual:2", operator=kinds.OPERATOR
@@ -84,7 +85,7 @@ def _ask(driver: Any, wanted: dict[str, Any]) -> Any:
 
 
 def batch_that_kills(worker: int) -> int:
-    """The number of the batch at which a data worker that starts now is killed, 0 for none."""
+    """Return the number of the batch at which a data worker that starts now is killed, 0 for none."""
     wanted = _killed_worker
     if wanted is None and config.faults():
         wanted = kinds.parse(config.faults()).get("kill_worker")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 NOT_INITIALIZED = 3  # CUresult
-STACK_FRAMES = 3  # source lines of the start in the error's text
+STACK_FRAMES = 3  # source lines of the machine's start that the error shows
 HINT = (
     "use the 'spawn' or 'forkserver' start method, as in flambeau.multiprocessing.get_context('spawn'), or fork before "
     "the first use of CUDA"
@@ -102,7 +102,7 @@ def _in_child() -> None:
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:
-    """The machine of a forked child: it cannot start, and shares the parent's CPU state."""
+    """Return the machine of a forked child: it cannot start, and shares the parent's CPU state."""
     refused = type(former)(former.choice, former.schedule)
     dead: Any = refusal
     refused.forked, refused.driver, refused.devices = refusal, dead, dead

@@ -15,10 +15,10 @@ the other stopped:
     12      4       1: the state is seeded
     16      8       index of the next word in the block
     24      4992    the block: 624 words in 8 bytes each
-    5024    8       the float64 normal value that is kept for the next draw
+    5024    8       the float64 normal value kept for the next draw
     5032    8       counter of the portable stream; PyTorch keeps 0 there and ignores it
-    5040    4       1: there is such a value
-    5048    8       the same for a float32 value, which PyTorch does not draw
+    5040    4       1: a float64 value is kept
+    5048    8       1 and a kept float32 value, which PyTorch does not have
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 STATE_BYTES = 16
-WORDS = 1 << 64  # random words of one seed; then they repeat
+WORDS = 1 << 64  # period: random words of one seed before they repeat
 BLOCK = 624  # words
-TWISTER_BYTES, LEGACY_BYTES = 5056, 5048  # with and without the float32 value
+TWISTER_BYTES, LEGACY_BYTES = 5056, 5048  # sizes of a state with and without the float32 value
 _WORD = (1 << 32) - 1
 _HEAD, _BLOCK_AT = struct.Struct("<QiiQ"), 24
 _NORMAL_AT, _COUNTER_AT, _FLAG_AT = 5024, 5032, 5040
 _NUMPY_BYTES = 4 * 624 + 4  # of NumPy's MT19937: the words of a block, and the index of the next one
-_FEW_WORDS = 2048  # up to which NumPy's `random_raw` is the faster of two ways to the same words
+_FEW_WORDS = 2048  # up to this count `random_raw` draws the words faster than `integers`
 
 
 class State:
@@ -64,7 +64,7 @@ class State:
 
     @property
     def lock(self) -> Lock:
-        """Held while values are drawn that several calls must not share."""
+        """Lock to hold while drawing, so that two calls never draw the same values."""
         return self._lock
 
     def reserve(self, count: int) -> tuple[int, int, int]:
@@ -89,11 +89,11 @@ class State:
             self.counter = counter
 
     def copy(self) -> Self:
-        """A state of its own that continues as this one."""
+        """Return an independent copy, which continues with the same numbers."""
         return type(self)(self.seed, self.counter)
 
     def to_bytes(self) -> bytes:
-        """Seed and offset in words, 8 bytes each, little-endian."""
+        """Return the seed and the offset in words, 8 bytes each, little-endian."""
         with self._lock:
             return self.seed.to_bytes(8, "little") + (4 * self.counter).to_bytes(8, "little")
 
@@ -268,15 +268,15 @@ class Generator:
 
     @property
     def device(self) -> devices.device:
-        """The device whose random numbers it draws."""
+        """The device of the generator's random numbers."""
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
     def reserve(self, count: int | None) -> tuple[Any, int, int]:
         """Reserve `count` counters; return (address of a state in device memory or 0, seed, first counter).
 
-        None asks for the state itself, for a draw on the CPU that takes words from it: (state, 0, 0).
-        While the device's current stream is capturing, the address is that of a state which each replay sets to its
-        seed and counter: replays continue the sequence as calls would.
+        With `count` None, return (state, 0, 0): a draw on the CPU takes its words from the state.
+        While the device's current stream is capturing, the address is that of a state in device memory.  Each replay
+        writes its seed and counter there, so replays continue the sequence as calls would.
         Example:
             >>> torch.Generator("cuda").manual_seed(5).reserve(2)
             (0, 5, 0)
@@ -290,7 +290,7 @@ class Generator:
         return self.random_state.reserve(count)
 
     def _is_captured(self) -> bool:
-        """Whether the device's current stream is capturing."""
+        """Return whether the device's current stream is capturing."""
         capture = thread.machine().capture
         return capture is not None and capture.covers(self.device_index)
 
@@ -298,8 +298,8 @@ class Generator:
         """Raise AcceleratorError if the device's current stream is capturing: no replay would repeat the call."""
         if self._is_captured():
             raise AcceleratorError(
-                f"the state of the generator of {self.device} is neither read nor set in a capture",
-                hint="do it before the capture; replays continue from the state at their time",
+                f"the state of the generator of {self.device} cannot be read or set during a capture",
+                hint="do it before the capture; each replay continues from the generator's current state",
                 error_code=CAPTURE_UNSUPPORTED,
                 operator=name,
             )
@@ -318,7 +318,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Restart from a random seed, which the system draws, and return it.
+        """Restart from a random seed that the operating system supplies, and return it.
 
         Raises: AcceleratorError in a capture.
         Example:
@@ -489,13 +489,13 @@ def new_default(index: int) -> Generator:
 
 
 def default_generator(index: int) -> Generator:
-    """The default generator of a device."""
+    """Return the default generator of a device."""
     machine = thread.machine()
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
 def cuda_generators() -> tuple[Generator, ...]:
-    """The default generators of all CUDA devices; empty until CUDA has started."""
+    """Return the default generators of all CUDA devices; empty until CUDA has started."""
     return tuple(accelerator.generator for accelerator in thread.machine().devices)
 
 
@@ -582,7 +582,7 @@ def manual_seed(seed: Any) -> Generator:
 
 
 def cuda_generator(device: object = None) -> Generator:
-    """The default generator of a CUDA device.  None is the current device."""
+    """Return the default generator of a CUDA device.  None is the current device."""
     return default_generator(devices.cuda_index(device))
 
 
@@ -639,7 +639,7 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's generator.
+    """Return the seed of the CPU's generator.
 
     Example:
         >>> _ = torch.manual_seed(7)
@@ -650,7 +650,7 @@ def initial_seed() -> int:
 
 
 def cuda_initial_seed() -> int:
-    """The seed of the current CUDA device's generator.
+    """Return the seed of the current CUDA device's generator.
 
     Example:
         >>> torch.cuda.manual_seed(7)

@@ -52,7 +52,7 @@ class StaticInputs:
         self._inputs: list[Input] = []
 
     def declare(self, tensor: Any) -> None:
-        """Check a tensor from now on, if mistakes are sought."""
+        """Check a tensor from now on, if a tool or strict mode checks for mistakes."""
         if mistakes.are_sought():
             name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
             self._inputs.append(Input(name, weakref.ref(tensor._storage), tensor._storage.version))
@@ -64,7 +64,7 @@ class StaticInputs:
                 static_input.version = memory.version
 
     def check(self) -> None:
-        """Raise AcceleratorError if an input was freed or has no new values, or add that to the collected mistakes."""
+        """Raise AcceleratorError, or record a mistake, if an input was freed or has no new values."""
         for static_input in self._inputs:
             memory = static_input.memory()
             if memory is None:
@@ -82,7 +82,7 @@ class StaticInputs:
     def use_up(self, stream: Stream) -> None:
         """Fill the inputs with poison after a replay, so that parts which are not written again are visible.
 
-        While mistakes are collected, the program goes on with its values.
+        While `flambeau check` collects mistakes, the inputs keep their values.
         """
         self.note()
         if mistakes.collected is not None:
@@ -227,8 +227,8 @@ class RandomStates:
         check_generator("register_generator_state", generator)
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(
-                f"{MAX_GENERATORS} generators are drawn from already, which is the limit",
-                hint="draw from fewer generators in one graph",
+                f"{MAX_GENERATORS} generators are in use already, the most that one graph can have",
+                hint="use fewer generators in one graph",
                 operator="CUDAGraph",
             )
         self._draws.setdefault(generator.random_state, 0)
@@ -284,7 +284,7 @@ def graph_pool_handle() -> PoolId:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream is capturing.  Does not start CUDA.
+    """Return whether the current stream is capturing.  Does not start CUDA.
 
     Host: returns at once.
     Example:
@@ -352,8 +352,8 @@ class CUDAGraph(GraphDebugging):
         """Begin capturing the current stream.
 
         pool: the memory pool to use, `g.pool()` of another graph or a `graph_pool_handle()`; None for a new one.
-        capture_error_mode: "global", "thread_local" or "relaxed": the threads whose unsafe calls break the capture.
-        check_input_liveness: replays find memory that was freed since the capture; on virtual GPUs only.
+        capture_error_mode: "global", "thread_local" or "relaxed": which threads' unsafe calls invalidate the capture.
+        check_input_liveness: replays report memory that was freed since the capture; on virtual GPUs only.
         Host:   waits for the current stream.
         Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
                 another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for an invalid pool.
@@ -427,8 +427,8 @@ class CUDAGraph(GraphDebugging):
         """End the capture.  The current stream must be the one where it began.
 
         Host:   returns at once.
-        Raises: AcceleratorError if a call has broken the capture, which it names, or if a stream that joined it was not
-                waited for.  The graph is empty then.
+        Raises: AcceleratorError if a call invalidated the capture (the error names it), or if a stream that joined it
+                was not waited for.  The graph is empty then.
         Example:
             >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
             >>> with torch.cuda.stream(side):
@@ -458,7 +458,7 @@ class CUDAGraph(GraphDebugging):
             self._instantiate(machine)
 
     def _capture_over(self, machine: Machine) -> None:
-        """Leave capture mode in the allocators and the machine.  The next capture may begin after it."""
+        """Leave capture mode in the allocators and the machine, so that another capture can begin."""
         try:
             for accelerator in machine.devices:
                 accelerator.allocator.capture_ended()
@@ -495,18 +495,18 @@ class CUDAGraph(GraphDebugging):
         self._capture_over(machine)
         self.reset()
 
-    # called by captured work
+    # called by operations while they are captured
 
     def covers(self, device: int) -> bool:
-        """Whether work on a device's current stream is captured."""
+        """Return whether work on a device's current stream is captured."""
         return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
-        """Keep memory of a captured copy alive: every replay uses it again."""
+        """Keep the memory of a captured copy alive, since every replay uses it."""
         self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:
-        """Keep an external event alive that replays record or wait for."""
+        """Keep alive an external event that replays record or wait for."""
         self._events.append(event)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
@@ -584,7 +584,7 @@ class CUDAGraph(GraphDebugging):
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
         if self._checks_inputs:
-            cuda_memory.allocated_bytes()  # so that the driver learns of freed blocks
+            cuda_memory.allocated_bytes()  # drain freed blocks, so that the driver learns of them
         if stream is not self._last:
             for use in self._kept:
                 use.memory.record_stream(stream)
@@ -640,7 +640,7 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def reset(self) -> None:
-        """Discard the capture.  `empty_cache` then returns its memory to the driver, except blocks of tensors.
+        """Discard the capture.  `empty_cache` then returns its memory to the driver, except blocks that tensors use.
 
         Raises: AcceleratorError while it is being captured.
         Example:
@@ -669,7 +669,7 @@ class CUDAGraph(GraphDebugging):
         self._forget()
 
     def __del__(self) -> None:
-        machine = getattr(self, "_machine", None)  # which is missing if __init__ was interrupted
+        machine = getattr(self, "_machine", None)  # the attribute is missing if __init__ was interrupted
         if machine is not None and machine.capture is not self:
             self.reset()
 
@@ -677,7 +677,7 @@ class CUDAGraph(GraphDebugging):
 class graph:  # noqa: N801  (the field's name for it)
     """`with cuda.graph(g):` captures the block's work on the device's capture stream, which is current inside.
 
-    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: captured on instead.
+    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: the stream to capture on.
     Host:   on entry, waits for the device and returns idle memory to the driver.
     Raises: AcceleratorError as capture_begin and capture_end do.
     Example:

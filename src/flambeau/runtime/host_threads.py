@@ -1,4 +1,4 @@
-"""Threads of the host that linear algebra on the CPU uses, and settings of its arithmetic and warnings."""
+"""Number of CPU threads for linear algebra; denormal and warning settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import ArgumentTypeError, ModeError, ValueRangeError, shown
 
 
 class _Counts:
-    """The numbers of threads that were set; None where none was."""
+    """The numbers of threads that were set; None if not set."""
 
     within: int | None = None
     between: int | None = None
@@ -34,10 +34,9 @@ def _pools() -> Any:
 
 
 def set_num_threads(num: int) -> None:
-    """Set how many threads products of matrices on the CPU may use.
+    """Set how many threads matrix products on the CPU may use.
 
-    It takes effect where the package threadpoolctl is installed; else the number is kept, and `get_num_threads`
-    returns it.
+    The number takes effect only if the package threadpoolctl is installed; `get_num_threads` returns it in any case.
     Raises: ArgumentTypeError or ValueRangeError unless it is a positive int.
     Example:
         >>> before = torch.get_num_threads()
@@ -53,7 +52,7 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads products of matrices on the CPU may use.
+    """Return how many threads matrix products on the CPU may use.
 
     Example:
         >>> torch.get_num_threads() > 0
@@ -73,7 +72,7 @@ def set_num_interop_threads(num: int) -> None:
     wanted = _checked("set_num_interop_threads", num)
     if _Counts.between is not None:
         raise ModeError(
-            f"the number was set before, to {_Counts.between}, and now to {wanted}",
+            f"the number was set to {_Counts.between} before, and cannot be changed to {wanted}",
             hint="call it once",
             operator="set_num_interop_threads",
         )
@@ -81,7 +80,7 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Return the number that `set_num_interop_threads` set, at first the number of cores.
+    """Return the number that `set_num_interop_threads` set; the number of cores by default.
 
     Example:
         >>> torch.get_num_interop_threads() > 0

@@ -2,8 +2,8 @@
 
 Transfers (`Exchange`):
 
-- A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender, and
-  the owner if that is a third process; it then opens the whole segment, once per process.
+- A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender for
+  the location, and the owner if that is a third process.  It opens the whole segment, once per process.
 - Every transfer is ordered: the sender records an interprocess event on its current stream, and the receiver's current
   stream waits for it.  This includes a storage that the receiver has already.
 - The owner keeps the memory until every holder has released it or ended.
@@ -190,7 +190,7 @@ class Exports:
         self._spent: list[tuple[int, int]] = []
 
     def terms(self, storage: Storage) -> Terms | None:
-        """The export of a storage that was sent before, or None."""
+        """Return the export of a storage that was sent before, or None."""
         return self._terms.get(storage)
 
     def agree(self, storage: Storage, pack: Callable[[int], bytes], site: str) -> Terms:
@@ -207,7 +207,7 @@ class Exports:
             return handle.number
 
     def take(self, number: int, peer: Peer | None) -> Handle:
-        """Begin the reception of a handle by a peer; None is this process.  Raises ProcessGoneError."""
+        """Begin the reception of a handle by a peer process (None: this process).  Raises ProcessGoneError."""
         with self._lock:
             handle = self._handles.get(number)
             if handle is None or handle.is_taken:
@@ -234,7 +234,7 @@ class Exports:
             return self._hold(reference.storage, reference.terms, peer)
 
     def reference(self, number: int) -> Reference:
-        """A reference by its number.  Raises ProcessGoneError."""
+        """Return the reference with a number.  Raises ProcessGoneError."""
         reference = self._references.get(number)
         if reference is None:
             raise ProcessGoneError("the tensor was released")
@@ -281,7 +281,7 @@ class Exports:
         with self._lock:
             reference = self._references.get(number)
             if reference is None or peer not in reference.holders:
-                raise ArgumentError(f"the caller holds nothing of reference {number}", operator="give_back")
+                raise ArgumentError(f"the caller does not hold reference {number}", operator="give_back")
             reference.holders[peer] -= 1
             if not reference.holders[peer]:
                 self._leave(reference, peer)
@@ -308,7 +308,7 @@ class Exports:
             return len(withdrawn)
 
     def accounts(self) -> tuple[list[Handle], list[Reference]]:
-        """The current handles and references."""
+        """Return the current handles and references."""
         with self._lock:
             return list(self._handles.values()), list(self._references.values())
 
@@ -393,7 +393,7 @@ class Share:
         self.streams: list[StreamHandle] = []
 
     def is_captured(self) -> bool:
-        """Whether one of its streams is capturing."""
+        """Return whether one of its streams is capturing."""
         with suppress(AcceleratorError):
             return any(self.driver.capture_status(stream) is not CaptureStatus.NONE for stream in self.streams)
         return False
@@ -534,7 +534,7 @@ class Exchange:
                 operator="multiprocessing",
             )
         stream, share = thread.current_stream(device), storage.block
-        if isinstance(share, Share):  # the receiver asks its owner for the segment
+        if isinstance(share, Share):  # an import: the receiver asks the owner for the segment
             terms, location, segment = None, share.location, b""
         else:
             terms = self.exports.terms(storage) or self._first_terms(storage, site)
@@ -706,7 +706,7 @@ class Exchange:
         if event is None:
             opened = driver.event_ipc_open(device, handle)
             event = self._opened_events.setdefault((sender, device, handle), opened)
-            if event != opened:  # another thread was faster
+            if event != opened:  # another thread opened it first
                 driver.event_destroy(opened)
         return event
 
@@ -757,7 +757,7 @@ def _by_pid(holders: dict[Peer, int]) -> dict[int, int]:
 
 
 def of(machine: Machine) -> Exchange:
-    """The IPC state of a machine; starts it.  Raises NoDeviceError if there is no GPU."""
+    """Return the IPC state of a machine, which is started.  Raises NoDeviceError if there is no GPU."""
     machine.start()
     with machine.lock:
         if machine.exchange is None:

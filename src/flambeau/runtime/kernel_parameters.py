@@ -1,7 +1,7 @@
-"""Parameters of a program's kernels: read from the CUDA C++ source, described by the program, and checked in calls.
+"""Parameters of user-written kernels: parsed from the CUDA C++ source, completed by the user, and checked in calls.
 
-The source is read as tokens, not compiled: macros and typedefs are not resolved.  A parameter of such a type is
-described by the program.
+The source is read as tokens, not compiled: macros and typedefs are not resolved.  The user describes parameters of such
+types.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..kernel import Scalar
 TOKEN = re.compile(r'[A-Za-z_]\w*|\d[\w.]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\S')
 SKIPPED = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.)*', re.MULTILINE | re.DOTALL
-)  # strings are found first, so that what looks like a comment in them is none
+)  # strings match first, so that `//` inside a string does not begin a comment
 QUALIFIERS = {"volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct", "class", "enum"}
 C_TYPES = {
     "bool": "bool", "char": "int8", "signed char": "int8", "unsigned char": "uint8", "short": "int16",
@@ -54,7 +54,7 @@ class CParameter(NamedTuple):
 
     ctype: its C type without qualifiers, for a pointer the type that it points to.  is_const: for a pointer, whether
     the kernel may only read through it.  dtype: the type of the elements or of the number; None if it is not known.
-    alignment: bytes of which the address must be a multiple.
+    alignment: the address must be a multiple of this number of bytes.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Signature(NamedTuple):
     """A `__global__` function.
 
     line: of its name;  is_c: whether it has C linkage, so that compiled code has its name as it is in the source.
-    is_template, of_template: whether it is a template, and the names of that one's parameters.
+    is_template, of_template: whether it is a template, and the names of the template's parameters.
     """
 
     name: str
@@ -97,7 +97,7 @@ class _Token(NamedTuple):
 
 
 def signatures(source: str) -> list[Signature]:
-    """Return the kernels that a source declares or defines, in its order; a definition follows its declarations."""
+    """Return the kernels that a source declares or defines, in source order; definitions follow declarations."""
     tokens = list(_tokens(source))
     found: list[Signature] = []
     scopes: list[bool] = []  # of each open brace, whether it is that of `extern "C" {`
@@ -119,7 +119,7 @@ def signatures(source: str) -> list[Signature]:
 
 
 def names_in(source: str) -> set[str]:
-    """Return the identifiers of a source, those of comments excluded."""
+    """Return the identifiers of a source, except those in comments."""
     return {token.text for token in _tokens(source)} | set(re.findall(r"[A-Za-z_]\w*", _directives(source)))
 
 
@@ -133,7 +133,7 @@ def _tokens(source: str) -> Iterator[_Token]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Keep strings, and the line breaks of what is left out."""
+    """Blank out a comment but keep its line breaks; keep strings unchanged."""
     return match[0] if match[0].startswith('"') else " " + "\n" * match[0].count("\n")
 
 
@@ -142,7 +142,7 @@ def _directives(source: str) -> str:
 
 
 def _signature(tokens: Sequence[_Token], at: int, is_c: bool, before: Sequence[_Token]) -> Signature | None:
-    """Read the declaration after `__global__`; None if it has no parameter list that can be read.
+    """Read the declaration after `__global__`; None if its parameter list cannot be read.
 
     before: the tokens of the statement up to there.
     """
@@ -174,7 +174,7 @@ def _closing(tokens: Sequence[_Token], at: int) -> int | None:
 
 
 def _template_names(before: Sequence[_Token]) -> tuple[str, ...] | None:
-    """Return the names of a template's parameters; None if the tokens before `__global__` begin no template."""
+    """Return the names of a template's parameters; None if the tokens before `__global__` do not begin a template."""
     texts = [token.text for token in before]
     if "template" not in texts:
         return None
@@ -183,7 +183,7 @@ def _template_names(before: Sequence[_Token]) -> tuple[str, ...] | None:
 
 
 def _substituted(parameter: CParameter, known: Mapping[str, list[str]]) -> CParameter:
-    """Return a parameter with the arguments of a template in its type."""
+    """Return a parameter with template arguments substituted in its type."""
     texts = [word for text in parameter.ctype.split(" ") for word in known.get(text, [text])]
     stars = texts.count("*")
     words, is_const = _words([text for text in texts if text != "*"])
@@ -215,7 +215,7 @@ def _split(tokens: Iterable[_Token]) -> list[list[_Token]]:
 
 
 def _until(tokens: Sequence[_Token], text: str) -> list[str]:
-    """Return the texts before the first token of a text, or all."""
+    """Return the texts of the tokens before the first one with a given text, or all of them."""
     texts = [token.text for token in tokens]
     return texts[: texts.index(text)] if text in texts else texts
 
@@ -237,7 +237,7 @@ def _parameter(texts: list[str]) -> CParameter:
 
 
 def _is_type(texts: list[str]) -> bool:
-    """Whether the last word is part of the type, so that the parameter has no name."""
+    """Return whether the last word is part of the type, so that the parameter has no name."""
     return "*" not in texts and (_words(texts)[0][-1] in ("int", "char", "long", "short", "float", "double", "bool"))
 
 
@@ -297,7 +297,7 @@ class ArrayParameter:
         return f"{self.name}: {self.access}{f' {self.dtype.name}' if self.dtype else ''}{sizes}"
 
     def address(self, kernel: str, value: Any, device: int) -> int:
-        """Return the address of an argument that fits; 0 for None, a null pointer."""
+        """Return the address of a checked argument; 0 (a null pointer) for None."""
         if value is None:
             return 0
         if not isinstance(value, TensorBase):
@@ -336,7 +336,7 @@ class ArrayParameter:
         return address
 
     def shape(self, kernel: str, value: TensorBase, numbers: Mapping[str, Any]) -> tuple[int, ...]:
-        """Return the shape that the kernel accesses, of a tensor that has as many elements."""
+        """Return the shape that the kernel accesses; raise ShapeError if the tensor is too small."""
         if self.sizes is None:
             return tuple(value.shape)
         sizes = tuple(numbers[size] if isinstance(size, str) else size for size in self.sizes)
@@ -400,18 +400,20 @@ def _boolean(value: Any) -> bool:
 
 
 def _described(name: str, text: Any, known: CParameter | None) -> Parameter:
-    """Return the parameter that a description and the signature make together; either may be missing."""
+    """Combine a user's description and the source's signature into one parameter; either may be missing."""
     if isinstance(text, dtype):
         text = text.name
     match = DESCRIPTION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ArgumentError(
-            f"parameters[{name!r}] is {shown(text)}, which is no description", hint=DESCRIPTION_HINT, operator=NAME
+            f"parameters[{name!r}] is {shown(text)}, which is not a parameter description",
+            hint=DESCRIPTION_HINT,
+            operator=NAME,
         )
     access, type_name, sizes = match.groups()
     if type_name and type_name not in BY_NAME:
         raise ArgumentError(
-            f"parameters[{name!r}] is {text!r}, and {type_name!r} is no type",
+            f"parameters[{name!r}] is {text!r}, and {type_name!r} is not a type",
             hint=f"use one of {', '.join(BY_NAME)}",
             operator=NAME,
         )
@@ -467,7 +469,7 @@ def _sizes(name: str, text: str, sizes: str | None) -> tuple[int | str, ...] | N
 
 
 def signature_of(source: str, name: str, is_described: bool) -> Signature | None:
-    """Return a kernel's signature.  None if a macro makes it, and the program describes the parameters."""
+    """Return a kernel's signature.  None if a macro expands to it and the user describes the parameters."""
     found = signatures(source)
     plain = name.partition("<")[0].rpartition("::")[2].strip()
     matching = [signature for signature in found if signature.name == plain]
@@ -483,7 +485,7 @@ def signature_of(source: str, name: str, is_described: bool) -> Signature | None
     signature = matching[-1]
     if signature.is_template and "<" not in name:
         raise ArgumentError(
-            f"{name}, at line {signature.line} of the source, is a template, which has no code of its own",
+            f"{name}, at line {signature.line} of the source, is a template, which must be instantiated",
             hint=f'name one of its instances, as in "{name}<float>"',
             operator=NAME,
         )
@@ -505,16 +507,14 @@ def parameters_of(signature: Signature | None, name: str, described: Mapping[str
                 hint="use the names of the source",
                 operator=NAME,
             )
-        parameters = [
-            _described(key, described.get(key, ""), known) for key, known in zip(names, signature.parameters)
-        ]
+        parameters = [_described(key, described.get(key, ""), known) for key, known in zip(names, signature.parameters)]
     integers = {each.name for each in parameters if isinstance(each, NumberParameter) and not _is_float(each.dtype)}
     for parameter in parameters:
         if isinstance(parameter, ArrayParameter):
             missing = [size for size in parameter.sizes or () if isinstance(size, str) and size not in integers]
             if missing:
                 raise NamingError(
-                    f"the sizes of {parameter.name} name {', '.join(missing)}, which is no integer parameter of {name}",
+                    f"the sizes of {parameter.name} name {', '.join(missing)}, not an integer parameter of {name}",
                     hint=f"its integer parameters are {', '.join(sorted(integers)) or 'none'}",
                     operator=NAME,
                 )

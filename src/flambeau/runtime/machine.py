@@ -41,7 +41,7 @@ from .stream import STREAMS_PER_POOL, Stream
 
 PRIORITIES = 4
 INVALID_HANDLE = 400  # CUDA_ERROR_INVALID_HANDLE
-STACK_FRAMES = 3  # source lines kept of a call deferred until the start, for its error
+STACK_FRAMES = 3  # source lines kept for the error of a call that is deferred until the start
 SANITIZER = "TORCH_CUDA_SANITIZER works on virtual GPUs only: `flambeau check --gpus nvidia` finds races here"
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
@@ -63,14 +63,14 @@ class Accelerator(thread.Device):
         self.generator = new_default(index)
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[LibraryOperation, tuple[PlanHandle, int]] = {}
-        self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
+        self.capture_stream: Stream | None = None  # the capture stream of cuda.graph(), created at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
         self._named: dict[tuple[int, str], Stream] = {}
         self._peers: set[int] = set()  # devices for which `peer` was called
 
     def kernel(self, kernel: Kernel) -> KernelHandle:
-        """The loaded form of a kernel on this device."""
+        """Return the loaded form of a kernel on this device."""
         handle = self.kernels.get(kernel)
         if handle is None:
             with self.machine.loading():
@@ -79,7 +79,7 @@ class Accelerator(thread.Device):
 
     @whole
     def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
-        """The driver's handle for a library operation, and the workspace bytes that a run needs."""
+        """Return the driver's handle for a library operation, and the workspace bytes that a run needs."""
         plan = self._library_plans.get(problem)
         if plan is None:
             with self.machine.loading():
@@ -115,7 +115,7 @@ class Accelerator(thread.Device):
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
 
     def peer(self, other: int) -> None:
-        """Let this device reach `other`'s memory directly, if the hardware can.  The driver is asked once."""
+        """Enable direct access to `other`'s memory, if the hardware supports it.  The driver is asked once."""
         if other in self._peers:
             return
         if self.driver.peer_can(self.index, other):
@@ -133,7 +133,7 @@ class Machine(thread.Machine):
 
     def __init__(self, choice: Gpus, schedule: Any = None) -> None:
         super().__init__()
-        self.asked = self.choice = choice  # a tool may replace `choice` at the start
+        self.asked = self.choice = choice  # a tool may replace `choice` when the machine starts
         self.schedule = schedule
         self.lock = ReentrantLock()
         self.streams: dict[StreamHandle, Stream] = {}
@@ -145,12 +145,12 @@ class Machine(thread.Machine):
         self.stray_contexts = ""  # the reaction of set_device: "warn", "error" or "" for none
         self._starting: int | None = None
         self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
-        self.allocator_functions: LibraryFunctions | None = None  # in place of the caching allocator
+        self.allocator_functions: LibraryFunctions | None = None  # used in place of the caching allocator
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
 
     @staticmethod
     def from_environment() -> Machine:
-        """Make the machine that FLAMBEAU_GPUS selects; by default that of the NVIDIA GPUs, or one without GPUs."""
+        """Make the machine that FLAMBEAU_GPUS selects; by default the NVIDIA GPUs, or no GPUs if there are none."""
         return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_is_there() else "none"))
 
     def start(self) -> None:
@@ -241,7 +241,7 @@ class Machine(thread.Machine):
         )
 
     def at_start(self, call: Callable[[], object]) -> None:
-        """Run `call` when the machine has started: now if it has, else then, in the order given."""
+        """Run `call` now if the machine has started, otherwise when it starts; deferred calls keep their order."""
         with self.lock:
             if not self.is_started:
                 self._on_start.append((call, callers.call_stack(STACK_FRAMES)))
@@ -249,7 +249,7 @@ class Machine(thread.Machine):
         call()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Return a context in which calls that load or allocate do not break a capture.  They concern no stream."""
+        """Return a context in which loading and allocating, which use no stream, do not invalidate a capture."""
         return relaxed(self.driver) if self.capture is not None else nullcontext()
 
     def device_count(self) -> int:
@@ -300,7 +300,7 @@ class Watcher(Protocol):
         """Return the GPUs to use in place of those that a machine is about to start."""
 
     def started(self, machine: Machine) -> None:
-        """A machine has started."""
+        """Called when a machine has started."""
 
 
 watcher: Watcher | None = None
@@ -309,7 +309,7 @@ thread.make_machines_by(Machine.from_environment)
 
 
 def choose(gpus: Gpus) -> None:
-    """Select the process's GPUs.  Raises ConfigError after the machine has started with others."""
+    """Select the process's GPUs.  Raises ConfigError if the machine has already started with other GPUs."""
     current = thread.machine() if thread.has_machine() else None
     if isinstance(current, Machine) and current.is_started:
         if current.asked == gpus:
@@ -321,16 +321,16 @@ def choose(gpus: Gpus) -> None:
     thread.swap_machine(Machine(gpus))
 
 
-DRAIN_PRIORITY = 100  # of the finalizer: it runs before those of queues and pools
+DRAIN_PRIORITY = 100  # priority of the finalizer: it runs before those of queues and pools
 
-_drains_in = 0  # id of the process that runs its queued work at exit already
+_drains_in = 0  # id of the process that has registered the finalizer
 
 
 def drain_at_exit() -> None:
     """Run the queued work of the process's machine at exit."""
     global _drains_in
     if _drains_in != os.getpid():
-        from multiprocessing import util  # importing flambeau must not load it
+        from multiprocessing import util  # imported late: importing flambeau must not load multiprocessing
 
         _drains_in = os.getpid()
         atexit.register(_drain)

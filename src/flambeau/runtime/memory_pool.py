@@ -34,7 +34,7 @@ class CUDAPluggableAllocator:
         self._functions = LibraryFunctions(path_to_so_file, alloc_fn_name, free_fn_name)
 
     def allocator(self) -> LibraryFunctions:
-        """The functions, for `MemPool(allocator=...)`.
+        """Return the functions, for `MemPool(allocator=...)`.
 
         Example:
             >>> functions = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free").allocator()
@@ -48,7 +48,7 @@ def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
     """Let a library allocate all device memory, in place of the caching allocator.
 
     Call it before the first use of CUDA.  Nothing is cached then: each tensor is one call of the library.  Freed memory
-    goes back at the next allocation.
+    is returned at the next allocation.
     Raises: NotSupportedError after CUDA has started, and on virtual GPUs; ArgumentTypeError.
 
     Example:
@@ -76,8 +76,8 @@ def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
 def _need_hardware(operator: str) -> None:
     if thread.machine().choice.kind == "virtual":
         raise NotSupportedError(
-            "a library cannot allocate the memory of virtual GPUs",
-            hint="use the caching allocator there, and FLAMBEAU_GPUS=nvidia for the library",
+            "a shared library cannot allocate memory of virtual GPUs",
+            hint="use the caching allocator, or run on NVIDIA GPUs: FLAMBEAU_GPUS=nvidia",
             operator=operator,
         )
 
@@ -88,9 +88,9 @@ class MemPool:
     Freed blocks return to the pool.  When the object is deleted, idle memory of the pool goes back to the driver with
     the next `empty_cache`, and memory of live tensors when they are freed.
 
-    allocator: of a CUDAPluggableAllocator, from which the pool then gets its segments; None for the driver.
-    use_on_oom: other requests get the pool's idle blocks before they run out of memory.  no_split: each request gets a
-    segment, or a free one, of its own.
+    allocator: the `allocator()` of a CUDAPluggableAllocator that supplies the pool's segments; None for the driver.
+    use_on_oom: other requests may take the pool's idle blocks instead of failing for lack of memory.  no_split: each
+    request gets a segment of its own, new or free.
     Raises: NotSupportedError with an allocator on virtual GPUs.
 
     Example:
@@ -120,7 +120,7 @@ class MemPool:
 
     @property
     def id(self) -> PoolId:
-        """Two numbers, as `graph_pool_handle` returns; graphs may use the pool by them."""
+        """The pool's id, two numbers; pass it as `pool=` to capture a graph into the pool."""
         return self._id
 
     def use_count(self) -> int:
@@ -150,7 +150,7 @@ class MemPool:
         return memory_snapshot(self._id, include_traces)
 
     def hold(self, index: int) -> CachingAllocator:
-        """Return the allocator of a device, in which the pool is kept from now on.
+        """Return the allocator of a device, after registering the pool with it.
 
         Example:
             >>> pool = torch.cuda.MemPool()
@@ -172,7 +172,7 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """A context in which this thread allocates on a device from a pool.  Other threads do not.
+    """Allocate from a pool inside a `with` block, on one device and in this thread only.
 
     device: None for the current one.  Inside, `empty_cache` has no effect on the device.
     Raises: ArgumentTypeError if `pool` is not a MemPool.

@@ -1,6 +1,6 @@
 """Mistakes other than races: strict mode reports each at once; `flambeau check` collects them.
 
-- A thread works on a GPU without the device or stream that the thread which started it had chosen.
+- A thread works on a GPU, but has not taken over the device or stream of the thread that started it.
 - A graph is launched although a declared input has no new values, or was freed.
 - A stream, or the host, waits for an event that is never recorded, which has no effect.
 """
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from .. import callers, config
 
-MAX_KEPT = 1000  # of each kind
+MAX_KEPT = 1000  # most mistakes kept of each kind
 
 
 class Mistake(NamedTuple):
-    """A mistake.  is_error: whether strict mode raises an error, and not a warning."""
+    """A mistake.  is_error: whether strict mode raises an error; otherwise it warns."""
 
     text: str
     site: str
@@ -30,21 +30,21 @@ class Collected:
         self._waits: dict[tuple[int, str], tuple[str, Any]] = {}  # by stream and line, for events not yet recorded
 
     def add(self, text: str, is_error: bool) -> None:
-        """Add a mistake of the program's present line."""
+        """Add a mistake made by the program's current line."""
         if len(self._found) < MAX_KEPT:
             self._found[Mistake(text, callers.call_site(), is_error)] = None
 
     def waits_for_nothing(self, stream: int, label: str, event: Any) -> None:
-        """A stream (0: the host) waits for an event that was not recorded yet."""
+        """Note that a stream (0: the host) waits for an event that was not recorded yet."""
         if len(self._waits) < MAX_KEPT:
             self._waits.setdefault((stream, callers.call_site()), (label, event))
 
     def early_wait(self, stream: int) -> str:
-        """The line of a stream's wait for an event that was not recorded yet, "" if there is none."""
+        """Return the line of a stream's wait for an event that was not recorded yet, "" if there is none."""
         return next((site for other, site in self._waits if other == stream), "")
 
     def all(self) -> list[Mistake]:
-        """The mistakes so far.  A wait is one if its event was not recorded since."""
+        """Return the mistakes so far.  A wait counts if its event was never recorded afterwards."""
         never = [
             Mistake(f"{label} waits for an event that is never recorded, which has no effect", site, False)
             for (_, site), (label, event) in self._waits.items()
@@ -53,9 +53,9 @@ class Collected:
         return [*self._found, *never]
 
 
-collected: Collected | None = None  # while a tool collects them
+collected: Collected | None = None  # set while a tool collects mistakes
 
 
 def are_sought() -> bool:
-    """Whether a tool looks for mistakes in this process."""
+    """Return whether a tool or strict mode checks for mistakes in this process."""
     return collected is not None or config.strict()

@@ -1,8 +1,8 @@
 """Pending copies: asynchronous copies into pinned memory, and waiting for them.
 
 A pinned block keeps a `PendingCopy` for each copy that writes it, with an event recorded after the copy.  It is dropped
-when the copy was waited for, or when a later copy on the same stream covers it.  The block is not reused before all of
-its copies are done.
+when the copy has been waited for, or when a later copy on the same stream covers it.  The block is not reused before
+all of its copies are done.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PendingCopy:
         return self.stream.handle, self.event.handle
 
     def covers(self, other: PendingCopy) -> bool:
-        """Whether waiting for this later copy also waits for the other."""
+        """Return whether waiting for this later copy also waits for the other."""
         return self.stream is other.stream and self.low <= other.low and other.high <= self.high
 
 

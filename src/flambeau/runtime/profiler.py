@@ -21,7 +21,7 @@ from ..errors import ArgumentError
 
 
 class Open(NamedTuple):
-    """An open range.  start_ns: None if no listener was present;  begun: the id that the profiler gave it."""
+    """An open range.  start_ns: None if no listener was present;  begun: the id that the profiler gave the range."""
 
     text: str
     start_ns: int | None
@@ -39,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 def mark(msg: str) -> None:
-    """Mark a point in time, with a text, in the timelines of profilers.
+    """Mark the current time with a text, in the timelines of profilers.
 
     Example:
         >>> torch.cuda.nvtx.mark("epoch 1")
@@ -99,7 +99,7 @@ def range_start(msg: str) -> int:
 
 
 def range_end(range_id: int) -> None:
-    """End the range of an id from `range_start`.
+    """End the range that `range_start` began; range_id: the id that it returned.
 
     Raises: ArgumentError for an unknown or ended range.
     Example:
@@ -109,7 +109,7 @@ def range_end(range_id: int) -> None:
     ended = _started.pop(range_id, None)
     if ended is None:
         raise ArgumentError(
-            f"there is no range {range_id}", hint="give what range_start returned, once", operator="range_end"
+            f"there is no range {range_id}", hint="pass the result of range_start, once", operator="range_end"
         )
     if (markers := _markers()) is not None:
         markers.end(ended.begun)
@@ -136,7 +136,7 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
 
 @contextmanager
 def named(text: str) -> Iterator[None]:
-    """As `range`, without formatting the text."""
+    """Like `range`, without formatting the text."""
     range_push(text)
     try:
         yield
@@ -154,7 +154,7 @@ def _markers() -> Markers | None:
 
 
 def _now() -> int | None:
-    """The driver's host clock; None without a listener."""
+    """Return the driver's host clock; None without a listener."""
     machine = thread.machine()
     return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None
 

@@ -42,7 +42,7 @@ MAGIC = b"flmb-hst"
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
 _REQUEST = struct.Struct("<cQ")
-_ANSWER = struct.Struct("<Q40s")  # size in bytes; name of the file, empty if it comes as a descriptor
+_ANSWER = struct.Struct("<Q40s")  # size in bytes; name of the file, empty if a descriptor is sent instead
 _TAKE, _DONE = b"t", b"d"
 _PRIVATE = 0o700
 
@@ -84,7 +84,7 @@ class Host:
         self._service = b""
 
     def share(self, storage: Storage) -> SharedFile:
-        """Move a storage into a file, unless it is in one already."""
+        """Move a storage into a file, unless it is already in one."""
         with self._lock:
             file = self.files.get(storage)
             if file is None:
@@ -134,7 +134,7 @@ class Host:
         """Receive the storage of a message.  Each message can be received once.
 
         Raises: ProcessGoneError if the sender has ended, or the tensor was received already or withdrawn;
-                ArgumentError for a malformed message, or a file that this module would not make.
+                ArgumentError for a malformed message, or a file with the wrong owner, size or seals.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
             raise ArgumentError(
@@ -190,7 +190,7 @@ def host_side() -> Host:
 
 
 def set_strategy(new_strategy: str) -> None:
-    """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".
+    """Set the strategy for storages that are shared from now on: "file_descriptor" or "file_system".
 
     "file_descriptor" passes a descriptor of anonymous memory; "file_system" passes the name of a file.
     Raises: ConfigError for any other name.

@@ -20,7 +20,7 @@ extern "C" __global__ void spin(long long* spent, long long cycles)
     *spent = passed;
 }
 """
-OPERATIONS_PER_CYCLE = 30_000  # of the whole modelled GPU, so that the modelled time is that of the cycles
+OPERATIONS_PER_CYCLE = 30_000  # the modelled GPU's full rate, so that the modelled time equals the cycles
 MOST_CYCLES = (1 << 63) - 1  # the kernel counts in int64
 ONE_THREAD = Grid((1, 1, 1), 1)
 
@@ -31,7 +31,7 @@ def _reference(spent: Any, cycles: int) -> None:
 
 @lru_cache(maxsize=64)
 def _kernel(modelled_cycles: int) -> Kernel:
-    """Make the sleep kernel of one length.  Modelled time belongs to the kernel, so each length has its own."""
+    """Make the sleep kernel of one length.  Modelled time is a property of the kernel, so each length needs its own."""
     params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
     return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
 

@@ -36,7 +36,7 @@ class Stream(Queue):
     priority: from 0 to -3, lower is more urgent; other numbers are clamped.
     name: its name in errors, reports and traces.  A named stream is outside the pools; the same name, device and
     priority give the same stream.
-    handed_out: how many times the pool returned it; from the second time on, several owners share it.
+    handed_out: how many times the pool returned it; if more than once, several owners share it.
     made_at: the source line that requested it last; "" for streams that the library made.
     Example:
         >>> side = torch.cuda.Stream()
@@ -55,7 +55,7 @@ class Stream(Queue):
     name: str
     handed_out: int
     made_at: str
-    _owner: Any  # the other library's object that a stream was made of, which must not go before it
+    _owner: Any  # keeps the other library's stream object alive as long as this wrapper
     _restore: list[tuple[int, Stream]]
 
     def __new__(cls, device: Any = None, priority: int = 0, *, name: str = "") -> Stream:
@@ -78,7 +78,7 @@ class Stream(Queue):
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
-        """The stream object of a driver's handle; one object per handle."""
+        """Return the stream object for a driver's handle; one object per handle."""
         stream = machine.streams.get(handle)
         if stream is None:
             stream = machine.streams[handle] = Queue.__new__(cls)
@@ -102,7 +102,7 @@ class Stream(Queue):
 
     @property
     def is_own(self) -> bool:
-        """Whether the machine made the stream, so that it lasts as long; another library may destroy its own."""
+        """Whether the machine created the stream and keeps it; another library may destroy its own streams."""
         accelerators = self.machine.devices
         return self.handed_out > 0 or bool(accelerators and accelerators[self.device_index].default_stream is self)
 
@@ -132,7 +132,7 @@ class Stream(Queue):
         return self.machine.driver.stream_raw(self.handle)
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """The protocol by which other libraries accept this stream: (version, CUstream)."""
+        """Return (version, CUstream), the protocol by which other libraries accept this stream."""
         return 0, self.cuda_stream
 
     @property
@@ -266,7 +266,7 @@ class Stream(Queue):
         return event
 
     def _takes_along(self, event: Event) -> bool:
-        """Return whether this stream is capturing.  If it is, its graph keeps the external event."""
+        """Return whether this stream is capturing; if so, the graph keeps the external event alive."""
         capture = self.machine.capture
         if capture is None or not self.is_capturing():
             return False
@@ -303,7 +303,7 @@ class Event:
 
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
-    external: in a capture, each replay makes the record or the wait, and nothing inside the capture is ordered by it.
+    external: in a capture, each replay performs the record or the wait; it orders nothing inside the capture.
     Example:
         >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         >>> start.record()
@@ -507,13 +507,13 @@ class Event:
         return self._machine.driver.event_elapsed(self.handle, end_event.handle)
 
     def __del__(self) -> None:
-        machine = getattr(self, "_machine", None)  # missing if __init__ raised
+        machine = getattr(self, "_machine", None)  # the attribute is missing if __init__ raised
         if machine is None:
             return
         try:
             machine.driver.event_destroy(self.handle)
         except AcceleratorError as failure:
-            if not failure.sticky:  # a lost device has no events any more
+            if not failure.sticky:  # a lost device has already dropped its events
                 raise
 
     def __repr__(self) -> str:
@@ -555,8 +555,8 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
 def enter(stream: Stream) -> None:
     """Make a stream and its device current.
 
-    It ends with plain assignments, after which no signal handler can raise: otherwise an `__enter__` could be left
-    without its `__exit__`.
+    The last statements are plain assignments, in which no signal handler can raise.  Otherwise `__enter__` could take
+    effect without `__exit__` running.
     """
     devices.unmirror("the program chose a stream")
     now, device = thread.here(), stream.device_index

@@ -48,7 +48,7 @@ class Strict:
 
 def watch() -> Strict:
     """Create the checks of a machine that starts, and subscribe them."""
-    if callers.suspects is not _suspects:  # once in a process
+    if callers.suspects is not _suspects:  # subscribe once per process
         subscribe(**_hooks)
     callers.suspects = _suspects
     return Strict()
@@ -127,7 +127,7 @@ def _host_knows(awaited: Stream | Event | device) -> None:
 
 
 def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[StreamHandle]:
-    """The streams that this wait fully synchronizes."""
+    """Return the streams that this wait fully synchronizes."""
     if isinstance(awaited, Stream):
         return [awaited.handle]
     if isinstance(awaited, Event):
@@ -295,7 +295,7 @@ class RecentLaunches:
             self._waited.update(streams)
 
     def name_of(self, stream: Stream, handle: Any) -> str:
-        """The entry name of a kernel, or the kind of a library operation."""
+        """Return the entry name of a kernel, or the kind of a library operation."""
         name = self._names.get(handle)
         if name is None:
             device = stream.machine.devices[stream.device_index]

@@ -2,8 +2,8 @@
 
 - A thread starts at device 0 and on default streams, whatever the thread that started it had chosen.
 - `carry` applies a thread's choice to a function in another thread, or to the rest of a pool's thread.
-- Under FLAMBEAU_STRICT=1 a thread warns once, at its first work on a GPU, if the thread that started it had chosen a
-  device or stream which it does not have.  A thread that has chosen a device or a stream itself does not warn.
+- Under FLAMBEAU_STRICT=1 a thread warns once, at its first work on a GPU, if it lacks a device or stream that the
+  thread that started it had chosen.  A thread that has chosen a device or a stream itself does not warn.
 """
 
 from __future__ import annotations
@@ -58,25 +58,25 @@ class Choice(NamedTuple):
             now.device, now.chosen = self.device, self.is_own
 
     def side_streams(self) -> list[Stream]:
-        """The chosen streams that are not default streams."""
+        """Return the chosen streams that are not default streams."""
         return [
             stream for stream in self.streams if stream != stream.machine.devices[stream.device_index].default_stream
         ]
 
     def is_as_in_new_threads(self) -> bool:
-        """Whether a new thread starts with the same device and streams."""
+        """Return whether a new thread starts with the same device and streams."""
         return self.device == 0 and not self.side_streams()
 
 
 def streams() -> dict[int, Stream]:
-    """Return this thread's streams by device, as a copy.  Devices that it has not used are missing."""
+    """Return a copy of this thread's streams by device.  Devices that it has not used are missing."""
     return {device: stream for device, stream in enumerate(thread.here().streams) if stream is not None}
 
 
 def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
-    Without a function, return an `initializer` for pools: it makes them current for the rest of its thread.
+    Without a function, return an `initializer` for thread pools, which makes them current for the rest of its thread.
     Example:
         >>> side, found = torch.cuda.Stream(), []
         >>> from threading import Thread
@@ -107,7 +107,7 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
 
 class Parents:
-    """Warns threads of one machine that did not inherit their parent's device and streams."""
+    """Warns about threads of one machine that did not inherit their parent's device and streams."""
 
     def __init__(self) -> None:
         _remember_parents()

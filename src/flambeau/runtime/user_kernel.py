@@ -1,11 +1,11 @@
-"""torch.cuda.kernel: kernels that a program writes in CUDA C++, with a reference in NumPy for virtual GPUs.
+"""torch.cuda.kernel: user-written kernels in CUDA C++, with a NumPy reference for virtual GPUs.
 
 - On NVIDIA GPUs, NVRTC compiles the source when the kernel is first launched on a device.  On virtual GPUs the
-  reference runs on the arrays of the launch, which are checked for races and bounds as those of every kernel.
+  reference runs on the arrays of the launch, which are checked for races and bounds like those of any kernel.
 - The launch buffer has the bytes of the C parameters.  For drivers that run references, `Code.pack_launch` appends the
   grid, the block, and the type and shape of each array, which `Code.bind` reads: the C parameters lack them.
 - Before the reference runs, arrays that are declared "w" are filled with poison, unless another argument shares their
-  bytes: a reference that reads them, or leaves elements out, shows it.
+  bytes: the poison shows in the results of a reference that reads them or leaves elements unwritten.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from . import device as devices
 from .kernel_parameters import NAME, ArrayParameter, NumberParameter, Parameter, parameters_of, signature_of
 from .stream import Stream, adopted, check_alive
 
-DTYPES = (*ALL, *UNSIGNED)  # by their number in a launch buffer
-POISON = 0xFF  # of each byte: NaN, or -1
+DTYPES = (*ALL, *UNSIGNED)  # types, by their number in a launch buffer
+POISON = 0xFF  # value of each byte: reads as NaN, or -1
 ONE = (1, 1, 1)
 
 
@@ -82,7 +82,7 @@ class Code(Kernel):
         return self.pack(values) + struct.pack(f"={len(words)}q", *words)
 
     def bind(self, buffer: Buffer) -> list[Any]:
-        """As `Kernel.bind`; grid and block follow the arguments."""
+        """Like `Kernel.bind`; grid and block are appended to the arguments."""
         values = self._struct.unpack_from(buffer)
         count = (len(buffer) - self._struct.size) // 8
         words = iter(struct.unpack_from(f"={count}q", buffer, self._struct.size))
@@ -110,8 +110,8 @@ class Code(Kernel):
         try:
             result = self._function(*arguments, **extras)
             if result is not None and not any(result is argument for argument in arguments):
-                raise TypeError(f"it returned a {type(result).__name__}, and has to write into its arrays instead")
-        except DeviceAssertError:  # as the kernel's own assert
+                raise TypeError(f"it returned a {type(result).__name__}, but must write its results into its arrays")
+        except DeviceAssertError:  # reported like an assert of the kernel itself
             raise
         except Exception as failure:
             raise KernelReferenceError(str(failure), operator=self.entry) from failure
@@ -132,7 +132,7 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
         raise ArgumentTypeError(f"reference must be a function, got {shown(function)}", operator=NAME)
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin: it tells when it runs
+    except (TypeError, ValueError):  # a builtin without a signature: a mismatch shows when it runs
         return ()
     keywords = [each.name for each in signature.parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
     extras = tuple(each for each in ("grid", "block") if each in keywords)
@@ -150,9 +150,9 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
 
 
 class CudaKernel:
-    """A kernel that a program wrote; `torch.cuda.kernel` makes it.
+    """A kernel that a program wrote; made by `torch.cuda.kernel`.
 
-    name, source, reference: as given.  parameters: those of the kernel, in order.
+    name, source, reference: as passed to `torch.cuda.kernel`.  parameters: the kernel's parameters, in order.
     Example:
         >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
         >>> torch.cuda.kernel(source, "zero", {"x": "w[n]"})
@@ -194,8 +194,8 @@ class CudaKernel:
 
     def __reduce__(self) -> Any:
         raise ArgumentTypeError(
-            f"{self.name} cannot be pickled: it has code that belongs to its process",
-            hint="make it at the top of a module, which each process imports",
+            f"{self.name} cannot be pickled: its compiled code belongs to its process",
+            hint="make it at the top level of a module that each process imports",
             operator=NAME,
         )
 
@@ -218,8 +218,8 @@ class CudaKernel:
         shared_mem: bytes of dynamic shared memory.  stream: the current stream of the tensors' device by default.
         Host:   returns at once.
         Raises: ArgumentError, ArgumentTypeError, DtypeError, ShapeError, DeviceMismatchError for arguments that do not
-                fit; AutogradError for a write to a tensor of a graph; NotSupportedError on virtual GPUs without a
-                reference.  A reference that fails raises KernelReferenceError from the next wait.
+                fit; AutogradError for a write to a tensor that takes part in a graph; NotSupportedError on virtual GPUs
+                without a reference.  A reference that fails raises KernelReferenceError from the next wait.
         """
         size = _grid(self.name, grid, block, shared_mem)
         values = self._checked_count(args)
@@ -228,7 +228,7 @@ class CudaKernel:
         driver = stream.machine.driver
         if driver.capabilities.runs_references and self.reference is None:
             raise NotSupportedError(
-                "virtual GPUs run a kernel's reference, and this kernel has none",
+                "virtual GPUs run a kernel's NumPy reference, and this kernel has none",
                 hint="give it one: torch.cuda.kernel(source, name, reference=a_numpy_function)",
                 operator=self.name,
             )
@@ -313,8 +313,8 @@ class CudaKernel:
         before_write(self.name, tensor)
         if thread.here().grad_enabled and in_graph(tensor):
             raise AutogradError(
-                f"the kernel would write {tensor.describe()}, which takes part in a graph: no gradient flows through a "
-                "kernel of one's own",
+                f"the kernel would write {tensor.describe()}, which takes part in a graph: autograd cannot "
+                "differentiate a user-written kernel",
                 hint="write to a new tensor, in the forward of a torch.autograd.Function or under torch.no_grad()",
                 operator=self.name,
             )
@@ -333,7 +333,7 @@ def _grid(name: str, grid: Any, block: Any, shared: Any) -> Grid:
     threads = _three(name, "block", block, MAX_BLOCK)
     if prod(threads) > MAX_THREADS:
         raise ArgumentError(
-            f"a block of {list(threads)} has {prod(threads)} threads, and at most {MAX_THREADS} are possible",
+            f"a block of {list(threads)} has {prod(threads)} threads, but the limit is {MAX_THREADS}",
             hint="use smaller blocks, and more of them",
             operator=name,
         )
@@ -342,7 +342,7 @@ def _grid(name: str, grid: Any, block: Any, shared: Any) -> Grid:
 
 def _three(name: str, what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
     """Return one to three sizes as three, each within its limit."""
-    if type(given) is tuple and len(given) == 3:  # the usual form, without delay
+    if type(given) is tuple and len(given) == 3:  # fast path for the usual form
         x, y, z = given
         are_ints = type(x) is int and type(y) is int and type(z) is int
         if are_ints and 1 <= x <= limits[0] and 1 <= y <= limits[1] and 1 <= z <= limits[2]:
@@ -356,8 +356,8 @@ def _three(name: str, what: str, given: Any, limits: tuple[int, int, int]) -> tu
     x, y, z = (*(int(size) for size in sizes), *ONE[len(sizes) :])
     if not all(1 <= size <= limit for size, limit in zip((x, y, z), limits)):
         raise ArgumentError(
-            f"{what} is {[x, y, z]}, and its sizes go from 1 to {limits[0]}, {limits[1]} and {limits[2]}",
-            hint="do not launch where there is no element" if 0 in (x, y, z) else "let each thread do more",
+            f"{what} is {[x, y, z]}, but its sizes must lie from 1 to {limits[0]}, {limits[1]} and {limits[2]}",
+            hint="skip the launch if there are no elements" if 0 in (x, y, z) else "let each thread do more",
             operator=name,
         )
     return x, y, z
@@ -379,18 +379,18 @@ def kernel(
     reference: Callable[..., object] | None = None,
     options: Sequence[str] = (),
 ) -> CudaKernel:
-    """Make a kernel of CUDA C++ source, which runs on NVIDIA GPUs, and as its NumPy reference on virtual ones.
+    """Make a kernel from CUDA C++ source; on virtual GPUs its NumPy reference runs instead.
 
     source: code with a `__global__` function `name`; of a template, name an instance: "scale<float>".
-    parameters: what the source does not say, by parameter: "r", "w" or "rw" for an array that the kernel reads, writes
-    entirely, or both; then a type, for macros and typedefs; then sizes, as in "w float32[rows, n]": the kernel accesses
-    so many elements, and the reference gets an array of this shape.  By default a `const` pointer is "r", another "rw",
-    and the reference gets arrays of the tensors' shapes.
-    reference: a function of as many NumPy arrays and numbers, which writes its results into the arrays.  If it has
-    keyword-only parameters `grid` and `block`, it gets those of the launch.  A DeviceAssertError that it raises stops
-    the device, as an assertion of the kernel does.
-    options: of NVRTC, such as "-DTILE=16" and "-I/path/of/headers".  CUDA's own headers are found where they are
-    installed, by a package of NVIDIA's or in CUDA_HOME.
+    parameters: descriptions of parameters, by name, where the source does not suffice: "r", "w" or "rw" for an array
+    that the kernel reads, writes entirely, or both; then a type, for macros and typedefs; then sizes.  With "w
+    float32[rows, n]", the kernel accesses rows * n elements, and the reference gets an array of this shape.  By default
+    a `const` pointer is "r", any other is "rw", and the reference gets arrays of the tensors' shapes.
+    reference: a function that takes the same number of arguments, NumPy arrays and numbers, and writes its results into
+    the arrays.  If it has keyword-only parameters `grid` and `block`, it gets those of the launch.  A DeviceAssertError
+    that it raises stops the device, as an assertion of the kernel does.
+    options: NVRTC options, such as "-DTILE=16" and "-I/path/of/headers".  CUDA's headers are found if a package of
+    NVIDIA's installed them or CUDA_HOME contains them.
     Host:   returns at once; the first launch on an NVIDIA GPU compiles the source.
     Raises: NamingError, ArgumentError, ArgumentTypeError if source, name, parameters and reference do not fit together.
             A source that does not compile is an AcceleratorError of the first launch, with the compiler's log.

@@ -31,7 +31,7 @@ from ..host import is_numpy_loaded, np
 from ..runtime.device import as_device
 from ..strides import wrap_dim
 
-OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # the errors of a wrong device
+OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # errors that a wrong device raises
 
 
 def tensor(name: str, what: str, value: object) -> None:
@@ -109,7 +109,7 @@ def as_dtype(name: str, value: object) -> dtype | None:
         try:
             raise error
         finally:
-            del error  # or it and this frame would keep each other
+            del error  # drop the error, which would form a cycle with this frame
     return value
 
 
@@ -117,7 +117,7 @@ def absent(name: str, what: str, value: object) -> None:
     """Raise NotSupportedError if an option that is not supported is True."""
     flag(name, what, value)
     if value:
-        raise NotSupportedError(f"{what}=True does not exist", hint=LACKING, operator=name)
+        raise NotSupportedError(f"{what}=True is not supported", hint=LACKING, operator=name)
 
 
 def accelerator(name: str, device: Any) -> None:
@@ -130,7 +130,7 @@ def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
     """Return the entries of an iterable as a tuple.  Raises ArgumentTypeError for a tensor or a string."""
     if isinstance(values, (TensorBase, str)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
-            f"{what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]", operator=name
+            f"{what} must be a list of {of}, got {shown(values)}", hint="pass a list: [...]", operator=name
         )
     return tuple(values)
 

@@ -1,6 +1,6 @@
 """Factories: tensors from data, from NumPy arrays, and from sizes.
 
-- On a GPU a kernel computes the values.  Only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
+- On a GPU a kernel computes the values.  Only `tensor`, `as_tensor` and `asarray` of host data copy values and wait.
 - Python floats become the default type, float32, and integers int64; NumPy arrays keep their type.
 """
 
@@ -38,8 +38,8 @@ from ..host import address_of, array_at, np, rounded
 from ..strides import Size, extent
 from . import checks, foreign, storages
 
-BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
-MAX_DEPTH = 64  # dimensions of a NumPy array
+BUFFERS = (bytes, bytearray, memoryview)  # types whose memory `asarray` shares
+MAX_DEPTH = 64  # most dimensions of a NumPy array
 NUMPY_HINT = "convert with .astype(np.float32); pass complex numbers as .real and .imag"
 
 
@@ -93,14 +93,14 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
 
 def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
-    """The array of a number, or of a flat list of numbers of one Python type, if it has that type; else None."""
+    """Return the array of a number, or of a flat list of numbers of one Python type, if it has that type; else None."""
     kinds = set(map(type, data)) if type(data) in (list, tuple) else {type(data)}
     if len(kinds) != 1:
         return None
     kind = kinds.pop()
     if kind is float:
         own = dtypes.default.floating
-        is_exact = own.itemsize >= 4  # a half type is rounded twice
+        is_exact = own.itemsize >= 4  # otherwise a half type would be rounded twice
     elif kind is int:
         own, is_exact = dtypes.int64, True
     elif kind is bool:
@@ -114,7 +114,7 @@ def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
             return np.array(data, own.numpy)
     try:
         return np.array(data, own.numpy)
-    except OverflowError:  # refused with a message of its own
+    except OverflowError:  # raises an error of its own
         _refuse_leaf(data, "tensor", ())
         return None
 
@@ -198,14 +198,14 @@ def _check_even(data: Any, name: str, position: tuple[int, ...]) -> None:
             raise ArgumentTypeError(
                 f"data{at} is {shown(entry)} and data{_at((*position, 0))} is {shown(data[0])}: one of them is a "
                 "sequence, the other is not",
-                hint="nest all entries alike",
+                hint="nest all entries to the same depth",
                 operator=name,
             )
         if first != here:
             raise ArgumentError(
                 f"the data's nested sequences differ in length: expected sequence of length {first} at dim "
                 f"{len(position) + 1} (got {here}, data{at})",
-                hint="fill up the shorter ones, or make a tensor of each",
+                hint="pad the shorter ones, or make a tensor of each",
                 operator=name,
             )
     for index, entry in enumerate(data):
@@ -257,7 +257,7 @@ def from_array(array: Any, name: str = "tensor") -> Any:
 
 
 def from_numpy(ndarray: Any) -> Any:
-    """A CPU tensor that shares the memory of a NumPy array, strides included.
+    """Return a CPU tensor that shares the memory of a NumPy array, strides included.
 
     Raises: ArgumentTypeError if it is not an array or its type is unknown, ArgumentError for negative strides.
     Example:
@@ -307,7 +307,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor.
+    """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor.
 
     dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
     Host: waits if the device is a GPU.
@@ -353,7 +353,7 @@ def _retell(error: FlambeauError, name: str) -> None:
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
-    """`data` as a tensor: itself, or one that shares its memory, if type and device allow it; else a copy.
+    """Convert `data` to a tensor, without a copy if type and device allow it.
 
     Memory is shared with NumPy arrays and with objects that have `__cuda_array_interface__`.
     Host: waits if host data goes to a GPU.
@@ -402,7 +402,7 @@ def of_buffer(
         raise ArgumentError(
             f"{have} bytes do not hold {'whole elements' if count < 0 else f'{count} elements'} of {element_type.name} "
             f"after {offset} bytes",
-            hint=f"an element has {size} bytes; there must be one at least",
+            hint=f"an element has {size} bytes; at least one is needed",
             operator=name,
         )
     if view.readonly:
@@ -419,7 +419,7 @@ def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Any:  # fmt: skip
-    """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
+    """Like `as_tensor`; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
 
     requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
@@ -463,7 +463,7 @@ def _explained(error: Exception, name: str, size: Any, dtype: Any, where: Any, p
     try:
         raise error
     finally:
-        del error  # or it and this frame would keep each other, and with them what the callers hold
+        del error  # drop the error: it would form a cycle with this frame and keep the callers' objects alive
 
 
 explain_by(_explained)
@@ -489,7 +489,7 @@ def as_leaf(name: str, tensor: Any, requires_grad: bool) -> Any:
 def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool], *args: Any, **own: Any) -> Any:
     """Call a factory with out= or layout=.
 
-    out: receives the values; if it has no elements, it also takes the shape.
+    out: receives the values; if it has no elements, it is resized to the result's shape.
     options: the factory's dtype, device, requires_grad and pin_memory.
     Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if `out` does not fit.
     """
@@ -548,7 +548,7 @@ def empty(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """An uninitialized tensor.
+    """Return an uninitialized tensor.
 
     Host: returns at once.
     Example:
@@ -578,7 +578,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """An uninitialized tensor with the given strides, in elements.
+    """Return an uninitialized tensor with the given strides, in elements.
 
     Host: returns at once.
     Example:
@@ -602,7 +602,7 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor of zeros.
+    """Return a tensor of zeros.
 
     Host: returns at once.
     Example:
@@ -629,7 +629,7 @@ def ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor of ones.
+    """Return a tensor of ones.
 
     Host: returns at once.
     Example:
@@ -657,7 +657,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor whose elements are all `fill_value`, a number or a tensor of one element.
+    """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
     dtype: None takes the value's: bool, int64 or float32 for a number.
     Host: returns at once.
@@ -685,7 +685,7 @@ def full(
 
 
 def of_number(name: str, what: str, value: Any, device: Any) -> Any:
-    """A 0-dim tensor of a number that keeps the number's precision.  Raises ArgumentTypeError for anything else."""
+    """Return a 0-dim tensor that keeps a number's precision.  Raises ArgumentTypeError for anything else."""
     if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             f"{what} must be a Tensor or a number, got {shown(value)}",
@@ -709,7 +709,7 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Numbers from start (0 if only one is given) to end, which is not included, `step` apart.
+    """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`.
 
     dtype: None is int64 if all three are integers, else float32.
     Host:   returns at once.
@@ -754,7 +754,7 @@ def linspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """`steps` numbers evenly spaced from start to end, both included.
+    """Return `steps` evenly spaced numbers from start to end, both included.
 
     Host: returns at once.
     Example:
@@ -783,7 +783,7 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.
+    """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.
 
     Host: returns at once.
     Example:

@@ -1,6 +1,6 @@
-"""`torch._foreach_*`: one operator on every tensor of a list, as optimizers of other packages call them.
+"""`torch._foreach_*`: one operator applied to every tensor of a list, for optimizers of other packages.
 
-Each tensor is a call of its own.  `torch.optim` does not use these: its steps take all parameters at once.
+Each tensor takes a call of its own.  `torch.optim` does not use these functions: its steps take all parameters at once.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _tensors(values: Any) -> Sequence[Any]:
 
 
 def _column(value: Any, length: int) -> Sequence[Any]:
-    """One operand per tensor, of a list of as many, of a number, or of a tensor of one number or several."""
+    """Return one operand per tensor, from a list of that length, a number, or a tensor of one or several numbers."""
     if isinstance(value, Tensor):
         value = value.tolist() if value.ndim else value
     if not isinstance(value, (list, tuple)):
@@ -85,6 +85,6 @@ def _column(value: Any, length: int) -> Sequence[Any]:
     if len(value) != length:
         raise ShapeError(
             f"lists must have the same number of elements, got {length} tensors and {len(value)} operands",
-            hint="the n-th elements of all lists belong together",
+            hint="pass lists of the same length",
         )
     return value

@@ -1,13 +1,14 @@
 """Memory of other libraries: DLPack capsules, both ways, and objects with the CUDA array interface.
 
-- DLPack (https://dmlc.github.io/dlpack/latest/c_api.html): NumPy makes the capsules, over arrays that are not read
-  where the memory is a GPU's; then the type and the device are written into them.  So NumPy's own functions release a
-  capsule that nothing takes, and one whose consumer runs in a thread without Python.
-- A tensor over foreign memory keeps its owner until its storage goes.  As in the protocol, the program waits for work
-  that is still queued then, or keeps the tensor.
+- DLPack (https://dmlc.github.io/dlpack/latest/c_api.html): NumPy makes the capsules, over arrays that are never read if
+  the memory is a GPU's; then the type and the device are written into them.  So NumPy's own functions release capsules
+  that are never consumed, and those whose consumer runs without Python.
+- A tensor over foreign memory keeps the owner alive until its storage is freed.  As the protocol says, the program must
+  keep the tensor until work that uses it is done.
 - Streams: the producer makes the consumer's stream follow the work that writes the memory.  Our allocator does not give
   an exported block to another owner before the consumer's stream has done what was queued when it was released.
-- Virtual GPUs: their addresses are no memory of this process, so nothing foreign can read them and no capsule is made.
+- Virtual GPUs: their addresses are not memory of this process, so other libraries cannot read them and no capsule is
+  made.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from ..runtime.stream import Stream, external_stream
 from ..strides import contiguous, extent
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
-NO_OBJECTS = (list, tuple, int, float, str, TensorBase)  # whose own conversion comes first
+NO_OBJECTS = (list, tuple, int, float, str, TensorBase)  # types that are converted directly, before any protocol
 INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # DLDataTypeCode
 READ_ONLY, IS_COPIED = 1, 2  # flags of a versioned capsule
-VERSION = 1, 0  # the newest version that is read
+VERSION = 1, 0  # the newest version that can be read
 PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"  # names of capsules
 USED = {PLAIN: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 LEGACY_DEFAULT, NO_ORDER = 1, -1  # streams, as DLPack numbers them; others are a CUstream
@@ -89,7 +90,7 @@ class _Versioned(ctypes.Structure):
 
 
 _delete_at = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_api = ctypes.pythonapi  # prototypes of this module's own: those of its attributes belong to everyone
+_api = ctypes.pythonapi  # private prototypes: the attributes of `ctypes.pythonapi` are shared
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
 _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
@@ -179,9 +180,10 @@ def let_follow(tensor: TensorBase, stream: Any) -> None:
         return
     if stream == 0:
         raise ValueRangeError(
-            "stream 0 does not say which default stream it is", hint="1 is the legacy one, 2 that of a thread",
+            "stream 0 is ambiguous: there are two default streams",
+            hint="pass 1 for the legacy one, 2 for the per-thread one",
             operator="__dlpack__",
-        )  # fmt: skip
+        )
     if stream == NO_ORDER:
         return
     current = thread.current_stream(tensor.device_index)
@@ -234,7 +236,7 @@ def memory_of(name: str, capsule: Any) -> Any:
     if is_versioned and managed.major > VERSION[0]:
         raise ExchangeError(
             f"the capsule has version {managed.major}.{managed.minor} of DLPack",
-            hint=f"version {VERSION[0]} is the newest that is read",
+            hint=f"version {VERSION[0]} is the newest supported one",
             operator=name,
         )
     read = managed.tensor
@@ -278,7 +280,7 @@ def _take(capsule: Any, name: bytes, pointer: int, deleter: int | None) -> Taken
 
 
 def _check_reachable(name: str, address: int, index: int, shape: tuple[int, ...]) -> None:
-    """Raise ExchangeError for memory of a real GPU where the GPUs are virtual."""
+    """Raise ExchangeError for memory of a real GPU if the GPUs of this process are virtual."""
     if not is_modelled() or 0 in shape:
         return
     if thread.machine().driver.memory_device(address) != index:
@@ -317,7 +319,7 @@ def is_on_device(value: Any) -> bool:
 def as_array(name: str, value: Any) -> Any:
     """Return the NumPy array of another library's object on the host, and other values unchanged.
 
-    Any of NumPy's protocols is taken, and DLPack.
+    Accepts NumPy's protocols and DLPack.
     """
     if isinstance(value, (NO_OBJECTS, np.ndarray, np.generic)):
         return value

@@ -27,7 +27,7 @@ from .operators import ALIASES, inplace_function
 from .tensor import Tensor
 
 SMALLEST_NORM = 1e-7  # added to norms of rows that are scaled
-# PyTorch's functions that write their first argument: of these, the methods of tensors, or operators that are none
+# PyTorch's functions that write their first argument: methods of tensors, or operators of their own
 IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
 celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
@@ -38,7 +38,7 @@ trunc_ xlogy_
 
 
 def _writing(name: str) -> Any:
-    """The function `name`, which writes its first argument; None if there is none."""
+    """Return the function `name`, which writes its first argument; None if there is none."""
     operator = REGISTRY.get(name[:-1])
     if operator is not None and not operator.method:
         return inplace_function(operator.in_place())
@@ -116,7 +116,7 @@ def zero_(input: Any) -> Any:
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """The rows of `weight` selected by `indices`; a negative padding_idx means none.
+    """Return the rows of `weight` selected by `indices`; a negative padding_idx means none.
 
     Host: returns at once.
     Example:
@@ -130,7 +130,7 @@ def embedding(
 
 
 def _reduction(name: str, reduction: Any) -> str:
-    """The reduction that a number stands for.  Raises ArgumentError."""
+    """Return the reduction that a number stands for.  Raises ArgumentError."""
     if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
         raise ArgumentError(
             f"reduction must be 0, 1 or 2, got {shown(reduction)}",
@@ -144,7 +144,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions.
+    """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions.
 
     Host: returns at once.
     Example:
@@ -159,7 +159,7 @@ def convolution(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -175,7 +175,7 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """As `nn.functional.layer_norm`.  cudnn_enable has no effect.
+    """Like `nn.functional.layer_norm`.  cudnn_enable has no effect.
 
     Host: returns at once.
     Example:
@@ -186,7 +186,7 @@ def layer_norm(
 
 
 def fill(input: Any, value: Any) -> Any:
-    """A tensor like the input, filled with a number or with the value of a 0-dim tensor.
+    """Return a tensor like the input, filled with a number or with the value of a 0-dim tensor.
 
     Host: returns at once.
     Example:
@@ -200,7 +200,7 @@ def fill(input: Any, value: Any) -> Any:
 
 
 def detach_copy(input: Any, *, out: Any = None) -> Any:
-    """A copy outside any graph, contiguous in memory.
+    """Return a copy outside any graph, contiguous in memory.
 
     Host: returns at once.
     Example:
@@ -229,7 +229,7 @@ def rrelu_(
 
 
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
-    """The n-th derivative of digamma.
+    """Return the n-th derivative of digamma.
 
     Host:   returns at once.
     Raises: ValueRangeError for a negative n.
@@ -241,7 +241,7 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """As `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -253,7 +253,7 @@ def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """As `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -265,7 +265,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -277,7 +277,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -298,7 +298,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Any:
-    """As `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -310,7 +310,7 @@ def triplet_margin_loss(
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """As `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -341,7 +341,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
-    """Grid of sample positions of affine maps: another name of `nn.functional.affine_grid`.
+    """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`.
 
     Host: returns at once.
     Example:
@@ -422,7 +422,7 @@ def instance_norm(
 
 
 def einsum(*args: Any) -> Any:
-    """Sum of products of tensors, by Einstein's convention.
+    """Compute sums of products of tensors by Einstein's convention.
 
     Forms: einsum(equation, *operands), and einsum(operand, labels, operand, labels, ..., [labels of the result]) with
     labels in lists of numbers from 0 to 51.  A list of operands may take the place of the operands.
@@ -478,7 +478,7 @@ def _term(labels: Any) -> str:
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
-    """Sum of products over some dimensions of two tensors.
+    """Sum products of two tensors over some of their dimensions.
 
     dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
@@ -494,7 +494,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """Product of several matrices: `linalg.multi_dot` with the matrices as arguments.
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.
 
     Host:   returns at once.
     Example:
@@ -556,7 +556,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
     if A.ndim < 2:
         raise ShapeError(
-            f"A needs at least 2 dimensions, got shape {list(A.shape)}", hint="it is a matrix", operator=name
+            f"A needs at least 2 dimensions, got shape {list(A.shape)}", hint="pass a matrix", operator=name
         )
     most = sorted(A.shape[-2:])[0]
     if not 0 <= q <= most or niter < 0:
@@ -658,7 +658,7 @@ def native_channel_shuffle(input: Any, groups: int) -> Any:
 
 
 def _statistics(input: Any, dims: Any, eps: float) -> tuple[Any, Any]:
-    """The mean and the reciprocal of the standard deviation over some dimensions, which are kept."""
+    """Return the mean and the reciprocal of the standard deviation over some dimensions, which are kept."""
     variance = input.var(dims, correction=0, keepdim=True)
     return input.mean(dims, keepdim=True), (variance + eps).rsqrt()
 
@@ -716,7 +716,7 @@ def dropout_(input: Any, p: float, train: bool) -> Any:
     """
     is_drawn = isinstance(input, Tensor) and input.is_cuda and train is True and 0 < p < 1
     if is_drawn and input.dtype.is_floating_point:
-        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # in place, PyTorch draws so
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # PyTorch's in-place form draws in this way
     return _drop("dropout_", input, p, train)
 
 

@@ -1,4 +1,4 @@
-"""Indexing: `x[...]` and `x[...] = value`, by views where the index allows it, else by index tensors and masks."""
+"""Indexing: `x[...]` and `x[...] = value`, by views if the index allows it, else by index tensors and masks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _lists_rows(tensor: TensorBase, index: TensorBase) -> bool:
 
 
 def put(tensor: Any, index: Any, value: Any) -> None:
-    """Run `tensor[index] = value`, for a number, or a tensor that broadcasts to the selection.
+    """Perform `tensor[index] = value` for a number or a tensor that broadcasts to the selection.
 
     Host:   as `get`; a value from another device is copied as `copy_` does.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError, ShapeError.

@@ -1,7 +1,6 @@
 """Methods that change a tensor's own shape, strides or memory: `t_`, `squeeze_`, `resize_`, `set_` and others.
 
-Other tensors over the same storage stay as they are.  A tensor in a graph gets the node that the view out of place
-would get.
+Other tensors over the same storage are unaffected.  A tensor in a graph gets the node of the out-of-place view.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def _adopt(tensor: Any, other: Any) -> None:
 
 
 def t_(self: Any) -> Any:
-    """Transpose this matrix itself, and return it; the memory stays as it is.
+    """Transpose this matrix in place and return it; the memory does not change.
 
     Raises: ShapeError for more than two dimensions, AutogradError for a leaf that requires a gradient.
     Example:
@@ -60,7 +59,7 @@ def t_(self: Any) -> Any:
 
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
-    """Exchange two dimensions of this tensor itself, and return it; the memory stays as it is.
+    """Swap two dimensions of this tensor in place and return it; the memory does not change.
 
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
@@ -91,7 +90,7 @@ def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
 
 
 def squeeze_(self: Any, dim: Any = None) -> Any:
-    """Drop dimensions of size 1 of this tensor itself, all or those in `dim`, and return it.
+    """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it.
 
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
@@ -102,7 +101,7 @@ def squeeze_(self: Any, dim: Any = None) -> Any:
 
 
 def unsqueeze_(self: Any, dim: int) -> Any:
-    """Insert a dimension of size 1 into this tensor itself, and return it.
+    """Insert a dimension of size 1 into this tensor in place, and return it.
 
     Raises: IndexRangeError if the dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
@@ -113,7 +112,7 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 
 
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """Give this tensor itself any sizes and strides within its storage, and return it.
+    """Set this tensor's sizes, strides and offset within its storage, and return it.
 
     Raises: ShapeError if they exceed the storage, AutogradError for a leaf that requires a gradient.
     Example:
@@ -125,9 +124,9 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 
 def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None) -> Any:
-    """Give this tensor itself another shape, and return it.  The storage grows if it is too small.
+    """Change this tensor's shape in place and return it.  The storage grows if it is too small.
 
-    Elements that there were before keep their place in memory; new ones are unset.
+    Existing elements keep their place in memory; new ones are uninitialized.
     Raises: AutogradError for a tensor that requires a gradient, ShapeError or ValueRangeError for a bad shape,
             NotSupportedError if the storage would have to grow and cannot.
     Example:
@@ -143,7 +142,7 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """As `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
+    """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
 
     Example:
         >>> torch.arange(4).resize_as_(torch.zeros(2, 1))
@@ -173,7 +172,7 @@ def _resized(name: str, tensor: Any, shape: tuple[int, ...], format: Any) -> Any
 
 
 def _place(name: str, tensor: Any, memory: Storage, offset: int, size: Any, strides: Any) -> None:
-    """Put a tensor over a part of a storage, which grows if it is too small."""
+    """Make a tensor refer to a part of a storage, which grows if it is too small."""
     reach = extent(size, strides)
     needed = (offset + reach) * tensor.dtype.itemsize if reach else 0
     if needed > memory.nbytes:
@@ -184,7 +183,7 @@ def _place(name: str, tensor: Any, memory: Storage, offset: int, size: Any, stri
 def set_(
     self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Any:  # fmt: skip
-    """Put this tensor itself over other memory, and return it.
+    """Make this tensor refer to other memory, and return it.
 
     source: a tensor of this type, or a storage; nothing makes the tensor empty.
     storage_offset, size, stride: the part of the storage, in elements; all of it in one dimension by default.

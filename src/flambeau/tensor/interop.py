@@ -72,7 +72,7 @@ def dlpack_device(self: Any) -> tuple[int, int]:
     """Return the tensor's device as DLPack numbers devices: (type, index)."""
     if self.is_cuda:
         return foreign.CUDA, self.device_index
-    return foreign.CPU, 0  # pinned memory too: PyTorch refuses the type that DLPack has for it
+    return foreign.CPU, 0  # pinned memory too, because PyTorch refuses DLPack's type for it
 
 
 def dlpack(
@@ -147,7 +147,7 @@ def to_dlpack(tensor: Any) -> Any:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule.
+    """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule.
 
     device: the device of the result.  copy: True always copies, False never, None if it must.
     Order:  the current stream of the memory's GPU follows the producer's work.
@@ -178,7 +178,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is a tensor of another library, which `adopted` takes; NumPy's arrays are none."""
+    """Return whether a value is a tensor of another library, which `adopted` takes; NumPy's arrays are none."""
     return not isinstance(value, (TensorBase, np.ndarray)) and hasattr(value, "__dlpack__")
 
 
@@ -193,7 +193,7 @@ def adopted(value: Any) -> Any:
         raise foreign.ExchangeError(
             f"a {type(value).__module__}.{type(value).__qualname__} cannot be taken through DLPack: "
             f"{str(error).partition(chr(10))[0]}",
-            hint="convert it to a dense array of a type that flambeau has, on this machine",
+            hint="convert it to a dense array of a supported type on this machine",
         ) from error
 
 
@@ -213,7 +213,7 @@ def _shared(source: Any, where: int | None, copy: bool | None) -> Any:
         capsule = foreign.capsule_from("from_dlpack", source, options)
     else:
         raise ValueRangeError(
-            f"{shown(source)} has no __dlpack__ method and is no capsule that was not used yet",
+            f"{shown(source)} has no __dlpack__ method and is not an unused capsule",
             hint="torch.as_tensor(...) takes lists and numbers",
             operator="from_dlpack",
         )
@@ -252,7 +252,7 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:
-    """The CUDA array interface, version 3, of a tensor on a GPU; the stream is the current one.
+    """Return the CUDA array interface, version 3, of a tensor on a GPU; the stream is the current one.
 
     Raises: AttributeError on the CPU, so that hasattr() is False there; AutogradError for a tensor in a graph.
     """
@@ -282,10 +282,10 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
 
 
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
-    """A CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray.
+    """Return a CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray.
 
     count: elements, -1 for all.  offset: bytes to leave out at the start.
-    Raises: ArgumentError if the buffer does not hold them or is no buffer.
+    Raises: ArgumentError if the buffer is too small, or if the object is not a buffer.
     Example:
         >>> data = bytearray([1, 0, 2, 0])
         >>> x = torch.frombuffer(data, dtype=torch.int16)
@@ -307,7 +307,7 @@ def from_file(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A CPU tensor over the bytes of a file, which is mapped into memory.
+    """Return a CPU tensor over the bytes of a file, which is mapped into memory.
 
     shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
     size: the number of elements.

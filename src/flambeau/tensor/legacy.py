@@ -1,6 +1,7 @@
 """Legacy tensor classes, which name a type and a device kind: FloatTensor, cuda.HalfTensor, and Variable.
 
-They construct tensors, work with `isinstance`, and are accepted by `x.type(...)`.  No tensor is an instance of them.
+They construct tensors, work with `isinstance`, and are accepted by `x.type(...)`.  No tensor is a direct instance of
+them.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ copyreg.pickle(TensorType, _reduce)
 
 
 def make(cls: TensorType, args: tuple[Any, ...], device: Any = None, **other: Any) -> Any:
-    """A tensor of a legacy class, from sizes or from data (see TensorType).
+    """Return a tensor of a legacy class, from sizes or from data (see TensorType).
 
     device: of the class's kind; the current CUDA device if none is named.
     Raises: ArgumentError for a device of another kind, ArgumentTypeError for a tensor of another type.
@@ -189,7 +190,7 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """The former wrapper of tensors with gradients: Variable(x, requires_grad) returns a tensor with x's memory.
+    """The deprecated wrapper of tensors with gradients: Variable(x, requires_grad) returns a tensor with x's memory.
 
     `volatile` has no effect; use no_grad().
     """

@@ -40,18 +40,18 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
         return _like(name, make, input, (*arguments, layout.shape), options)
     strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)
     wanted = options.pop("requires_grad", False)
-    is_normal = make is randn  # whose values on the CPU depend on the layout
+    is_normal = make is randn  # factories whose values on the CPU depend on the layout
     drawn = {"generator": options.pop("generator", None)} if is_normal else {}
     result = _like(name, empty if is_normal else make, input, (*arguments, layout.shape), options)
     if strides != result.strides:
-        result = alias_of(result, result.shape, strides, 0)  # random values are in the order of the memory
+        result = alias_of(result, result.shape, strides, 0)  # random values follow the order of the memory
     if is_normal:
         result = run_into("normal", name, result, 0.0, 1.0, **drawn)
     return result if wanted is False else as_leaf(name, result, wanted)
 
 
 def empty_like(input: Any, **options: Any) -> Any:
-    """As `empty`, with the shape, type and device of `input` unless others are named.
+    """Like `empty`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -62,7 +62,7 @@ def empty_like(input: Any, **options: Any) -> Any:
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
-    """As `zeros`, with the shape, type and device of `input` unless others are named.
+    """Like `zeros`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -73,7 +73,7 @@ def zeros_like(input: Any, **options: Any) -> Any:
 
 
 def ones_like(input: Any, **options: Any) -> Any:
-    """As `ones`, with the shape, type and device of `input` unless others are named.
+    """Like `ones`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -84,7 +84,7 @@ def ones_like(input: Any, **options: Any) -> Any:
 
 
 def rand_like(input: Any, **options: Any) -> Any:
-    """As `rand`, with the shape, type and device of `input` unless others are named.
+    """Like `rand`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -96,7 +96,7 @@ def rand_like(input: Any, **options: Any) -> Any:
 
 
 def randn_like(input: Any, **options: Any) -> Any:
-    """As `randn`, with the shape, type and device of `input` unless others are named.
+    """Like `randn`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -107,7 +107,7 @@ def randn_like(input: Any, **options: Any) -> Any:
 
 
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with the shape, type and device of `input` unless others are named.
+    """Like `full`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -118,7 +118,7 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
 
 
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
-    """As `randint`, with the shape, type and device of `input` unless others are named.
+    """Like `randint`, with the shape, type and device of `input` unless others are named.
 
     Host: returns at once.
     Example:
@@ -131,7 +131,7 @@ def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | N
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-    """A copy of `data` with this tensor's type and device unless others are named.
+    """Return a copy of `data` with this tensor's type and device unless others are named.
 
     Host: waits if that is a GPU.
     Example:
@@ -142,7 +142,7 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
 
 
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
-    """As `empty`, with this tensor's type and device unless others are named.
+    """Like `empty`, with this tensor's type and device unless others are named.
 
     Host: returns at once.
     Example:
@@ -153,7 +153,7 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
-    """As `empty_strided`, with this tensor's type and device unless others are named.
+    """Like `empty_strided`, with this tensor's type and device unless others are named.
 
     Host: returns at once.
     Example:
@@ -164,7 +164,7 @@ def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
 
 
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
-    """As `zeros`, with this tensor's type and device unless others are named.
+    """Like `zeros`, with this tensor's type and device unless others are named.
 
     Host: returns at once.
     Example:
@@ -175,7 +175,7 @@ def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
-    """As `ones`, with this tensor's type and device unless others are named.
+    """Like `ones`, with this tensor's type and device unless others are named.
 
     Host: returns at once.
     Example:
@@ -187,7 +187,7 @@ def new_ones(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with this tensor's type and device unless others are named.
+    """Like `full`, with this tensor's type and device unless others are named.
 
     Host: returns at once.
     Example:

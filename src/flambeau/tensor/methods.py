@@ -86,7 +86,7 @@ def is_signed(input: TensorBase) -> bool:
 
 
 def is_conj(input: TensorBase) -> bool:
-    """Return False: no tensor has a conjugation that is still to be made.
+    """Return False: conjugation is never deferred, since tensors are real.
 
     Example:
         >>> torch.is_conj(torch.ones(1))
@@ -97,7 +97,7 @@ def is_conj(input: TensorBase) -> bool:
 
 
 def is_neg(input: TensorBase) -> bool:
-    """Return False: no tensor has a negation that is still to be made.
+    """Return False: negation is never deferred.
 
     Example:
         >>> torch.is_neg(torch.ones(1))
@@ -170,7 +170,7 @@ def get_device(input: Any) -> int:
 def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """Return the dimensions in the order of memory, slowest first.
 
-    ambiguity_check: True, or a list of memory formats, raises ValueRangeError if another order would be as right.
+    ambiguity_check: True, or a list of memory formats, raises ValueRangeError if the order is ambiguous.
     Example:
         >>> torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last).dim_order()
         (0, 2, 3, 1)
@@ -309,14 +309,14 @@ QUERY_METHODS = (
     equal, isclose, allclose, wait, is_complex, is_signed, is_conj, is_neg, is_distributed, is_nonzero, is_same_size,
     is_set_to, dim_order,
 )  # fmt: skip
-KINDS = (  # of tensors that do not exist: the flag `x.is_<kind>` is False
+KINDS = (  # unsupported kinds of tensors: the flag `x.is_<kind>` is False
     "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
     "xpu",
 )  # fmt: skip
 
 
 def real(input: Any) -> Any:
-    """The tensor itself, which is real.
+    """Return the tensor itself, which is real.
 
     Example:
         >>> torch.real(torch.tensor([1.0, 2.0]))
@@ -327,7 +327,7 @@ def real(input: Any) -> Any:
 
 
 def imag(input: Any) -> Any:
-    """Raise DtypeError: only complex tensors have imaginary parts, and there are none.
+    """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported.
 
     Example:
         >>> try:
@@ -345,7 +345,7 @@ def imag(input: Any) -> Any:
 
 
 def conj(input: Any) -> Any:
-    """The tensor itself: a real number is its own conjugate.
+    """Return the tensor itself: a real number is its own conjugate.
 
     Example:
         >>> torch.conj(torch.tensor([1.0, 2.0]))
@@ -356,7 +356,7 @@ def conj(input: Any) -> Any:
 
 
 def conj_physical(input: Any, *, out: Any = None) -> Any:
-    """The tensor itself, or `out` with its values: a real number is its own conjugate.
+    """Return the tensor itself, or `out` with its values: a real number is its own conjugate.
 
     Example:
         >>> torch.conj_physical(torch.tensor([1.0, 2.0]))
@@ -367,7 +367,7 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
 
 
 def conj_physical_(input: Any) -> Any:
-    """The tensor itself, unchanged: a real number is its own conjugate.
+    """Return the tensor itself, unchanged: a real number is its own conjugate.
 
     Example:
         >>> torch.tensor([1.0, 2.0]).conj_physical_()
@@ -378,7 +378,7 @@ def conj_physical_(input: Any) -> Any:
 
 
 def resolve_conj(input: Any) -> Any:
-    """The tensor itself: no tensor has a conjugation that is still to be made.
+    """Return the tensor itself: conjugation is never deferred, since tensors are real.
 
     Example:
         >>> torch.resolve_conj(torch.tensor([1.0, 2.0]))
@@ -389,7 +389,7 @@ def resolve_conj(input: Any) -> Any:
 
 
 def resolve_neg(input: Any) -> Any:
-    """The tensor itself: no tensor has a negation that is still to be made.
+    """Return the tensor itself: negation is never deferred.
 
     Example:
         >>> torch.resolve_neg(torch.tensor([1.0, 2.0]))
@@ -400,7 +400,7 @@ def resolve_neg(input: Any) -> Any:
 
 
 def positive(input: Any) -> Any:
-    """The tensor itself, `+input`.  Raises DtypeError for bool.
+    """Return the tensor itself, `+input`.  Raises DtypeError for bool.
 
     Example:
         >>> torch.positive(torch.tensor([-1.0, 2.0]))
@@ -417,7 +417,7 @@ COMPLEX_PROPERTIES = {"real": property(real), "imag": property(imag)}
 
 
 FLAGS = ("non_blocking", "copy")
-TYPES = (dtype, type)  # classes of arguments that name a type
+TYPES = (dtype, type)  # classes of arguments that specify a type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -434,7 +434,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """
     if len(args) != 1 or kwargs or type(args[0]) is not dtype:
         return _placed(self, args, kwargs)
-    try:  # the usual call of derivatives
+    try:  # fast path: the usual call of derivatives
         return self if self._layout.dtype is args[0] else transfer.converted(self, args[0])
     except FlambeauError as error:
         name_error(error, "to")
@@ -533,7 +533,7 @@ def _with_positions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 
 
 def _named(args: tuple[Any, ...]) -> dict[str, Any]:
-    """Return positional arguments by the names of their keywords."""
+    """Return positional arguments as keyword arguments."""
     first, rest = args[0], list(args[1:])
     named = {}
     if isinstance(first, TensorBase):
@@ -571,7 +571,7 @@ def _twice(what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
 def _no_form(args: tuple[Any, ...]) -> ArgumentTypeError:
     received = ", ".join([shown(value) for value in args])
     return ArgumentTypeError(
-        f"received ({received}), which is none of its forms",
+        f"received ({received}), which matches none of its forms",
         hint="use to(device, dtype), to(dtype) or to(other), and non_blocking= and copy= by name",
         operator="to",
     )
@@ -607,7 +607,7 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
 
 
 def _several(operator: Operator) -> Any:
-    """Make a method that takes numbers one by one, or all in one sequence."""
+    """Make a method that takes numbers as separate arguments or in one sequence."""
 
     call = method_of(operator)
 
@@ -623,7 +623,7 @@ def _several(operator: Operator) -> Any:
 
 
 def _of_function(function: Callable[..., Any]) -> Any:
-    """Make a method of a function that takes the tensor as `input`."""
+    """Make a method from a function that takes the tensor as `input`."""
 
     def call_function(self: Any, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
@@ -634,7 +634,7 @@ def _of_function(function: Callable[..., Any]) -> Any:
 
 
 def new(self: Any, *args: Any, device: Any = None) -> Any:
-    """A tensor of this one's type and device: uninitialized for sizes, or a copy of data.
+    """Return a tensor of this one's type and device: uninitialized for sizes, or a copy of data.
 
     Host: waits for data on a GPU, else returns at once.
     Example:
@@ -663,7 +663,7 @@ def _never(self: Any) -> bool:
 
 
 def polygamma(self: Any, n: int) -> Any:
-    """The n-th derivative of digamma.
+    """Return the n-th derivative of digamma.
 
     Host: returns at once.
     Example:

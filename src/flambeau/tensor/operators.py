@@ -155,7 +155,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
     by_shape, by_dtype = calls.method_of(as_shape), calls.method_of(as_dtype)
 
     def call_view(self: Any, *shape: Any, **named: Any) -> Any:
-        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type.
+        """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type.
 
         Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
         Host:   returns at once.
@@ -217,7 +217,7 @@ INTERNAL = {  # internal attributes of tensors
 
 
 class Missing:
-    """A descriptor that raises AttributeError with a hint."""
+    """A descriptor, for a method that does not exist, that raises AttributeError with a hint."""
 
     __slots__ = ("name",)
 

@@ -1,4 +1,4 @@
-"""torch.overrides: which arguments override functions of the library, and calls of their `__torch_function__`."""
+"""torch.overrides: find arguments that override functions, and call their `__torch_function__`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor import Tensor
 
 
 def _overriding(values: Iterable[Any]) -> list[Any]:
-    """One argument of each class that has its own `__torch_function__`; derived classes before their bases."""
+    """Return one argument per class that has its own `__torch_function__`; derived classes before their bases."""
     found: list[Any] = []
     for value in values:
         cls = type(value)
@@ -69,7 +69,7 @@ def handle_torch_function(
 ) -> Any:
     """Call `__torch_function__` of the classes of `relevant_args`, for a function called with args and kwargs.
 
-    Return the first result that is not NotImplemented; derived classes are asked before their bases.
+    Return the first result that is not NotImplemented; derived classes are tried before their bases.
     Raises: ArgumentTypeError if every one returns NotImplemented.
     Example:
         >>> class Named(torch.Tensor):
@@ -97,7 +97,7 @@ def handle_torch_function(
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that makes a function overridable by `__torch_function__` of its arguments.
 
-    dispatcher: called with the function's arguments; returns those whose classes are asked.
+    dispatcher: called with the function's arguments; returns the arguments whose classes may override the call.
     Example:
         >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
         ... def double(x):

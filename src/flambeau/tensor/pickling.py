@@ -83,7 +83,7 @@ copyreg.pickle(Storage, reduce_storage)
 
 
 MAX_DIMS = 64  # NumPy's limit
-MAX_SHOWN = 80  # characters of a text, or bits of an integer, that errors show
+MAX_SHOWN = 80  # most characters of a text, or bits of an integer, that errors show
 MAX_SPAN = 1 << 60  # bytes: up to this, 64-bit arithmetic on element counts, strides and offsets does not overflow
 
 

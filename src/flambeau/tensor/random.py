@@ -23,7 +23,7 @@ from ..strides import broadcast
 from . import checks
 from .factories import as_leaf, check_out, from_array, into
 
-_warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has warned about several devices
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines on which fork_rng has warned about several devices
 
 
 def _of_bytes(data: bytes) -> Any:
@@ -82,7 +82,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """As `torch.get_rng_state`, for the current CUDA device if none is named.
+    """Like `torch.get_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -95,7 +95,7 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """As `torch.set_rng_state`, for the current CUDA device if none is named.
+    """Like `torch.set_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -192,12 +192,13 @@ def _every_device(name: str, what: str) -> list[int]:
 class portable:
     """Draw random numbers that are equal on the CPU, on virtual GPUs and on every NVIDIA GPU, instead of PyTorch's.
 
-    The call selects the stream for the whole process; as a context, it restores the former choice at the end.
+    The call takes effect at once, for the whole process; as a context manager, it restores the previous choice at the
+    end.
     mode: False selects PyTorch's numbers.
 
-    Element i of a result depends on the generator's seed, the numbers drawn before and i alone, so the numbers of a GPU
-    do not depend on its size.  Uniform and normal values, integers, permutations, Bernoulli's and dropout's masks have
-    the same bits everywhere; those of other distributions may differ in rounding.
+    Element i of a result depends only on the generator's seed, the numbers drawn before, and i, so results do not
+    depend on the size of the GPU.  Uniform and normal values, integers, permutations, Bernoulli samples and dropout
+    masks are bitwise equal everywhere; samples of other distributions may differ in rounding.
     Example:
         >>> _ = torch.manual_seed(3)
         >>> with torch.random.portable():
@@ -228,7 +229,7 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random numbers, uniform in [0, 1).
+    """Return random numbers that are uniform in [0, 1).
 
     Host: returns at once.
     Example:
@@ -256,7 +257,7 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random numbers of the standard normal distribution.
+    """Return random numbers of the standard normal distribution.
 
     Host: returns at once.
     Example:
@@ -287,7 +288,7 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default.
+    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default.
 
     Host:   returns at once.
     Raises: ValueRangeError if the range is empty, ArgumentTypeError.
@@ -339,7 +340,7 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """The integers from 0 to n - 1 in a random order, int64 by default.
+    """Return the integers from 0 to n - 1 in a random order, int64 by default.
 
     Host:   returns at once.
     Raises: ArgumentTypeError or ValueRangeError for a wrong n, ArgumentError if the type does
@@ -371,7 +372,7 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one.
+    """Return normally distributed random numbers; mean and std are tensors, with one value per result, or numbers.
 
     Shapes: mean and std broadcast together; with two numbers, `size`.
     Host:   returns at once, but waits for the values of a std on a GPU.
@@ -406,7 +407,7 @@ def normal(
 
 
 def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
-    """Normal values of means and deviations, at least one of which is a tensor."""
+    """Return normal values for means and deviations, at least one of which is a tensor."""
     first = mean if isinstance(mean, TensorBase) else std
     if isinstance(std, TensorBase):
         deviations: Any = std

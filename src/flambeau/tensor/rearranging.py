@@ -12,11 +12,11 @@ from ..ops.join import stack
 
 REST = "..."
 TOKEN = re.compile(r"\s*(\.\.\.|->|[()]|[A-Za-z]\w*|1)")
-Side = list[list[str]]  # the axes of each dimension; those of a dimension of size 1 are none
+Side = list[list[str]]  # the axes of each dimension; a dimension of size 1 has none
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
-    """Permute, split and merge the dimensions of a tensor, as a pattern such as "n (h w) c -> n c h w" describes.
+    """Permute, split and merge the dimensions of a tensor, by a pattern such as "n (h w) c -> n c h w".
 
     pattern: names of axes before and after "->"; axes in parentheses share one dimension, 1 is a dimension of size 1,
         and ... stands for any other dimensions.
@@ -95,7 +95,7 @@ def _groups(pattern: str, text: str) -> Side:
     while text[at:].strip():
         found = TOKEN.match(text, at)
         if found is None:
-            raise _wrong(pattern, f"{text[at:].strip()[:10]!r} is no axis", "names, 1, parentheses and ... are known")
+            raise _wrong(pattern, f"{text[at:].strip()[:10]!r} is no axis", "use names, 1, parentheses and ...")
         token, at = found[1], found.end()
         if token in "()" and inside == (token == "("):
             raise _wrong(pattern, "parentheses do not match", "they cannot be nested")
@@ -113,7 +113,7 @@ def _groups(pattern: str, text: str) -> Side:
 
 
 def _sizes(pattern: str, before: Side, shape: tuple[int, ...], given: dict[str, int]) -> dict[str, int]:
-    """The size of every axis."""
+    """Return the size of every axis."""
     sizes: dict[str, int] = {}
     names = {name for group in before for name in group}
     for name in given:

@@ -30,7 +30,7 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Powers of `base` whose exponents are evenly spaced from start to end, both included.
+    """Return powers of `base` whose exponents are evenly spaced from start to end, both included.
 
     Host:   returns at once.
     Raises: ValueRangeError for a negative number of steps, ArgumentTypeError for anything but numbers.
@@ -63,7 +63,7 @@ def range_(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Numbers from start to end, which is included, `step` apart.  Deprecated: `arange` leaves the end out.
+    """Return the numbers from start to end, included, in steps of `step`.  Deprecated: use `arange`, without the end.
 
     dtype: None is the default type.
     Host:   returns at once.
@@ -104,7 +104,7 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A 0-dim tensor of a number, of the default type unless another is named.
+    """Return a 0-dim tensor of a number, of the default type unless another is named.
 
     Host: returns at once.
     Example:
@@ -126,7 +126,7 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """An uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first.
+    """Return an uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first.
 
     Host:   returns at once.
     Raises: ShapeError unless the order names each dimension once.

@@ -17,7 +17,7 @@ from ..host import np
 from ..runtime import device as devices
 from . import checks
 
-MEMORY = (  # the attributes of a Storage that say which memory it has
+MEMORY = (  # the attributes of a Storage that describe its memory
     "_address", "_allocator", "_array", "_has_address", "_owner", "aligned", "block", "nbytes", "twins",
     "whole", "whole_layout",
 )  # fmt: skip
@@ -64,7 +64,7 @@ def _exchange(storage: Storage, other: Storage) -> None:
 def mapped(name: str, filename: Any, shared: bool, nbytes: int, content: str = "the storage") -> Any:
     """Return a uint8 array over the first bytes of a file.
 
-    shared: writes go to the file, which is made or grows if it is too small; else they stay in this process.
+    shared: writes go to the file, which is created or extended if needed; otherwise they stay in this process.
     content: a name of the bytes, for the error.
     Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
     """
@@ -206,7 +206,7 @@ class _Memory:
         return (held.name or None) if held is not None else None
 
     def resizable(self) -> bool:
-        """Return whether the size may change: not of memory that is shared with other processes.
+        """Return whether the size may change; False for memory that is shared with other processes.
 
         Example:
             >>> torch.FloatStorage(2).resizable(), torch.FloatStorage(2).share_memory_().resizable()
@@ -217,7 +217,8 @@ class _Memory:
     def resize_(self, size: int) -> Any:
         """Change the number of elements; the first ones are kept.  Return self.
 
-        Every tensor over the storage sees the new memory.  One that reaches beyond it must not be used any more.
+        Every tensor over the storage sees the new memory.  A tensor that reaches beyond its new end must not be used
+        any more.
         Raises: NotSupportedError for memory of another owner.
         Example:
             >>> storage = torch.FloatStorage([1.0, 2.0, 3.0]).resize_(2)
@@ -264,7 +265,7 @@ class _Memory:
         """Copy the elements of another storage of the same size, and return this storage.
 
         Host:   as `Tensor.copy_`.
-        Raises: ArgumentTypeError if `source` is no storage of this kind; ValueRangeError if it has another size.
+        Raises: ArgumentTypeError if `source` is not a storage of this kind; ValueRangeError if it has another size.
         Example:
             >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1.0, 2.0])).tolist()
             [1.0, 2.0]
@@ -308,7 +309,7 @@ class _Memory:
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """Return the storage on a CUDA device: a copy, or the same memory if it is there.
 
-        device: None for the current one.  non_blocking: whether the host does not wait for a copy from pinned memory.
+        device: None for the current one.  non_blocking: if True, the host does not wait for a copy from pinned memory.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).cuda(1).device
             device(type='cuda', index=1)
@@ -436,7 +437,7 @@ class _Memory:
 class UntypedStorage(_Memory):
     """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 uninitialized bytes.
 
-    Two are equal if they are the same memory.
+    Two storages are equal if they share the same memory.
     Example:
         >>> torch.UntypedStorage(16).nbytes()
         16
@@ -671,7 +672,7 @@ def is_storage(obj: Any) -> bool:
 
 
 def storage_of(self: Any) -> TypedStorage:
-    """The memory of this tensor as elements of its type; all of it, also for a view.
+    """Return the memory of this tensor as elements of its type; all of it, also for a view.
 
     Example:
         >>> torch.arange(3)[1:].storage().tolist()
@@ -681,7 +682,7 @@ def storage_of(self: Any) -> TypedStorage:
 
 
 def storage_type(self: Any) -> Any:
-    """The class of the storages of this tensor's type.
+    """Return the class of the storages of this tensor's type.
 
     Example:
         >>> torch.ones(1).storage_type()
@@ -709,8 +710,8 @@ def is_shared(self: Any) -> bool:
 def share_memory_(self: Any) -> Any:
     """Move a CPU tensor, and every tensor over the same memory, to shared memory; return this tensor.
 
-    Other processes can open shared memory.  Does nothing for a tensor on a GPU.  NumPy arrays made from it before keep
-    the former memory.
+    Other processes can open shared memory.  Does nothing for a tensor on a GPU.  NumPy arrays made from it earlier keep
+    the old memory.
     Example:
         >>> x = torch.ones(2).share_memory_()
         >>> x.is_shared()

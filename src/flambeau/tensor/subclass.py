@@ -34,7 +34,7 @@ ALSO_METHODS = (
     "__getitem__", "__setitem__", "__len__", "__bool__", "__float__", "__int__", "__index__", "__contains__",
 )  # fmt: skip
 NOT_METHODS = ("as_subclass",)
-PROPERTIES = ("T", "mT", "data")  # whose value is a tensor of the class
+PROPERTIES = ("T", "mT", "data")  # attributes whose value is a tensor of the class
 
 
 class _Running(threading.local):
@@ -136,7 +136,7 @@ def default_running() -> Iterator[None]:
 
 
 def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
-    """The default `__torch_function__`: run the call and convert tensors among its results to this class."""
+    """Return the default `__torch_function__`: run the call and convert tensors among its results to this class."""
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with default_running():
@@ -144,7 +144,7 @@ def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), 
 
 
 def run_default(func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
-    """A `__torch_function__` that runs the call as if its operands were plain tensors; a static method."""
+    """Return a `__torch_function__` that runs the call as if its operands were plain tensors; a static method."""
     with default_running():
         return func(*args, **(kwargs or {}))
 
@@ -189,7 +189,7 @@ def _method(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., 
 
 
 def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """As `_method`, for a binary symbol: a call whose other operand is not a tensor or number goes to `plain`."""
+    """Like `_method`, for a binary symbol: a call whose other operand is not a tensor or number goes to `plain`."""
     overriding = _method(owner, name, plain)
 
     @wraps(plain)

@@ -73,10 +73,10 @@ class _TensorClass(type):
 
 
 class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
-    """An array of one type on one device, which records how it was computed where a gradient is wanted.
+    """A multi-dimensional array of one dtype on one device; it records how it was computed if gradients are required.
 
     Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor
-    `input`.  Methods take no out=.  A method whose name ends with `_` writes its result into this tensor.
+    `input`.  Methods do not take out=.  A method whose name ends with `_` writes its result into this tensor.
     Example:
         >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
         >>> y = (x * x).sum()
@@ -88,7 +88,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
 
     name: Any = None  # as in PyTorch; a subclass may set its own
-    shown_as = "tensor"  # prefix of its text form
+    shown_as = "tensor"  # prefix of its `repr`
     as_subclass = subclass.as_subclass
     _make_subclass = staticmethod(subclass.make_subclass)
 
@@ -96,7 +96,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def grad_fn(self) -> Any:
-        """The node that computed this tensor, None for a leaf."""
+        """The graph node that computed this tensor; None for a leaf."""
         edge = record.edge_of(self) if self.requires_grad else None
         return None if edge is None or self._grad_fn is None else face_of(edge[0])
 
@@ -200,7 +200,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def grad(self) -> Any:
-        """The gradient that backward accumulated, None before."""
+        """The gradient that backward accumulated; None before the first one."""
         return self._grad
 
     @grad.setter
@@ -254,7 +254,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     ) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from.
 
-        gradient: of this tensor's shape; ones for a scalar.
+        gradient: a tensor of this tensor's shape; ones by default for a scalar.
         Host:  returns at once.
         Order: each node runs on the stream of its forward; the current streams wait for the leaves'.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
@@ -307,7 +307,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     ndimension = dim
 
     def nelement(self) -> int:
-        """The number of elements.
+        """Return the number of elements.
 
         Example:
             >>> torch.zeros(2, 3).nelement()
@@ -417,7 +417,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.dtype.is_floating_point
 
     def view_as(self, other: Tensor) -> Any:
-        """A view of this tensor with the shape of another one: see `view`.
+        """Return a view of this tensor with the shape of another one: see `view`.
 
         Raises: as `view`.
         Example:
@@ -429,7 +429,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.view(other.shape)
 
     def reshape_as(self, other: Tensor) -> Any:
-        """This tensor with the shape of another one: see `reshape`.
+        """Return this tensor with the shape of another one: see `reshape`.
 
         Raises: as `reshape`.
         Example:
@@ -441,7 +441,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.reshape(other.shape)
 
     def expand_as(self, other: Tensor) -> Any:
-        """A view that expands this tensor to the shape of another one: see `expand`.
+        """Return a view that expands this tensor to the shape of another one: see `expand`.
 
         Raises: as `expand`.
         Example:
@@ -475,7 +475,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def clone(self, *, memory_format: Any = None) -> Any:
-        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise.
+        """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default.
 
         Example:
             >>> x = torch.tensor([1, 2])
@@ -550,7 +550,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.to(other.device, other.dtype)
 
     def get_device(self) -> int:
-        """The index of the CUDA device, -1 on the CPU.
+        """Return the index of the CUDA device, -1 on the CPU.
 
         Example:
             >>> torch.ones(1).get_device()
@@ -562,7 +562,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.device_index
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Return a copy in pinned memory; the tensor itself if it is there.
+        """Return a copy in pinned memory; the tensor itself if it is already pinned.
 
         device: any CUDA device, or None; pinned memory serves all of them.
         Raises: ArgumentError for a tensor on a GPU, or for any other device type.
@@ -749,7 +749,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return iter([self[index] for index in range(self.shape[0])])
 
     def __reversed__(self) -> Any:
-        """The tensor with its first dimension reversed."""
+        """Return the tensor with its first dimension reversed."""
         return REGISTRY["flip"](self, (0,)) if self.shape else self
 
     def __pos__(self) -> Any:
@@ -784,7 +784,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     def __dir__(self) -> list[str]:
         return operators.without(super().__dir__(), type(self))
 
-    __hash__ = object.__hash__  # __eq__ took it away
+    __hash__ = object.__hash__  # defining __eq__ removed it
 
 
 methods.install(Tensor)

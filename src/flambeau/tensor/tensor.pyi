@@ -30,7 +30,7 @@ class ValuesAndIndices(NamedTuple):
     indices: Tensor
 
 class Tensor:
-    """An array of one type on one device, which records how it was computed where a gradient is wanted."""
+    """A multi-dimensional array of one dtype on one device; it records how it was computed if gradients are required."""
     def __init__(self, *args: Any, device: Device = ...) -> None: ...
     def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
     @property
@@ -203,7 +203,7 @@ class Tensor:
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
-        """Give this tensor itself any sizes and strides within its storage, and return it."""
+        """Set this tensor's sizes, strides and offset within its storage, and return it."""
     def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
     def as_subclass(self, cls: _type) -> Tensor:
@@ -311,13 +311,13 @@ class Tensor:
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+        """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default."""
     def conj(self) -> Tensor:
-        """The tensor itself: a real number is its own conjugate."""
+        """Return the tensor itself: a real number is its own conjugate."""
     def conj_physical(self) -> Tensor:
-        """The tensor itself: a real number is its own conjugate."""
+        """Return the tensor itself: a real number is its own conjugate."""
     def conj_physical_(self) -> Self:
-        """The tensor itself, unchanged: a real number is its own conjugate."""
+        """Return the tensor itself, unchanged: a real number is its own conjugate."""
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
@@ -452,7 +452,7 @@ class Tensor:
     def expand(self, *size: _int) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """A view that expands this tensor to the shape of another one: see `expand`."""
+        """Return a view that expands this tensor to the shape of another one: see `expand`."""
     def expm1(self) -> Tensor:
         """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
@@ -524,17 +524,17 @@ class Tensor:
     def ger(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     def get_device(self) -> _int:
-        """The index of the CUDA device, -1 on the CPU."""
+        """Return the index of the CUDA device, -1 on the CPU."""
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward accumulated, None before."""
+        """The gradient that backward accumulated; None before the first one."""
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
     @grad.deleter
     def grad(self) -> None: ...
     @property
     def grad_fn(self) -> Any:
-        """The node that computed this tensor, None for a leaf."""
+        """The graph node that computed this tensor; None for a leaf."""
     def greater(self, other: Tensor | Number) -> Tensor:
         """input > other, as bool."""
     def greater_(self, other: Tensor | Number) -> Self:
@@ -579,7 +579,7 @@ class Tensor:
         """In-place version of `igammac`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def imag(self) -> Tensor:
-        """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
+        """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Tensor:
         """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
@@ -611,7 +611,7 @@ class Tensor:
     def is_complex(self) -> _bool:
         """Return False, as no tensor is complex."""
     def is_conj(self) -> _bool:
-        """Return False: no tensor has a conjugation that is still to be made."""
+        """Return False: conjugation is never deferred, since tensors are real."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
         """Return whether the elements lie without gaps in row-major order, or in another memory format."""
     @property
@@ -648,7 +648,7 @@ class Tensor:
     def is_mtia(self) -> _bool:
         """False: there are no tensors of the kind mtia."""
     def is_neg(self) -> _bool:
-        """Return False: no tensor has a negation that is still to be made."""
+        """Return False: negation is never deferred."""
     @property
     def is_nested(self) -> _bool:
         """False: there are no tensors of the kind nested."""
@@ -923,21 +923,21 @@ class Tensor:
     def negative_(self) -> Self:
         """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
     def nelement(self) -> _int:
-        """The number of elements."""
+        """Return the number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
-        """A tensor of this one's type and device: uninitialized for sizes, or a copy of data."""
+        """Return a tensor of this one's type and device: uninitialized for sizes, or a copy of data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """As `empty`, with this tensor's type and device unless others are named."""
+        """Like `empty`, with this tensor's type and device unless others are named."""
     def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `empty_strided`, with this tensor's type and device unless others are named."""
+        """Like `empty_strided`, with this tensor's type and device unless others are named."""
     def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `full`, with this tensor's type and device unless others are named."""
+        """Like `full`, with this tensor's type and device unless others are named."""
     def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `ones`, with this tensor's type and device unless others are named."""
+        """Like `ones`, with this tensor's type and device unless others are named."""
     def new_tensor(self, data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """A copy of `data` with this tensor's type and device unless others are named."""
+        """Return a copy of `data` with this tensor's type and device unless others are named."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `zeros`, with this tensor's type and device unless others are named."""
+        """Like `zeros`, with this tensor's type and device unless others are named."""
     def nextafter(self, other: Tensor) -> Tensor:
         """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     def nextafter_(self, other: Tensor) -> Self:
@@ -978,15 +978,15 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor:
         """A view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
-        """Return a copy in pinned memory; the tensor itself if it is there."""
+        """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """Pseudoinverse: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
-        """The n-th derivative of digamma."""
+        """Return the n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
         """In-place version of `polygamma`: stores the result in this tensor, in its dtype, and returns it."""
     def positive(self) -> Tensor:
-        """The tensor itself, `+input`.  Raises DtypeError for bool."""
+        """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
@@ -1013,7 +1013,7 @@ class Tensor:
         """Flatten to one dimension: a view of a contiguous input, else a copy."""
     @property
     def real(self) -> Tensor:
-        """The tensor itself, which is real."""
+        """Return the tensor itself, which is real."""
     def reciprocal(self) -> Tensor:
         """Reciprocal of each element, 1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
@@ -1058,15 +1058,15 @@ class Tensor:
     def reshape(self, *shape: _int) -> Tensor:
         """A view with another shape where the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
-        """This tensor with the shape of another one: see `reshape`."""
+        """Return this tensor with the shape of another one: see `reshape`."""
     def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
-        """Give this tensor itself another shape, and return it.  The storage grows if it is too small."""
+        """Change this tensor's shape in place and return it.  The storage grows if it is too small."""
     def resize_as_(self, the_template: Any, *, memory_format: _memory_format | None = ...) -> Self:
-        """As `resize_`, to the shape of another tensor; preserve_format takes its memory format too."""
+        """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: no tensor has a conjugation that is still to be made."""
+        """Return the tensor itself: conjugation is never deferred, since tensors are real."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: no tensor has a negation that is still to be made."""
+        """Return the tensor itself: negation is never deferred."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
     @property
@@ -1100,7 +1100,7 @@ class Tensor:
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of the input with `src` at one index of a dimension."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
-        """Put this tensor itself over other memory, and return it."""
+        """Make this tensor refer to other memory, and return it."""
     def sgn(self) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sgn_(self) -> Self:
@@ -1163,15 +1163,15 @@ class Tensor:
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
-        """Drop dimensions of size 1 of this tensor itself, all or those in `dim`, and return it."""
+        """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
         """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
     def storage(self) -> TypedStorage:
-        """The memory of this tensor as elements of its type; all of it, also for a view."""
+        """Return the memory of this tensor as elements of its type; all of it, also for a view."""
     def storage_offset(self) -> _int:
         """Return the number of elements of the storage that come before the first element."""
     def storage_type(self) -> Any:
-        """The class of the storages of this tensor's type."""
+        """Return the class of the storages of this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
         """Return the steps between neighbours along each dimension, or along one, in elements."""
@@ -1203,7 +1203,7 @@ class Tensor:
     def t(self) -> Tensor:
         """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
     def t_(self) -> Self:
-        """Transpose this matrix itself, and return it; the memory stays as it is."""
+        """Transpose this matrix in place and return it; the memory does not change."""
     def take(self, index: Tensor) -> Tensor:
         """The elements of the flattened input at the given indexes; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
@@ -1244,7 +1244,7 @@ class Tensor:
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
-        """Exchange two dimensions of this tensor itself, and return it; the memory stays as it is."""
+        """Swap two dimensions of this tensor in place and return it; the memory does not change."""
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ...) -> Tensor:
         """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
     def tril(self, diagonal: _int = ...) -> Tensor:
@@ -1292,7 +1292,7 @@ class Tensor:
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Self:
-        """Insert a dimension of size 1 into this tensor itself, and return it."""
+        """Insert a dimension of size 1 into this tensor in place, and return it."""
     def untyped_storage(self) -> UntypedStorage:
         """Return the memory of this tensor as a storage of bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
@@ -1301,15 +1301,15 @@ class Tensor:
         """Inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
-        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
+        """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     @overload
     def view(self, size: Sequence[_int]) -> Tensor:
-        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
+        """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     @overload
     def view(self, *size: _int) -> Tensor:
-        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
+        """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     def view_as(self, other: Tensor) -> Tensor:
-        """A view of this tensor with the shape of another one: see `view`."""
+        """Return a view of this tensor with the shape of another one: see `view`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:

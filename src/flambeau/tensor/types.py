@@ -1,4 +1,4 @@
-"""Data types as programs ask about them: finfo, iinfo, the default type, result_type and can_cast."""
+"""Queries about data types: finfo, iinfo, the default type, result_type and can_cast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ newaxis = None
 
 
 class _Float(NamedTuple):
-    """Facts of a floating type: the largest and least number, the distance from 1 to the next, the least normal."""
+    """Limits of a floating type: largest and least number, distance from 1 to the next number, least normal number."""
 
     bits: int
     max: float
@@ -190,7 +190,7 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Set the default type, a floating point type.
 
-    Factories without dtype= make it, Python floats become it, and integer tensors are promoted to it by a float.
+    Factories use it without dtype=; Python floats become it; an integer tensor combined with a float is promoted to it.
     Raises: ArgumentTypeError for any other type.
     Example:
         >>> torch.set_default_dtype(torch.float64)
@@ -211,7 +211,7 @@ def _set_default(name: str, wanted: Any) -> None:
     if wanted is not default.floating:
         default.floating = wanted
         if thread.has_machine():
-            thread.machine().plans.entries.clear()  # plans were made with the former default
+            thread.machine().plans.entries.clear()  # cached plans were made with the former default
 
 
 class _Legacy:
@@ -251,7 +251,7 @@ def result_type(
 ) -> dtype:
     """Return the type of the result of arithmetic on two tensors or numbers.
 
-    A tensor with dimensions decides, unless the other's category is higher.
+    A tensor with dimensions determines it, unless the other operand's category (bool, integer, float) is higher.
     Raises: ArgumentTypeError for anything else.
     Example:
         >>> torch.result_type(torch.tensor([1, 2]), 1.0)

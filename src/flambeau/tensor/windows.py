@@ -79,7 +79,7 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The window sin(pi n / N) ** 2.
+    """Return the window sin(pi n / N) ** 2.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
@@ -106,7 +106,7 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The window alpha - beta * cos(2 pi n / N).
+    """Return the window alpha - beta * cos(2 pi n / N).
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
@@ -131,7 +131,7 @@ def blackman_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N).
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N).
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
@@ -156,7 +156,7 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The triangle 1 - |2 n / N - 1|.
+    """Return the triangle 1 - |2 n / N - 1|.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
@@ -182,7 +182,7 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0.
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
@@ -228,7 +228,7 @@ def general_cosine(
     M: int, *, a: Any, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ... of M values.
+    """Return the window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ... of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ArgumentTypeError or ValueRangeError for wrong coefficients, sizes or types.
@@ -252,7 +252,7 @@ def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window alpha - (1 - alpha) * cos(2 pi n / N) of M values.
+    """Return the window alpha - (1 - alpha) * cos(2 pi n / N) of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -268,7 +268,7 @@ def hann(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window sin(pi n / N) ** 2 of M values.
+    """Return the window sin(pi n / N) ** 2 of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -284,7 +284,7 @@ def hamming(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window 0.54 - 0.46 * cos(2 pi n / N) of M values.
+    """Return the window 0.54 - 0.46 * cos(2 pi n / N) of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -300,7 +300,7 @@ def blackman(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N) of M values.
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N) of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -316,7 +316,7 @@ def nuttall(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window of Nuttall with minimal side lobes, of M values.
+    """Return the window of Nuttall with minimal side lobes, of M values.
 
     sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -332,7 +332,7 @@ def bartlett(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The triangle 1 - |2 n / N - 1| of M values.
+    """Return the triangle 1 - |2 n / N - 1| of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -349,7 +349,7 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta) of M values, for the Bessel function I0.
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta) of M values, for the Bessel function I0.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a negative beta or M, or a type other than float32 and float64.
@@ -368,7 +368,7 @@ def cosine(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window sin(pi (n + 1/2) / N) of M values.
+    """Return the window sin(pi (n + 1/2) / N) of M values.
 
     sym: if True (a symmetric window), N is M; otherwise (a periodic window), N is M + 1.
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
@@ -386,7 +386,7 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dtype | None = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window exp(-|n - center| / tau) of M values.
+    """Return the window exp(-|n - center| / tau) of M values.
 
     center: None is the middle.
     sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
@@ -411,7 +411,7 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """The window exp(-(n - N / 2) ** 2 / (2 std ** 2)) of M values.
+    """Return the window exp(-(n - N / 2) ** 2 / (2 std ** 2)) of M values.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ValueRangeError for a std that is not positive, a negative M, or a type other than float32 and float64.

@@ -1,4 +1,4 @@
-"""Timer and Measurement: the time of a statement, with the work on the GPU waited for."""
+"""Timer and Measurement: time a Python statement, including the GPU work that it submits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import ArgumentError, NotSupportedError
 from ..runtime.control import synchronize
 from ..runtime.host_threads import get_num_threads, set_num_threads
 
-TRIAL = 0.005  # seconds of a block of runs, at least
+TRIAL = 0.005  # seconds: the shortest block of runs
 
 
 class Measurement:
@@ -58,7 +58,7 @@ class Measurement:
 class Timer:
     """Measure the time of a Python statement, in this process.
 
-    globals: the names that the statement uses.  num_threads: of the CPU's operators meanwhile.
+    globals: the names that the statement uses.  num_threads: CPU threads for operators during the measurement.
     Host: waits for the GPU before each reading of the clock, if CUDA has started.
     Example:
         >>> from flambeau.utils.benchmark import Timer
@@ -105,7 +105,7 @@ class Timer:
             set_num_threads(before)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """Run the statement `number` times, after some runs to warm up.
+        """Run the statement `number` times after some warm-up runs, and return the measurement.
 
         Example:
             >>> from flambeau.utils.benchmark import Timer

@@ -1,9 +1,9 @@
-"""The processes that a checked program starts: each leaves its report in a folder, for that of the first process.
+"""Child processes of a checked program: each writes its report into a folder, and the first process merges them.
 
 - The folder's name is in FLAMBEAU_CHECK, so new processes check themselves when they import flambeau; forked ones have
   the check already.
-- A process leaves a mark when its machine starts, and its report when it ends by itself.  A mark without a report is
-  one of a process that was killed, or still runs.
+- A process writes a mark when its machine starts, and its report when it exits normally.  A mark without a report
+  belongs to a process that was killed or is still running.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any
 from ..config import CHECK_FOLDER
 from ..errors import ConfigError
 
-SETTINGS = "settings"  # the file of the reaction to races, and of the suppressed places
+SETTINGS = "settings"  # file with the reaction to races and the suppressed places
 MARK, REPORT = ".started", ".report"
 PRIVATE = 0o700  # mode of the folder
-EXIT_PRIORITY = 10  # of the finalizer in children of multiprocessing
+EXIT_PRIORITY = 10  # priority of the finalizer in children of multiprocessing
 
 
 class Folder:
-    """The folder of the reports of a check's other processes."""
+    """The folder with the reports of a check's child processes."""
 
     def __init__(self, races: str, places: Sequence[tuple[str, ...]]) -> None:
         self._former = os.environ.get(CHECK_FOLDER)
@@ -39,9 +39,9 @@ class Folder:
         os.environ[CHECK_FOLDER] = str(self._path)
 
     def reports(self) -> list[tuple[str, Any]]:
-        """Wait for the processes that have used a machine and end by themselves.
+        """Wait for child processes that have used a machine, except daemons, and collect their reports.
 
-        Return the name of each and its report, None if it has left none.
+        Return the name of each process and its report, None if it wrote none.
         """
         for process in multiprocessing.active_children():
             if not process.daemon and (self._path / f"{process.pid}{MARK}").exists():
@@ -62,9 +62,9 @@ class Folder:
 
 
 def settings() -> tuple[str, list[tuple[str, ...]]]:
-    """The reaction to races and the suppressed places of the check that started this process.
+    """Return the reaction to races and the suppressed places of the check that started this process.
 
-    Raises: ConfigError if others could have written them.
+    Raises: ConfigError if another user could have written them.
     """
     folder = Path(os.environ[CHECK_FOLDER])
     status = folder.stat()
@@ -78,7 +78,7 @@ def settings() -> tuple[str, list[tuple[str, ...]]]:
 
 
 def leave_report(report: Callable[[Sequence[tuple[str, ...]]], Any]) -> None:
-    """Leave this process's report when it ends.  report: makes it, given the suppressed places."""
+    """Write this process's report when it exits.  report: makes the report, given the suppressed places."""
     from multiprocessing import util
 
     folder, pid = Path(os.environ[CHECK_FOLDER]), os.getpid()
@@ -97,7 +97,7 @@ def leave_report(report: Callable[[Sequence[tuple[str, ...]]], Any]) -> None:
 
 
 def _name() -> str:
-    """The name of this process in reports."""
+    """Return the name of this process in reports."""
     workers = sys.modules.get("flambeau.data.workers")
     if workers is not None and (info := workers.get_worker_info()) is not None:
         return f"data worker {info.id}"

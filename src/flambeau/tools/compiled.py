@@ -17,12 +17,12 @@ HINT = (
 
 
 def is_compiled() -> bool:
-    """Whether the core, which every call uses, is compiled."""
+    """Return whether the core, which every call uses, is compiled."""
     return not str(plan.__file__).endswith(".py")
 
 
 def compiled_modules() -> list[str]:
-    """The names of the compiled modules below flambeau, all in `core`; empty in a pure package."""
+    """Return the names of the compiled modules below flambeau, all in `core`; empty in a pure package."""
     return sorted(f"core.{name.partition('.')[0]}" for name in os.listdir(CORE) if name.endswith(".so"))
 
 
@@ -33,7 +33,7 @@ def configuration() -> str:
 
 
 def c_compiler() -> str | None:
-    """The path of the C compiler that a build would call; None if there is none."""
+    """Return the path of the C compiler that a build would call; None if there is none."""
     import shutil
     import sysconfig
 
@@ -42,7 +42,7 @@ def c_compiler() -> str | None:
 
 
 def problem() -> str:
-    """Why the core should be compiled and is not: the reason for the warning at import, else ""."""
+    """Return why the core is not compiled although it could be, for the warning at import; else ""."""
     if is_compiled() or config.pure():
         return ""
     compiler = c_compiler()

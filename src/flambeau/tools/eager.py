@@ -1,6 +1,7 @@
-"""PyTorch's compilers (compile, jit, onnx) with eager meanings: functions run as they are written.
+"""Stand-ins for PyTorch's compilers (compile, jit, onnx): functions run eagerly, as written.
 
-- A function that would compile returns its argument itself.  The first `compile` of a process says so in the log.
+- A function that would compile returns its argument unchanged.  The first call in a process logs that nothing is
+  compiled.
 - Functions that write or read a compiled program raise NotSupportedError.
 """
 
@@ -24,7 +25,7 @@ from ..tensor import functions
 from ..tensor.tensor import Tensor
 
 log = logging.getLogger("flambeau")
-_said: list[str] = []  # the functions that have said in the log that they run eagerly
+_said: list[str] = []  # functions that have already logged that their results run eagerly
 
 
 def _say(name: str) -> None:
@@ -101,7 +102,7 @@ def compile(
 def _check_callable(name: str, value: Any) -> None:
     if not callable(value):
         raise ArgumentTypeError(
-            f"expected a function or a module, got {shown(value)}", hint="pass what is to be called", operator=name
+            f"expected a function or a module, got {shown(value)}", hint="pass a callable", operator=name
         )
 
 
@@ -130,7 +131,7 @@ def optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 def same(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the argument: for decorators that tell a compiler about a function.
+    """Return the argument: for decorators that only give a compiler information about a function.
 
     Example:
         >>> torch.compiler.allow_in_graph(len) is len
@@ -150,7 +151,7 @@ def substitute(original_fn: Any, *args: Any, **kwargs: Any) -> Callable[[Any], A
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: for calls that tell a compiler about a value, or clear its caches.
+    """Do nothing: for calls that only give a compiler information about a value, or clear its caches.
 
     Example:
         >>> torch.compiler.reset()
@@ -204,10 +205,10 @@ load_inline_extension = _lacking(
     "cpp_extension.load_inline", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.load_inline()")
 )
 make_extension = _lacking("cpp_extension", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.CppExtension()"))
-CUDA_HOME = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")  # programs read it before they build
+CUDA_HOME = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")  # programs read it before they compile
 
 
-# checks in programs that a compiler reads
+# checks that a compiler would read
 
 
 def check(cond: Any, message: Any = None) -> None:
@@ -303,7 +304,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 def is_instance(obj: Any, target_type: Any) -> bool:
-    """Return whether an object is of a type; of a generic one, its elements are not looked at.
+    """Return whether an object is an instance of a type; elements of a generic type are not checked.
 
     Example:
         >>> torch.jit.isinstance([1], list[int]), torch.jit.isinstance(1, list[int])
@@ -314,7 +315,7 @@ def is_instance(obj: Any, target_type: Any) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """The class that `isinstance` accepts, of a class or an annotation of `typing`."""
+    """Return the class that `isinstance` accepts for a class or an annotation of `typing`."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, UnionType):
         return tuple(_plain(each) for each in typing.get_args(kind))
@@ -357,7 +358,7 @@ class ScriptModule(Module):
 
 
 class TracerWarning(Warning):
-    """A warning of a tracer: none is given."""
+    """A warning category of PyTorch's tracer; flambeau never issues it."""
 
 
 class ScriptFunction:
@@ -373,12 +374,12 @@ class ScriptFunction:
 
 
 class NoGraph:
-    """A class of graphs of programs, for imports and `isinstance`: no graph is made."""
+    """Base of PyTorch's classes for program graphs, for imports and `isinstance` only; instances cannot be created."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError(
             "programs are not traced: there are no graphs of them",
-            hint="call the module itself; hooks of modules see intermediate values",
+            hint="call the module itself; module hooks see intermediate values",
             operator=type(self).__name__,
         )
 
@@ -400,30 +401,30 @@ class Proxy(NoGraph):
 
 
 class Tracer(NoGraph):
-    """Stand-in of a tracer of programs."""
+    """Stand-in for a tracer of programs."""
 
 
 class Interpreter(NoGraph):
-    """Stand-in of an interpreter of traced programs."""
+    """Stand-in for an interpreter of traced programs."""
 
 
 class SymBool(NoGraph):
-    """The class of symbolic booleans, of which there are none."""
+    """The class of symbolic booleans; it has no instances."""
 
 
 class SymFloat(NoGraph):
-    """The class of symbolic numbers, of which there are none."""
+    """The class of symbolic numbers; it has no instances."""
 
 
 class SymInt(NoGraph):
-    """The class of symbolic sizes, of which there are none."""
+    """The class of symbolic sizes; it has no instances."""
 
 
 symbolic_trace = _lacking(
     "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
 )
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
-# functions of torch.fft, by name; their results are complex, or come from complex numbers
+# functions of torch.fft, by name; they return or take complex numbers
 transforms = {
     name: _lacking(f"fft.{name}", "complex arithmetic is not there yet", "numpy.fft takes x.cpu().numpy()")
     for name in (
@@ -451,7 +452,7 @@ class Operators:
 
 
 class Namespace:
-    """Operators of one compiled extension: those that `custom_op` defined, and no others."""
+    """Operators of one namespace: only those that `custom_op` defined."""
 
     def __init__(self, name: str) -> None:
         vars(self)[""] = name
@@ -476,9 +477,9 @@ class PyTorchOperators(Namespace):
 
 
 class PyTorchOperator:
-    """An operator of PyTorch: the function of the package or the method of tensors of its name.
+    """An operator of PyTorch: the package's function or the tensor method of the same name.
 
-    Raises: NotSupportedError, when it is called, if there is none.
+    Raises: NotSupportedError when called, if there is neither.
     """
 
     def __init__(self, name: str) -> None:
@@ -493,7 +494,7 @@ class PyTorchOperator:
         found = getattr(functions, self.name, None) or getattr(Tensor, self.name, None)
         if found is None:
             raise NotSupportedError(
-                f"PyTorch's internal operator {self.name} is not there",
+                f"PyTorch's internal operator {self.name} is not supported",
                 hint="call the public function",
                 operator=f"torch.ops.aten.{self.name}",
             )
@@ -504,7 +505,7 @@ operators = Operators()
 
 
 class CustomOperator:
-    """A function as an operator of its own, for `torch.library.custom_op`: called, it runs as it is.
+    """An operator made by `torch.library.custom_op`: calling it runs the function.
 
     Functions that are registered for a compiler have no effect.
     Example:
@@ -545,7 +546,7 @@ class CustomOperator:
         return same if function is None else function
 
     def register_kernel(self, device_types: Any, function: Any = None) -> Any:
-        """Use another function in place of the first one; the device does not matter.
+        """Replace the operator's function; the device is ignored.
 
         Example:
             >>> double = torch.library.custom_op("mine::with_kernel", lambda x: x + x)
@@ -565,7 +566,8 @@ class CustomOperator:
     def register_autograd(self, backward: Any, *, setup_context: Any = None) -> None:
         """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`.
 
-        inputs: all arguments that may be passed by position; others are its `keyword_only_inputs`, a dict.
+        inputs: all arguments that may be passed by position.  With keyword-only ones, `setup_context` also takes
+        `keyword_only_inputs`, a dict.
         Example:
             >>> square = torch.library.custom_op("mine::square", lambda x: x * x)
             >>> def keep(ctx, inputs, output):
@@ -600,7 +602,7 @@ class _Differentiable(Function):
 
 
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, **options: Any) -> Any:
-    """Make a function an operator `space::name`, which is then also `torch.ops.space.name`; a decorator without `fn`.
+    """Register a function as the operator `space::name`, also `torch.ops.space.name`; a decorator without `fn`.
 
     Example:
         >>> @torch.library.custom_op("mine::double", mutates_args=())
@@ -621,7 +623,7 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
 
 
 def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib: Any = None) -> None:
-    """Set the derivative of a custom operator, given itself or as "space::name".
+    """Set the derivative of a custom operator, which is passed as an object or as "space::name".
 
     Raises: ArgumentError if there is no such operator.
     Example:
@@ -640,7 +642,7 @@ def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib:
     found = vars(getattr(operators, space)).get(name) if name else op
     if not isinstance(found, CustomOperator):
         raise ArgumentError(
-            f"{shown(op)} is no custom operator",
+            f"{shown(op)} is not a custom operator",
             hint="custom_op and Library.impl define them",
             operator="register_autograd",
         )
@@ -658,7 +660,7 @@ def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 class DispatchKey(Flag):
-    """Which form of an operator a function is: names for registrations."""
+    """Dispatch keys, for registrations: they name the implementation that a function is."""
 
     CPU, CUDA, Meta, Autograd, AutogradCPU, AutogradCUDA, AutocastCPU, AutocastCUDA, AutocastXPU = [
         1 << bit for bit in range(9)
@@ -695,7 +697,7 @@ class Library:
         return schema.partition("(")[0]
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
-        """Make a function the operator `torch.ops.ns.op_name`, unless its key is one of a compiler's.
+        """Register a function as the operator `torch.ops.ns.op_name`; ignored if its key belongs to a compiler.
 
         Example:
             >>> library = torch.library.Library("mine", "IMPL")
@@ -720,13 +722,13 @@ onnx_export = _lacking("onnx.export", "networks are not exported to ONNX", _ONNX
 
 
 class TrainingMode(Enum):
-    """How a network is exported to ONNX: names only, since none is exported."""
+    """Training modes of an ONNX export: names only, since flambeau exports nothing."""
 
     EVAL, PRESERVE, TRAINING = range(3)
 
 
 class OperatorExportTypes(Enum):
-    """Which operators an export to ONNX writes: names only, since none is exported."""
+    """Operator sets of an ONNX export: names only, since flambeau exports nothing."""
 
     ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
 

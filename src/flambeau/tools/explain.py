@@ -1,4 +1,4 @@
-"""Explains why a call lets the host continue, or makes it wait.
+"""Explain why a call returns at once or makes the host wait.
 
 The call is made once.  The code that chooses the route of a copy reports its choice through the hooks of `callers`.
 Calls of other threads are not recorded.
@@ -19,7 +19,7 @@ from ..runtime.stream import Event, Stream
 from ..tensor import checks
 from ..transfer import READ
 
-FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # kinds of waits of the host, in order of cost
+FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # kinds of host waits, in order of cost
 NOTHING_WAITS = "everything is put on streams, and the host goes on"
 ON_HOST_HINT = "have the source contiguous, of the wanted type and pinned beforehand, or change it on the device"
 SIZED_BY_VALUES = ("argwhere", "index", "masked_select", "nonzero", "repeat_interleave", "unique", "unique_consecutive")
@@ -32,7 +32,7 @@ class Explanation:
     """The record of one call.
 
     asynchronous: whether the host did not wait;  waits_for: the object it waited for, "" if none.
-    reason: why;  hint: how to make the call asynchronous, "" if it is or cannot be.
+    reason: why it waited or not;  hint: how to make the call asynchronous, "" if it already is or cannot be.
     steps: the actions, in order;  result: the call's result.
     """
 
@@ -52,7 +52,7 @@ class Explanation:
 def explain(call: Callable[[], Any]) -> Explanation:
     """Run a call and explain whether the host waited, for which work, and why: explain(lambda: x.to("cuda")).
 
-    Host:   as the call.
+    Host:   waits if the call does.
     Raises: the exceptions of the call.
     Example:
         >>> x = torch.ones(2)
@@ -70,7 +70,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
 
 
 class _Watcher:
-    """Records the calls of one thread; the verdict is about the first of the heaviest waits."""
+    """Records the calls of one thread; the verdict describes its most expensive wait, the first of several."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
@@ -84,7 +84,7 @@ class _Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Context that subscribes to the hooks."""
+        """Subscribe to the hooks inside a `with` block."""
         wanted: dict[str, Callable[..., None]] = {
             "on_route": self._route,
             "on_convert": self._convert,
@@ -106,7 +106,7 @@ class _Watcher:
         return called
 
     def verdict(self) -> tuple[str, str]:
-        """(The reason, the hint)."""
+        """Return the reason and the hint."""
         if not self.waits_for:
             return self._routes[0].reason if len(self._routes) == 1 else NOTHING_WAITS, ""
         return self._reason, self._hint
@@ -118,7 +118,7 @@ class _Watcher:
         where = f", on {named(stream)}" if stream is not None else ""
         self.steps.append(f"{nbytes} bytes go {_way(route, stream, other)}{where}")
         if route is BETWEEN_DEVICES:
-            self.steps.append(f"{named(other)} waits for the copy, which has waited for what it had before")
+            self.steps.append(f"{named(other)} waits for the copy, which waited for its earlier work")
         hint = ON_HOST_HINT if self._arranged_on_host else hint_of(route, callers.call()[1])
         if route.waits:
             self._host_waits(FOR_DEVICE, named(stream), route.reason, hint)
@@ -151,7 +151,7 @@ class _Watcher:
 
 
 def hint_of(route: Route, called: str) -> str:
-    """How to make a copy asynchronous.  called: the name of the public function that makes it."""
+    """Return how to make a copy asynchronous.  called: the public function that makes the copy."""
     return SIZE_HINT if route is READ and called in SIZED_BY_VALUES else route.hint
 
 
@@ -164,7 +164,7 @@ def _way(route: Route, stream: Stream | None, other: Stream | None) -> str:
 
 
 def named(awaited: Any) -> str:
-    """Text of a stream, an event or a device."""
+    """Return the text that describes a stream, an event or a device."""
     if isinstance(awaited, Stream):
         place = named_device(awaited.device_index)
         return f"{awaited.label} of {place}"

@@ -1,10 +1,10 @@
 """Measures whether a program fits a card: its peak memory by kind, and the modelled time of a training step.
 
-- The program runs in a forked process, on virtual GPUs of the card, by default without values.  It is ended after some
-  optimizer steps by SystemExit, so that its `finally` blocks and `atexit` functions run.
-- The peak is the moment with the most reserved bytes, and among those with the most allocated.
-- Blocks get their kind where it is known: parameters when a module is first called, and around each optimizer step;
-  gradients and the optimizer's state around the steps.  Other live blocks are activations.
+- The program runs in a forked process, on virtual GPUs of the card, by default without values.  SystemExit ends it
+  after some optimizer steps, so that its `finally` blocks and `atexit` functions run.
+- The peak is the moment with the most reserved bytes; among equal ones, that with the most allocated bytes.
+- Blocks are classified where their kind is known: parameters when a module is first called and around each optimizer
+  step; gradients and optimizer state around the steps.  All other live blocks are activations.
 - A program that runs out of memory runs again on a card of 16 TiB, which shows how much it needs.
 """
 
@@ -38,9 +38,9 @@ from ..uncomputed import has_read, leave_out_host_values
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
 WORKSPACE = "workspace"
 KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, WORKSPACE, "fragmentation")
-STEPS = 3  # of every optimizer, by default
-PATIENCE = 10  # so many times the wanted steps of one optimizer end the program, whatever the others have made
-UNLIMITED = 1 << ADDRESS_BITS  # bytes, more than any card has
+STEPS = 3  # measured steps of every optimizer, by default
+PATIENCE = 10  # one optimizer's steps end the program at this multiple of the wanted number, whatever the others do
+UNLIMITED = 1 << ADDRESS_BITS  # bytes: more than any card has
 MAX_BATCH = 1 << 20
 FOLDED_AT = 1 << 20  # events
 READ_HINT = "the program had read values, which are 1 as they are not computed: --values computes them"
@@ -48,11 +48,11 @@ GROWN, SHRUNK = ("segment_alloc", "segment_map"), ("segment_free", "segment_unma
 
 
 class Enough(SystemExit):
-    """Ends a program whose steps have been measured, with status 0."""
+    """Raised to end a program, with status 0, when its steps have been measured."""
 
 
 class Peak(NamedTuple):
-    """The peak of one device, in bytes.  reserved: from the driver;  kinds: these bytes by kind."""
+    """The peak of one device, in bytes.  reserved: bytes reserved from the driver;  kinds: the same bytes by kind."""
 
     device: int
     reserved: int
@@ -63,8 +63,8 @@ class Peak(NamedTuple):
 class Run(NamedTuple):
     """One run of a program.
 
-    status: its exit status, negative for a signal.  error: why it ended early, "" if it did not.
-    shortage: where it ran out of the GPU's memory, "" if it did not.  steps: of the optimizer with the most.
+    status: its exit status, negative for a signal.  error: why it ended early, else "". shortage: where it ran out of
+    GPU memory, else "".  steps: the most steps that one optimizer made.
     step_ns: the modelled time of a step, None if fewer than two were made.  peaks: of the devices that it used.
     """
 
@@ -91,7 +91,7 @@ class Run(NamedTuple):
 
 
 class DeviceLog:
-    """The blocks of one device.  Events are (number of the block, its bytes), with 0 bytes where it is given back."""
+    """The blocks of one device.  Events are (block number, bytes), with 0 bytes when the block is freed."""
 
     def __init__(self) -> None:
         self.reserved = self.allocated = 0
@@ -116,13 +116,13 @@ class DeviceLog:
             self._best_at = -1
 
     def note(self) -> None:
-        """Keep the present moment as the peak if it is higher."""
+        """Keep the current state as the peak if it is higher."""
         if (self.reserved, self.allocated) > self.best:
             self.best = self.reserved, self.allocated
             self._best_at = len(self._events)
 
     def live_at_peak(self) -> dict[int, int]:
-        """The bytes of the blocks that were live at the peak, by number."""
+        """Return the bytes of the blocks that were live at the peak, by block number."""
         return self._at_best if self._best_at < 0 else self._live(self._before, self._best_at)
 
     def _live(self, before: dict[int, int], count: int) -> dict[int, int]:
@@ -145,7 +145,7 @@ class Meter:
         self.card, self.memory, self.steps, self.values = card, memory, steps, values
         self.shortage = ""
         self._driver: VirtualDriver | None = None
-        self._has_pool = False  # whether the driver's own pool allocates, which has no segments
+        self._has_pool = False  # whether the driver's own pool, which has no segments, allocates
         self._logs: dict[int, DeviceLog] = {}
         self._live: dict[int, int] = {}  # the numbers of live blocks, by address
         self._count = 0
@@ -157,7 +157,7 @@ class Meter:
 
     # choosing the machine
     def chosen(self, choice: Gpus) -> Gpus:
-        """The program's number of GPUs, of this card."""
+        """Return the choice of GPUs: as many as the program asks for, of this card."""
         if choice.kind != "virtual":
             return choice
         races = "real" if choice.races == "poison" else choice.races
@@ -230,7 +230,7 @@ class Meter:
             self.shortage = f"{callers.shown_site(callers.call_site())}, where {size(nbytes)} more were needed"
 
     def _is(self, kind: str, tensors: Iterator[Any]) -> None:
-        """Note the kind of the blocks of tensors."""
+        """Record the kind of the blocks of some tensors."""
         for tensor in tensors:
             block = tensor._storage.block if tensor.device_index >= 0 else None
             number = None if block is None else self._live.get(block.address)
@@ -250,7 +250,7 @@ class Meter:
         self._is(PARAMETERS, iter(params))
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """Note the step; end the program if all optimizers have made theirs, or one many more."""
+        """Record a step; end the program when all optimizers have made their steps, or one has made many more."""
         self._before_step(optimizer, args, kwargs)
         ends = self._ends.setdefault(optimizer, [])
         ends.append(0 if self._driver is None else self._driver.end_ns())
@@ -282,7 +282,7 @@ class Meter:
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
-    """The tensors in nested dicts, lists and tuples."""
+    """Return the tensors in nested dicts, lists and tuples."""
     if isinstance(value, TensorBase):
         yield value
     elif isinstance(value, dict):
@@ -293,7 +293,7 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def size(nbytes: int) -> str:
-    """Bytes in the largest fitting unit."""
+    """Format a number of bytes in the largest fitting unit."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if nbytes >= unit:
             return f"{nbytes / unit:.2f} {name}"
@@ -301,7 +301,7 @@ def size(nbytes: int) -> str:
 
 
 def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
-    """Run a program, which returns its exit status or raises OutOfMemoryError, in a forked process.
+    """Run a program, a function that returns an exit status or raises OutOfMemoryError, in a forked process.
 
     is_quiet: drop its output.  The child does not return: it ends with SystemExit and the program's status.
     """
@@ -315,7 +315,7 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
                 os.dup2(errors.fileno(), 2)
             _run_in_child(run, meter, answer)
         formers = {
-            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal sends it to the child too
+            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal sends the signal to the child too
             signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number)),
         }
         try:
@@ -346,7 +346,7 @@ def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> Non
         _join_threads()
     except OutOfMemoryError as error:
         status, ran_out = 1, bool(meter.shortage)
-        if not ran_out:  # of the host
+        if not ran_out:  # memory of the host
             sys.excepthook(type(error), error, error.__traceback__)
     except KeyboardInterrupt:
         status = 130
@@ -366,7 +366,7 @@ def _join_threads() -> None:
 
 
 class Fit(NamedTuple):
-    """The answer for one card.
+    """The result for one card.
 
     fits: whether the program ran in the card's memory; None if it failed for another reason.
     run: the run on the card, or in unlimited memory if it did not fit.  shortage: where the card's memory ran out.
@@ -387,7 +387,7 @@ class Fit(NamedTuple):
         return card(self.card).total_memory
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain data; sizes in bytes."""
+        """Return the result as plain data; sizes in bytes."""
         peak = self.run.peak
         return {
             "card": self.card,
@@ -411,7 +411,7 @@ class Fit(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A program to measure, and how.
+    """A program to measure, and the settings of the measurement.
 
     run: runs it with a batch size, None for its own, and returns its status.  steps, values: see Meter.
     """
@@ -421,7 +421,7 @@ class Question(NamedTuple):
     values: bool = False
 
     def on(self, card: str, is_quiet: bool, batch: int | None = None) -> Fit:
-        """Whether the program fits a card, and how much memory it needs."""
+        """Measure whether the program fits a card, and how much memory it needs."""
         found = self._measure(card, 0, is_quiet, batch)
         if not found.shortage:
             return Fit(card, None if found.error else True, found, batch=batch)
@@ -429,7 +429,7 @@ class Question(NamedTuple):
         return Fit(card, False, ample, found.shortage)
 
     def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, bool], None]) -> Fit:
-        """The largest batch that fits a card, found by doubling and bisection from `first` on.
+        """Find the largest batch that fits a card, by doubling and bisection from `first` on.
 
         tell: called with each batch that was tried, and whether it fits.
         """

@@ -47,11 +47,11 @@ from ..memory.settings import parse as parse_settings
 from ..runtime.machine import Machine
 from ..serialization.unpickler import Budget, Refusal, Unpickler, cut
 
-MAX_NBYTES = 2 << 30  # of a file
+MAX_NBYTES = 2 << 30  # size of a file
 MAX_NUMBER = (1 << 64) - 1
 NO_STACK = 0
-SMALL_SEGMENT = 2 << 20  # bytes, at most, of a segment for small blocks
-LARGE_REST = 1 << 20  # bytes: a rest of a larger segment is split off if it has more
+SMALL_SEGMENT = 2 << 20  # bytes: the largest segment for small blocks
+LARGE_REST = 1 << 20  # bytes: a larger remainder of a large block is split off
 SHARED = (0, 0)
 LIVE, WAITING, FREE = "live", "waiting", "free"
 STATES = {
@@ -72,13 +72,13 @@ class Frame(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        if not self.line:  # of compiled code, with a C++ signature
+        if not self.line:  # a frame of compiled code, with a C++ signature
             return f"{self.name.partition('(')[0] or self.name} (compiled)"
         return f"{callers.shown_site(f'{self.file}:{self.line}')} in {self.name}"
 
 
 class Block(NamedTuple):
-    """Bytes of a segment.  requested: as the program asked, at most `nbytes`;  state: LIVE, WAITING or FREE."""
+    """A block.  requested: the bytes that the program asked for, at most `nbytes`;  state: LIVE, WAITING or FREE."""
 
     address: int
     nbytes: int
@@ -105,7 +105,7 @@ def _are_one(former: Segment, after: Segment) -> bool:
 
 
 class Event(NamedTuple):
-    """address: of an out-of-memory event, the device's free bytes."""
+    """An event of the history.  address: for an out-of-memory event, the device's free bytes instead."""
 
     action: str
     address: int
@@ -131,7 +131,7 @@ class Device:
 
 @dataclass
 class Snapshot:
-    """A memory snapshot of flambeau's or PyTorch's, as it was read.
+    """A memory snapshot that was read from a file of flambeau or PyTorch.
 
     stacks: from the innermost frame; the first is empty.  settings: the text of PYTORCH_ALLOC_CONF.
     """
@@ -141,9 +141,9 @@ class Snapshot:
     settings: str
 
     def site(self, stack: int) -> Frame | None:
-        """The innermost frame of the program, outside libraries.
+        """Return the innermost frame of the program, outside libraries.
 
-        If there is none, as in PyTorch's threads of backward: that of the operator, else the innermost one.
+        Without one, as in the threads of PyTorch's backward, return the operator's frame, else the innermost one.
         """
         frames = self.stacks[stack]
         program = (frame for frame in frames if not _is_library(frame.file))
@@ -165,7 +165,7 @@ def _is_library(file: str) -> bool:
 
 
 class _NoNames:
-    """A vocabulary without any name."""
+    """A vocabulary without names, so that unpickling refuses every class and function."""
 
     def find(self, module: str, name: str) -> Any:
         raise Refusal(f"it names {cut(f'{module}.{name}')!r}; a snapshot has plain objects only")
@@ -187,11 +187,11 @@ class _NoNames:
 
 
 def read(path: str) -> Snapshot:
-    """Read a snapshot from a file.  Raises FileFormatError if it is none; OSError."""
+    """Read a snapshot from a file.  Raises FileFormatError if it is not a snapshot; OSError."""
     nbytes = os.path.getsize(path)
     if nbytes > MAX_NBYTES:
         raise FileFormatError(
-            f"{path} has {nbytes} bytes; a snapshot of at most {MAX_NBYTES} is read",
+            f"{path} has {nbytes} bytes; the limit is {MAX_NBYTES}",
             hint="record fewer events: _record_memory_history(max_entries=100_000)",
             operator="memory",
         )
@@ -201,7 +201,7 @@ def read(path: str) -> Snapshot:
         return parse(Unpickler(data, _NoNames(), Budget(len(data))).load())
     except FileFormatError as error:
         raise FileFormatError(
-            f"{path} is no memory snapshot: {str(error).splitlines()[0].partition(': ')[2]}",
+            f"{path} is not a memory snapshot: {str(error).splitlines()[0].partition(': ')[2]}",
             hint=HINT,
             operator="memory",
         ) from None
@@ -385,7 +385,7 @@ class State:
         return nbytes + rest if 0 < rest <= LARGE_REST else nbytes
 
     def complete(self) -> None:
-        """Add to each block the rest that was too small to be split: events do not have it."""
+        """Extend each block by the remainder that was too small to be split off: events do not include it."""
         for block in list(self.blocks.values()):
             self.blocks[block.address] = block._replace(nbytes=self._whole(block.address, block.nbytes))
 
@@ -396,7 +396,7 @@ class State:
         self.ranges[event.address] = made
 
     def _remove(self, low: int, nbytes: int) -> None:
-        """Remove a range, which may be a part of a segment, or several."""
+        """Remove a range, which may be part of a segment or span several."""
         high = low + nbytes
         first = next(self.ranges.irange(maximum=low, reverse=True), low)
         for each in [self.ranges[address] for address in self.ranges.irange(first, high, (True, False))]:
@@ -410,7 +410,7 @@ class State:
                     self.ranges[start] = rest
 
     def segments(self) -> list[Segment]:
-        """The segments with all their blocks, free ones too, in address order."""
+        """Return the segments with all their blocks, free ones too, in address order."""
         found: list[Segment] = []
         for each in self.ranges.values():
             former = found[-1] if found else each
@@ -444,7 +444,7 @@ def _with_gaps(at: int, end: int, blocks: list[Block]) -> Iterator[Block]:
 
 
 def before_events(device: Device) -> State:
-    """The state before the first event."""
+    """Return the state before the first event."""
     state = State(device.segments)
     for event in reversed(device.events):
         state.undo(event)
@@ -453,7 +453,7 @@ def before_events(device: Device) -> State:
 
 
 def state_at(device: Device, count: int) -> State:
-    """The state after the first `count` events."""
+    """Return the state after the first `count` events."""
     state = before_events(device)
     for event in device.events[:count]:
         state.apply(event)
@@ -489,7 +489,7 @@ def peaks_of(device: Device) -> Peaks:
     return Peaks(count, most, most_reserved)
 
 
-TOP = 5  # lines that a list shows
+TOP = 5  # most lines that a list shows
 
 
 @dataclass
@@ -500,7 +500,7 @@ class Usage:
     cached: whole free segments, which `empty_cache` returns;  fragmented: free parts of segments in use.
     private: of the reserved bytes, those in pools of graphs and of MemPool.
     largest: the largest free block;  lines: live bytes and blocks by stack;
-    holders: free bytes that one block alone keeps from being returned, by its stack.
+    holders: free bytes that a single block keeps from being returned to the driver, by the block's stack.
     """
 
     segments: int = 0
@@ -552,7 +552,7 @@ def usage(snapshot: Snapshot, segments: list[Segment]) -> Usage:
 
 
 def explain(snapshot: Snapshot, title: str) -> str:
-    """The explanation of a snapshot as text: each device at the end, at its peak, and where it ran out of memory."""
+    """Explain a snapshot as text: each device at the end, at its peak, and where it ran out of memory."""
     events = sum(len(device.events) for device in snapshot.devices)
     settings = f"; settings {snapshot.settings}" if snapshot.settings else ""
     lines = [f"{title}: {_count(len(snapshot.devices), 'device')}, {_count(events, 'event')}{settings}"]
@@ -625,14 +625,14 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-ROOM = 1 << 43  # bytes of the device if no capacity is given
+ROOM = 1 << 43  # bytes of the device, if no capacity is given
 
 
 @dataclass(frozen=True)
 class Replay:
     """The outcome of a replay.
 
-    reserved, used: at the peak, in bytes;  retries: allocations that needed cached memory to be returned.
+    reserved, used: at x, in bytes;  retries: allocations that needed cached memory to be returned.
     failed: the event that ran out of memory, and its number; None if all fit.
     """
 
@@ -719,7 +719,7 @@ def replay(device: Device, settings: str = "", capacity: int | None = None) -> R
 
 
 def compare(snapshot: Snapshot, settings: list[str], capacity: int | None = None) -> str:
-    """A table of each device's peak, as recorded and under each of the settings."""
+    """Return a table of each device's peak, as recorded and under each of the settings."""
     where = "" if capacity is None else f" on a device of {size(capacity)}"
     lines = [f"Replay{where}", f"  {'GPU':<4} {'peak reserved':>13} {'peak live':>12} {'overhead':>9}  settings"]
     for device in snapshot.devices:
@@ -746,7 +746,7 @@ def _row(device: int, reserved: int, used: int, name: str) -> str:
     return f"  {device:<4} {size(reserved):>13} {size(used):>12} {overhead:>9}  {name}"
 
 
-MAX_EVENTS = 200_000  # of one device; the latest are shown
+MAX_EVENTS = 200_000  # events of one device; the latest are shown
 TEMPLATE = Path(__file__).with_name("memory_page.html")
 KINDS = {name: number for number, name in enumerate((
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap",
@@ -755,7 +755,7 @@ KINDS = {name: number for number, name in enumerate((
 
 
 def page(snapshot: Snapshot, title: str) -> str:
-    """The page's text."""
+    """Return the page's text."""
     data = {
         "title": title,
         "settings": snapshot.settings,
@@ -782,7 +782,7 @@ def write_page(snapshot: Snapshot, title: str, path: str) -> None:
 
 
 def _page_data(device: Device) -> dict[str, Any]:
-    """The state before the first event that is shown, and the events, with addresses relative to the lowest."""
+    """Return the state before the first event that is shown, and the events, with addresses relative to the lowest."""
     omitted = max(len(device.events) - MAX_EVENTS, 0)
     state = before_events(device)
     for event in device.events[:omitted]:

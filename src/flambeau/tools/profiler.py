@@ -1,7 +1,8 @@
 """Profilers: `flambeau.profile()`, and torch.profiler's schedule, events and averages.
 
-- `with flambeau.profile() as p:` records the spans of every stream, and gives a table of them and a trace file.
-- torch.profiler.profile collects the same: the work of streams and the named ranges.  Operators appear as the kernels
+- `with flambeau.profile() as p:` records the spans of every stream; they are shown as a table or written as a trace
+  file.
+- torch.profiler.profile records the same data: the work of streams and named ranges.  Operators appear as the kernels
   that they launched.  Times of events and averages are in microseconds.
 - A recorded step is a range itself, `ProfilerStep#n`; averages list all steps as `ProfilerStep*`.
 """
@@ -30,7 +31,7 @@ from .recorder import Recorder
 from .trace import NONE, MemoryPoint, Range, Span, Trace
 
 NO_LIMIT = sys.maxsize
-NAME_WIDTH = 40  # columns, at least
+NAME_WIDTH = 40  # least number of columns
 NS_PER_US = 1000
 
 
@@ -38,7 +39,7 @@ class Profile:
     """The result of `with flambeau.profile() as p:`; complete after the block.
 
     spans: kernels, library calls, copies and fills, by start.  ranges: those marked by `cuda.nvtx`, by end.
-    trace: all that was recorded: these, calls and waits of the host, order between streams, and memory.
+    trace: the complete record: these, calls and waits of the host, order between streams, and memory.
     modelled: whether the times are computed by the virtual GPUs' model.
     """
 
@@ -67,11 +68,11 @@ class Profile:
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._recorder.end()
-        lost = isinstance(error, AcceleratorError) and error.sticky  # then the device does nothing more
+        lost = isinstance(error, AcceleratorError) and error.sticky  # from then on the device is idle
         self.trace = self._recorder.trace(waits=not lost)
 
     def summary(self) -> str:
-        """Five lines: how long the devices were busy and idle, the host blocked, copies overlapped; the worst line."""
+        """Return five lines: busy and idle time, blocked host time, overlapped copies, and the worst source line."""
         from .trace_analysis import Analysis
 
         return Analysis(self.trace).summary()
@@ -83,13 +84,13 @@ class Profile:
         write_page(self.trace, path)
 
     def _repr_html_(self) -> str:
-        """The page of the trace, in a notebook."""
+        """Return the page of the trace, for notebooks."""
         from .trace_writers import frame
 
         return frame(self.trace)
 
     def table(self) -> str:
-        """A table of calls, times and bytes by name, the longest time first."""
+        """Return a table of calls, times and bytes by name, the longest time first."""
         sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for each in self.spans:
             row = sums[each.name]
@@ -106,7 +107,7 @@ class Profile:
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write spans and ranges in the format of Chrome's trace viewer, which Perfetto reads too.
 
-        A path that ends in .gz makes a compressed file, which both read as well.
+        If the path ends in .gz, the file is compressed; both viewers read that too.
         """
         from .trace_writers import write_chrome_trace
 
@@ -114,11 +115,11 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Context manager that records the work of every stream; it gives a `Profile`.
+    """Record the work of every stream inside a `with` block, which gets a `Profile`.
 
     On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs CUPTI measures each
     kernel, copy and fill, those of libraries and graphs included, if it is installed and no other profiler uses it.
-    Otherwise two timing events are recorded around each call, which the logger `flambeau` says.  They cost a few
+    Otherwise two timing events are recorded around each call, and the logger `flambeau` says so.  They cost a few
     microseconds of host time per call, about one microsecond of GPU time between two pieces of work on a stream, and
     memory until the block ends.  On an idle stream a span then begins when the host begins the call, so the span of a
     short kernel measures mostly the call.  On a stream that always has queued work, such spans are exact to about a
@@ -139,7 +140,8 @@ def profile() -> Profile:
 def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
     """Record the work of every stream inside a `with` block, and write a page of it, even if the block raises.
 
-    path: of the page, or of a file for Perfetto if it ends in .json or .json.gz; None to write nothing.
+    path: the file of the page; if it ends in .json or .json.gz, a trace for Perfetto is written instead; None writes
+    nothing.
     Host:   as `profile`.
     Raises: NoDeviceError if there is no GPU; OSError if the file cannot be written.
     Example:
@@ -162,7 +164,7 @@ def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
 
 STEP_NUMBER = re.compile(r"^ProfilerStep#\d+$")
 COLUMNS = ("count", "cpu_time_total", "device_time_total")
-EVENT_NAME_WIDTH = 55  # columns, at most
+EVENT_NAME_WIDTH = 55  # most columns
 
 
 class ProfilerActivity(Enum):
@@ -186,8 +188,8 @@ class FunctionEvent:
     key: its name.  device_type: where it ran.  device_index: which GPU, -1 for the host.
     start_us, end_us: microseconds since the profile began.  count: the number of events it sums up.
     stack: the program's lines that led to it, innermost first, if the profile was made with_stack, else ().
-    input_shapes: of a kernel's operands, the result among them, if the profile was made with record_shapes.
-    device_memory_usage: bytes that tensors hold more after it than before, if it was made with profile_memory.
+    input_shapes: shapes of a kernel's operands, results included, if the profile was made with record_shapes.
+    device_memory_usage: change in bytes that tensors hold, if the profile was made with profile_memory.
     """
 
     key: str
@@ -223,8 +225,8 @@ class EventList(list[FunctionEvent]):
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
         """Sum events of one name and device type; step numbers are ignored.
 
-        group_by_stack_n: number of stack entries that must be equal too.
-        group_by_input_shape: whether the shapes must be.
+        group_by_stack_n: also require that many equal stack entries.
+        group_by_input_shape: also require equal shapes.
         """
         sums: dict[Any, FunctionEvent] = {}
         for each in self:
@@ -247,7 +249,9 @@ class EventList(list[FunctionEvent]):
         return replace(total, key="Total")
 
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
-        """A table of names, calls and times.  sort_by: "count", "cpu_time_total", "device_time_total" or an average.
+        """Return a table of names, calls and times.
+
+        sort_by: "count", "cpu_time_total", "device_time_total" or an average.
 
         Raises: ArgumentError for any other `sort_by`.
         """
@@ -270,7 +274,7 @@ def _by(column: str) -> Callable[[FunctionEvent], float]:
     if not isinstance(column, str):
         raise ArgumentError(f"sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}", operator="table")
     wanted = column.replace("cuda_", "device_")
-    if wanted == "self_device_time_total":  # nothing on a device is inside of something else
+    if wanted == "self_device_time_total":  # work on a device is never nested
         wanted = "device_time_total"
     if wanted not in (*COLUMNS, "cpu_time", "device_time"):
         raise ArgumentError(f"sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}", operator="table")
@@ -290,7 +294,7 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
 
 
 def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_memory: bool = False) -> EventList:
-    """Events of a profile of some activities, by start; enclosing events first."""
+    """Return a profile's events of some activities, by start; enclosing events first."""
     found, trace = [], profile.trace
     held = _Held(trace.memory) if with_memory else None
     if ProfilerActivity.CPU in activities:
@@ -367,10 +371,10 @@ STEP = "ProfilerStep#"
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """A schedule of profiler actions: cycles of waiting, warming up and recording.
+    """Return a schedule of profiler actions: cycles of waiting, warming up and recording.
 
-    repeat: how many cycles; 0 for as many as there are steps.  skip_first: steps before the first cycle.
-    skip_first_wait: not 0 for a first cycle that does not wait.
+    repeat: the number of cycles; 0 for no limit.  skip_first: steps before the first cycle.
+    skip_first_wait: if not 0, the first cycle has no waiting steps.
     Raises: ArgumentError for negative numbers, or no active step.
     Example:
         >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2)
@@ -409,10 +413,10 @@ class SteppedProfile:
 
     activities: CPU for named ranges, CUDA for the work of streams; both if None.
     schedule: the action of each step; without it, everything inside the block is recorded.
-    on_trace_ready: called with this object when a cycle, or the block, has been recorded.
+    on_trace_ready: called with this object at the end of each recorded cycle, or of the block.
     with_stack: events have the lines of the program that led to them.  acc_events: events of all cycles are kept.
     record_shapes: kernels have the shapes of their operands.  profile_memory: events have the change of memory.
-    use_cuda: the former switch for CUDA among the activities.
+    use_cuda: deprecated; adds CUDA to the activities or removes it.
     with_flops, with_modules: not recorded; a warning says so.
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
@@ -570,7 +574,7 @@ class SteppedProfile:
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
-        """Events of the last cycle, or of all cycles if acc_events, by start.  Raises ModeError without any.
+        """Return the events of the last cycle, or of all with acc_events, by start.  Raises ModeError without any.
 
         Example:
             >>> with torch.profiler.profile() as profile:
@@ -585,8 +589,8 @@ class SteppedProfile:
     ) -> EventList:
         """Sum the events by name.  Raises ModeError if nothing was recorded.
 
-        group_by_stack_n: number of stack entries that must be equal too.
-        group_by_input_shape: whether the shapes must be.  group_by_overload_name has no effect: it is not recorded.
+        group_by_stack_n: also require that many equal stack entries.
+        group_by_input_shape: also require equal shapes.  group_by_overload_name has no effect: it is not recorded.
         Example:
             >>> x = torch.ones(1000, device="cuda")
             >>> with torch.profiler.profile() as profile:
@@ -628,9 +632,9 @@ class SteppedProfile:
         self._results("export_html")[-1].export_html(path)
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cuda_time_total") -> None:
-        """Write `outermost;...;innermost microseconds` per stack of the program, as flame graphs read them.
+        """Write one line `outermost;...;innermost microseconds` per stack, the input format of flame graph tools.
 
-        metric: "self_cuda_time_total" alone: the time of the devices.
+        metric: only "self_cuda_time_total", the time on devices.
         Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric.
         Example:
             >>> import tempfile
@@ -661,7 +665,7 @@ class SteppedProfile:
 def _warn_unrecorded(**asked: bool) -> None:
     for name, wanted in asked.items():
         if wanted:
-            callers.warn(f"profile: {name}=True has no effect: a profile holds kernels, copies and named ranges")
+            callers.warn(f"profile: {name}=True has no effect: a profile records kernels, copies and named ranges")
 
 
 def _checked(activities: Any) -> frozenset[ProfilerActivity]:
@@ -678,7 +682,7 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The activities that can be recorded.
+    """Return the activities that can be recorded.
 
     Example:
         >>> sorted(activity.name for activity in torch.profiler.supported_activities())
@@ -688,7 +692,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """Context manager and decorator: a named range of profiles.  args: added to the name.
+    """Name a `with` block, or the calls of a function, as a range in profiles.  args: added to the name.
 
     Example:
         >>> with torch.profiler.profile() as profile:

@@ -1,15 +1,17 @@
-"""Shows that a program's results do not depend on the order of its streams, or finds a schedule that changes them.
+"""Prove that a program's results do not depend on the order of its streams, or find a schedule that changes them.
 
 - A program without races has the same result under every legal schedule: conflicting accesses are ordered by
   happens-before, and a linear extension of that order computes the same values (as for threads, see S. Adve and
-  M. Hill, "Weak ordering: a new definition", 1990).  That needs one run, of any size.
+  M. Hill, "Weak ordering: a new definition", 1990).  One run proves it, whatever its size.
 - Otherwise the program runs again under other schedules, each time in a forked process.  Dynamic partial-order
   reduction (C. Flanagan and P. Godefroid, "Dynamic partial-order reduction for model checking software", 2005) chooses
   them: for each race, at the choice that ran the first of its two commands, the schedule that runs the other's stream.
-- A result is what reaches the program: the bytes of each copy to the host, what it prints and its exit status.
-- An access of the host to pinned memory waits for no stream: where it races, a schedule chooses what runs before it.
-- A query answers by modelled time: no schedule changes that.  Nor does one change the order in which threads of the
-  program submit work, or pinned memory that is allocated while a copy uses it.  The answer names these conditions.
+- A result consists of the values that reach the program: the bytes of each copy to the host, what it prints and its
+  exit status.
+- An access of the host to pinned memory waits for no stream: if it races, a schedule chooses which commands run first.
+- A query answers by modelled time: no schedule changes that.  Schedules do not change the order in which the program's
+  threads submit work either, nor the pinned memory that is allocated while a copy uses it.  The report names these
+  conditions.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from ..driver.virtual.submission import Command
     from ..vector_clock import Clock, StreamKey
 
-DEFAULT_LIMIT = 1000  # schedules
+DEFAULT_LIMIT = 1000  # most schedules
 Point = tuple[int, int]  # a stream and the number of its command
 
 
@@ -75,7 +77,7 @@ class Seen(NamedTuple):
     status: int
 
     def difference(self, other: Seen) -> str:
-        """The first difference of another run's result, "" if there is none."""
+        """Return the first difference of another run's result, "" if there is none."""
         for point, (site, digest) in self.copies.items():
             if other.copies.get(point, (site, digest))[1] != digest:
                 return f"other bytes reach the host at {callers.shown_site(site)}"
@@ -87,9 +89,9 @@ class Seen(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The answer.  report: the races of the first run.  schedule: one with another result, None if none was found.
+    """The result.  report: the races of the first run.  schedule: one with another result, None if none was found.
 
-    is_complete: whether every order of the operations was covered.  text: the answer in words.
+    is_complete: whether every order of the operations was covered.  text: the result in words.
     """
 
     report: Report
@@ -100,7 +102,7 @@ class Proof(NamedTuple):
     text: str
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain data."""
+        """Return the result as plain data."""
         return {name: getattr(self, name) for name in ("schedules", "schedule", "is_complete", "text")}
 
 
@@ -126,12 +128,12 @@ class Operation(NamedTuple):
     host: dict[StreamKey, int]
 
     def follows(self, other: Operation) -> bool:
-        """Whether another command, submitted before, happens before this one."""
+        """Return whether another command, submitted before, happens before this one."""
         stream, number = other.point
         return self.clock.reached(stream) >= number or self.host.get(stream, -1) >= number
 
     def conflicts(self, other: Operation) -> bool:
-        """Whether both access the same bytes, and one writes."""
+        """Return whether both access the same bytes and at least one writes them."""
         return any(
             one.low < two.high and two.low < one.high and (one.writes or two.writes)
             for one in self.accesses
@@ -155,9 +157,10 @@ class TracedRecorder(Recorder):
         self._number = 0
 
     def races(self) -> set[tuple[Point, Point]]:
-        """All pairs of unordered commands that conflict.
+        """Return all pairs of unordered commands that conflict.
 
-        The history of a block reports fewer: of accesses that a write replaced it reports only the write.
+        The access history of a block reports fewer: once a write has replaced earlier accesses, it reports only the
+        write.
         """
         racing = [each for each in self._operations if any(self._is_racing(access) for access in each.accesses)]
         pairs = {
@@ -241,7 +244,7 @@ class Explorer(Checker):
             self._drivers.append(machine.driver)
 
     def seen(self, places: Sequence[tuple[str, ...]], status: int, output: bytes) -> Seen:
-        """The run, once it has ended."""
+        """Return the run, once it has ended."""
         ran = [(stream, number) for driver in self._drivers for stream, number, _ in driver.log]
         return Seen(
             self.report(places),
@@ -281,7 +284,7 @@ def run_once(
                 f"the process that ran the program under {name_of(choices)} ended with {ended}",
                 operator="check --prove",
             )
-        seen: Seen = pickle.load(answer)  # written by the child, in a file without a name
+        seen: Seen = pickle.load(answer)  # written by the child process, to an unnamed file
         return seen
 
 
@@ -306,7 +309,7 @@ def _run_in_child(
 
 
 def name_of(choices: Sequence[int]) -> str:
-    """The text of a schedule.  Choices of the first stream at the end are left out."""
+    """Return the text of a schedule.  Choices of the first stream at the end are left out."""
     kept = list(choices)
     while kept and kept[-1] == 0:
         kept.pop()
@@ -314,7 +317,7 @@ def name_of(choices: Sequence[int]) -> str:
 
 
 class Step:
-    """A choice on the present path.  done, wanted: indices of the streams that were tried, and are to be tried."""
+    """A choice on the current path.  done, wanted: indices of the streams that were tried, and are to be tried."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
@@ -330,7 +333,7 @@ def prove(
     progress: Callable[[int], None] = lambda count: None,
     began: Callable[[Seen], None] = lambda first: None,
 ) -> Proof:
-    """Run a program under as many schedules as decide whether its result depends on them.
+    """Run a program under enough schedules to decide whether its result depends on the schedule.
 
     program: runs it, on machines that it starts itself, and returns its exit status.  places: suppressed races.
     schedules, seconds: when to stop.  progress: called with the number of schedules;  began: with the first run.
@@ -364,7 +367,7 @@ def prove(
 
 
 def _reverse(seen: Seen, path: list[Step]) -> None:
-    """For each race, ask for the other order where its first command was chosen."""
+    """For each race, request the opposite order at the choice that ran its first command."""
     ran_at = {choice.ready[choice.taken]: at for at, choice in enumerate(seen.choices)}
     for one, other in seen.races:
         if other[0] == HOST_HANDLE:
@@ -374,7 +377,7 @@ def _reverse(seen: Seen, path: list[Step]) -> None:
             continue
         first, second = sorted((one, other), key=lambda point: seen.order.get(point, len(seen.order)))
         at = ran_at.get(first)
-        if at is None:  # it was the only one that could run, or is the taking of a block
+        if at is None:  # it was the only stream that could run, or the command is the allocation of a block
             at = _last_choice_before(seen, ran_at, first)
         if at is None:
             continue
@@ -384,7 +387,7 @@ def _reverse(seen: Seen, path: list[Step]) -> None:
 
 
 def _last_choice_before(seen: Seen, ran_at: dict[Point, int], point: Point) -> int | None:
-    """The last choice of a command of the stream up to `point`: the taking of a block happens with the one before."""
+    """Return the last choice of the stream up to `point`: a block's allocation runs with the command before it."""
     stream, number = point
     found = [at for (other, earlier), at in ran_at.items() if other == stream and earlier <= number]
     return max(found, default=None)

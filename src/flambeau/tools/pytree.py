@@ -1,6 +1,6 @@
 """Trees of lists, tuples, dicts and registered classes: their leaves, and the structure that holds them.
 
-The order of a dict's leaves is that of its keys as inserted.  Anything that is not a container is a leaf, None too.
+A dict's leaves are in insertion order of its keys.  Anything that is not a container is a leaf, None included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Unflatten = Callable[[Any, Any], Any]
 
 
 class Kind(NamedTuple):
-    """How the containers of a class are taken apart and put together."""
+    """Functions that flatten and rebuild the containers of a class."""
 
     flatten: Flatten
     unflatten: Unflatten
@@ -39,7 +39,7 @@ class TreeSpec:
         self.num_children = len(children_specs)
 
     def is_leaf(self) -> bool:
-        """Whether it is the structure of a leaf."""
+        """Return whether this is the structure of a leaf."""
         return self.type is None
 
     def _state(self) -> tuple[Any, ...]:
@@ -101,7 +101,7 @@ _named = Kind(lambda tree: (list(tree), type(tree)), lambda leaves, context: con
 
 
 def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
-    """Make a class a container.
+    """Register a class as a container.
 
     flatten_fn: (container) -> (children, context).  unflatten_fn: (children, context) -> container.
     """
@@ -133,7 +133,7 @@ def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | N
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
-    """Put leaves together to a tree of a structure.  Raises ArgumentError for a wrong number of leaves."""
+    """Rebuild a tree from its leaves and its structure.  Raises ArgumentError for a wrong number of leaves."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ArgumentError(
@@ -167,14 +167,14 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> T
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """Apply a function to the leaves of a tree, and to those of further trees of the same structure beside them."""
+    """Apply a function to the leaves of a tree, and to the corresponding leaves of further trees of that structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [tree_leaves(rest, is_leaf) for rest in rests]
     return tree_unflatten(map(func, leaves, *others), spec)
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """As `tree_map`, for a function that changes the leaves; the tree itself is returned."""
+    """Like `tree_map`, for a function that changes the leaves; the tree itself is returned."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
@@ -182,7 +182,7 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callabl
 def tree_map_only(
     type_or_types: Any, func: Any = None, tree: Any = None, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Apply a function to the leaves of a class, or of one of several; others stay as they are."""
+    """Apply a function to the leaves that are instances of a class, or of one of several; keep the others."""
     return tree_map(lambda leaf: func(leaf) if isinstance(leaf, type_or_types) else leaf, tree, is_leaf=is_leaf)
 
 

@@ -1,10 +1,12 @@
-"""Finds every race of a program on virtual GPUs, and a smallest set of edits that orders them all.
+"""Find every race of a program on virtual GPUs, and a minimal set of edits that orders them all.
 
-- A witness of the virtual driver (driver/virtual/races.py) gets every race, and the order of all operations: points of
-  streams, and what streams and the host come after.  The program goes on, with the bytes that the schedule gives.
+- A witness of the virtual driver (driver/virtual/races.py) receives every race and the order of all operations: points
+  in streams, and the points that streams and the host have waited for.  The program continues with the bytes that the
+  schedule produces.
 - Races between the same lines are one entry with a count.  Each race suggests an edit: a wait before the later access,
   or `record_stream` where memory was reused too early.
-- A replay of the recorded order with a set of edits tells which races are left.  Edits are dropped while none is left.
+- A replay of the recorded order with a set of edits shows which races remain.  Edits are dropped as long as no race
+  remains.
 - The record is bounded: after MAX_ENTRIES, races are counted and compared as before, but not replayed.
 """
 
@@ -63,10 +65,10 @@ if TYPE_CHECKING:
     from ..driver.virtual.submission import Command
     from ..vector_clock import Clock, StreamKey
 
-MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes
-MANY_ENTRIES = 1_000  # that are added to the record at once
-MAX_KINDS = 1_000  # distinct pairs of operators, lines and streams that are kept
-MAX_ITEMS = 64  # a longer list of the program is not searched for streams and tensors
+MAX_ENTRIES = 1_000_000  # size of the record; an entry takes 48 bytes
+MANY_ENTRIES = 1_000  # entries that are added to the record at once
+MAX_KINDS = 1_000  # most distinct pairs of operators, lines and streams that are kept
+MAX_ITEMS = 64  # longer lists of the program are not searched for streams and tensors
 FIRST = "the first process"
 ALLOWED = "flambeau: allow-race"  # the comment that suppresses the races of its line
 
@@ -78,8 +80,8 @@ class Race:
     """Unordered accesses of two lines to the same bytes, at least one of which writes.
 
     older, newer: an example of both accesses, in order of submission.  low, high: the bytes that they share.
-    why: why nothing orders them.  count: how often it happened.
-    processes: the names of the processes where it happened, () if that is the first one alone.
+    why: the reason why they are unordered.  count: how often the race occurred. processes: the names of the processes
+    where it occurred, () for the first process only.
     is_pinned: whether the bytes are pinned host memory.
     """
 
@@ -101,7 +103,7 @@ class Race:
 class Edit:
     """A line to insert: `statement`, "before" or "after" the statement at `site`, with that one's indentation.
 
-    note: which stream a placeholder such as <stream 3> in the statement stands for, "" if there is none.
+    note: the stream that a placeholder such as <stream 3> in the statement stands for, "" if there is none.
     """
 
     where: str
@@ -117,8 +119,8 @@ class Edit:
 class Report:
     """The races of a program.
 
-    edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
-    suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
+    edits: a minimal set that orders all races.  verified: whether a replay of the record confirmed that. suppressed:
+    the number of races suppressed by comments or by a file.  replayed: the operations in the record.
     mistakes: other errors of the program (runtime/mistakes.py).
     """
 
@@ -139,7 +141,7 @@ class Report:
         return text_of(self)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         return {
             "races": [
                 {
@@ -162,7 +164,7 @@ class Report:
         }
 
     def to_sarif(self) -> dict[str, Any]:
-        """The report as a SARIF 2.1.0 log."""
+        """Return the report as a SARIF 2.1.0 log."""
         hint = "; ".join(map(str, self.edits))
         results = [
             {
@@ -199,7 +201,7 @@ def _sarif_place(site: str) -> dict[str, Any]:
 
 
 def text_of(report: Report) -> str:
-    """The report for a terminal."""
+    """Return the report for a terminal."""
     hidden = f", {report.suppressed} suppressed" if report.suppressed else ""
     if not report.races:
         return "\n".join([f"no race was found{hidden}", *_mistake_lines(report), *report.notes])
@@ -270,10 +272,10 @@ def _counted(count: int, what: str) -> str:
 
 
 class Spot(NamedTuple):
-    """The place for an insertion at a line.
+    """The place where a line can be inserted.
 
-    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop or has
-    a comprehension, before which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the
+    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop or has a
+    comprehension, so that a line before it runs only once.  can_follow: a line can follow it in its block.  leaves: the
     spot is outside a `with` that the line itself opens.
     """
 
@@ -290,7 +292,7 @@ ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @lru_cache(maxsize=64)
 def _parsed(file: str) -> tuple[list[str], list[ast.stmt]]:
-    """The lines of a file, and its statements, those around others first."""
+    """Return the lines of a file, and its statements, enclosing ones first."""
     lines = linecache.getlines(file)
     try:
         tree = ast.parse("".join(lines))
@@ -305,7 +307,7 @@ def _split(site: str) -> tuple[str, int]:
 
 
 def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
-    """The file's lines, and the statements around a line, outermost first."""
+    """Return the file's lines, and the statements that contain a line, outermost first."""
     lines, statements = _parsed(file)
     around = [each for each in statements if each.lineno <= line <= (each.end_lineno or each.lineno)]
     return lines, [each for each in around if _holds(each, around[-1])]
@@ -317,7 +319,7 @@ def _holds(other: ast.stmt, each: ast.stmt) -> bool:
 
 
 def spot_of(site: str) -> Spot:
-    """Where an edit of a line goes."""
+    """Return the place where an edit of a line is inserted."""
     file, line = _split(site)
     lines, path = _statements(file, line)
     leaves = False
@@ -339,7 +341,7 @@ def spot_of(site: str) -> Spot:
 
 
 def _has_loop(node: ast.stmt, line: int) -> bool:
-    """Whether an expression at a line of a statement is evaluated several times."""
+    """Return whether an expression on a line of a statement may be evaluated several times."""
     loops = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
     return any(
         isinstance(each, loops) and each.lineno <= line <= (each.end_lineno or each.lineno) for each in ast.walk(node)
@@ -347,7 +349,7 @@ def _has_loop(node: ast.stmt, line: int) -> bool:
 
 
 def allows(site: str) -> bool:
-    """Whether a comment on the line suppresses its races."""
+    """Return whether a comment on the line suppresses its races."""
     file, line = _split(site)
     text = linecache.getline(file, line)
     if ALLOWED not in text:
@@ -397,14 +399,15 @@ def _is_suppressed(race: Race, places: Sequence[tuple[str, ...]]) -> bool:
 
 # names of the program's variables
 
-COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")  # before Python 3.12, frames of their own
-CO_OPTIMIZED = 1  # of code objects: a function's, whose variables are not in a dictionary
+COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")  # frames of their own before Python 3.12
+CO_OPTIMIZED = 1  # code object flag of functions, whose variables are not in a dictionary
 
 
 class Names:
     """The variables of a frame of the program, by the streams and by the addresses of the tensors that they hold.
 
-    Before Python 3.13 a function's frame keeps the dictionary of its variables, which would keep tensors alive.
+    Before Python 3.13, reading `f_locals` makes a frame keep a dictionary of its variables, which would keep tensors
+    alive.
     """
 
     def __init__(self, frame: FrameType | None) -> None:
@@ -417,7 +420,7 @@ class Names:
         package = sys.modules[__package__.partition(".")[0]]
         frames = [frame]
         while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
-            frames.append(outer)  # where an edit goes
+            frames.append(outer)  # places of edits
         for name, value in (item for each in frames for item in _variables(each)):
             if isinstance(value, Stream):
                 self.streams.setdefault(value.handle, name)
@@ -433,13 +436,13 @@ class Names:
                 each.f_locals.clear()
 
     def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
-        """The variable of each access, "" where none is known."""
+        """Return the variable of each access, "" if unknown."""
         names = [self.tensors.get(access.low, "") for access in accesses]
         return tuple(name or (self.target if access.writes else "") for name, access in zip(names, accesses))
 
 
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Expressions that a line of a frame can use, with values.
+    """Yield the expressions that a line of a frame can use, with their values.
 
     They are variables, items of sequences, attributes of self, and streams that are attributes of variables.
     """
@@ -461,7 +464,7 @@ def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
 
 
 def _assigned(frame: FrameType) -> str:
-    """The variable that the running statement of a frame assigns, "" if it is not an assignment to one."""
+    """Return the variable that the running statement of a frame assigns, "" if it is not an assignment to one."""
     _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
     node = path[-1] if path else None
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -494,7 +497,7 @@ NO_LINE = Line((), {}, "torch")
 
 
 def _expression(line: Line, queue: Queue, device: int, is_current: bool) -> str:
-    """An expression for a stream.  is_current: whether it is its device's current one;  device: the current device."""
+    """Return an expression for a stream.  is_current: of its device;  device: the current device."""
     other = "" if queue.device == device else str(queue.device)
     if queue.handle in line.streams:
         return line.streams[queue.handle]
@@ -508,7 +511,7 @@ def _expression(line: Line, queue: Queue, device: int, is_current: bool) -> str:
 
 
 def _placeholder(stream: Queue, line: Line, site: str) -> str:
-    """Which stream an edit's placeholder stands for: where it was made, and its name at another line of the race."""
+    """Return the note on a placeholder's stream: where it was made, and its name at another line of the race."""
     facts = [f"made at {callers.shown_site(stream.site)}"] if stream.site else []
     if stream.handle in line.streams:
         facts.append(f"{line.streams[stream.handle]} at {callers.shown_site(site)}")
@@ -519,17 +522,17 @@ def _placeholder(stream: Queue, line: Line, site: str) -> str:
 
 OPERATION, POINT, LEARN, CHECK = range(4)
 WIDTH = 6  # numbers of an entry
-HOST_KEY = -1  # of the host, among the handles of streams
+HOST_KEY = -1  # the host's number among the handles of streams
 Entry = tuple[int, int, int, int, int, int]
 
 
 @dataclass(eq=False)
 class Remedy:
-    """An edit, and where a replay applies it.
+    """An edit, and the places where a replay applies it.
 
     waits: (line, waiter, awaited) of a wait.  owners: for `record_stream`, the uses that it keeps alive, as the serial
-    of their history and their stream.  times: how many races suggested it.  is_certain: whether the line runs as often
-    as the replay applies it.
+    of their history and their stream.  times: the number of races that suggested it.  is_certain: whether the line runs
+    exactly as often as the replay applies the edit.
     """
 
     edit: Edit
@@ -554,7 +557,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.entries = array("q")
-        self._latest: list[int] = []  # the numbers of the latest entries, not in `entries` yet
+        self._latest: list[int] = []  # numbers of the latest entries, which are not in `entries` yet
         self.is_full = False
         self.operations = 0
         self.left_out = 0
@@ -570,7 +573,7 @@ class Recorder:
             self._keep_latest()
 
     def _keep_latest(self) -> None:
-        """Add the latest entries to the record, as far as there is room."""
+        """Add the latest entries to the record, up to MAX_ENTRIES."""
         room = WIDTH * MAX_ENTRIES - len(self.entries)
         self.is_full = self.is_full or room < len(self._latest)
         self.entries.extend(self._latest[:room])
@@ -579,7 +582,7 @@ class Recorder:
     def _site(self, site: str) -> int:
         return self._sites.setdefault(site, len(self._sites))
 
-    # as a witness
+    # interface of a witness
 
     def point(self, clock: Clock) -> None:
         self._log(POINT, _key(clock.stream), clock.number, clock.version)
@@ -667,14 +670,14 @@ class Recorder:
         return Kind(race, remedy or self._wait(conflict, queue, race, line, notes.line))
 
     def _keep(self, older: RaceAccess, queue: Queue, line: Line) -> Remedy | None:
-        """The call of record_stream that keeps the memory of the older access."""
+        """Return the `record_stream` call that keeps the memory of the older access alive."""
         spot = spot_of(older.site)
         stream = _expression(line, queue, queue.device, not spot.leaves)
         edit = _edit(older.site, spot, spot.can_follow, f"{older.name}.record_stream({stream})")
         return self._remedies.setdefault(edit, Remedy(edit))
 
     def _wait(self, conflict: Conflict, queue: Queue | None, race: Race, line: Line, older_line: Line) -> Remedy:
-        """The wait that orders the newer access after the older one."""
+        """Return the wait that orders the newer access after the older one."""
         awaited = awaited_queue(conflict.use)
         site = race.newer.site.rpartition(" launched at ")[2]
         spot, after = spot_of(site), False
@@ -703,7 +706,7 @@ class Recorder:
     # the report
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
-        """The races so far, without those that comments or `places` suppress."""
+        """Return the races so far, except those that comments or `places` suppress."""
         self._keep_latest()
         shown = [kind for kind in self.kinds if not _is_suppressed(kind.race, places)]
         suppressed = len({kind.race.lines for kind in self.kinds}) - len({kind.race.lines for kind in shown})
@@ -718,7 +721,7 @@ class Recorder:
         return Report(races, edits, is_verified, suppressed, self.operations, tuple(notes))
 
     def _edits(self, kinds: Sequence[Kind]) -> tuple[tuple[Edit, ...], bool]:
-        """Edits that order all races and none of which can be left out, and whether a replay showed that."""
+        """Return a minimal set of edits that orders all races, and whether a replay confirmed it."""
         if not kinds:
             return (), True
         wanted = {index for index, kind in enumerate(self.kinds) if kind in kinds}
@@ -736,7 +739,7 @@ class Recorder:
         return tuple(remedy.edit for remedy in chosen), not left and can_run
 
     def _compact(self, remedies: Sequence[Remedy]) -> list[Entry]:
-        """The record, without operations that a replay with these edits does not need."""
+        """Return the record without operations that a replay with these edits does not need."""
         sites = {site for remedy in remedies for site, _, _ in remedy.waits}
         entries: list[Entry] = []
         numbers = iter(self.entries)
@@ -753,7 +756,7 @@ class Recorder:
 
 
 def merged(races: Iterable[Race]) -> tuple[Race, ...]:
-    """Races, with those of the same lines and operators as one: streams made in a loop differ in nothing else."""
+    """Merge races of the same lines and operators, which differ only in streams, such as those created in a loop."""
     found: dict[tuple[str, ...], Race] = {}
     for race in races:
         key = *race.lines, race.older.operator, race.newer.operator
@@ -801,12 +804,12 @@ def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_f
     return callers.shown_site(why)
 
 
-Known = dict[int, int]  # by stream, the number of the last operation that is done
+Known = dict[int, int]  # by stream: the number of the last finished operation
 NOTHING: Known = {}
 
 
 def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int]) -> set[int]:
-    """The races of `wanted` that are left with some edits: indices of kinds."""
+    """Replay the record with some edits; return the indices of the kinds in `wanted` that still race."""
     before: dict[tuple[int, int], list[int]] = {}
     after: dict[tuple[int, int], list[int]] = {}
     kept: set[tuple[int, int]] = set()
@@ -817,7 +820,7 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
                 before.setdefault((site, waiter), []).append(awaited)
             else:
                 after.setdefault((site, awaited), []).append(waiter)
-    users: dict[int, list[tuple[int, int]]] = {}  # by history, the uses that record_stream keeps alive
+    users: dict[int, list[tuple[int, int]]] = {}  # by history: the uses that record_stream keeps alive
     for kind, _, two, three, _, five in entries:
         if kind == CHECK and (five, two) in kept:
             users.setdefault(five, []).append((two, three))
@@ -853,7 +856,7 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
         elif four in wanted and four not in left:
             host, mine = known.get(HOST_KEY, NOTHING), known.get(one, NOTHING)
             is_ordered = host.get(two, -1) >= three or mine.get(two, -1) >= three
-            # The allocator waits for the streams that are kept, and so for all that their uses come after.
+            # The allocator waits for the recorded streams, and so for everything that their uses come after.
             is_kept = (five, two) in kept or any(seen[use].get(two, -1) >= three for use in users.get(five, ()))
             if not is_ordered and not is_kept:
                 left.add(four)
@@ -861,7 +864,7 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
 
 
 def of_processes(others: checked_processes.Folder) -> list[Report]:
-    """The reports of the processes that a checked program has started."""
+    """Return the reports of the processes that a checked program started."""
     return [_of_process(name, report) for name, report in others.reports()]
 
 
@@ -874,13 +877,13 @@ def _of_process(name: str, report: Report | None) -> Report:
 
 
 def check_this_process() -> None:
-    """Check this process, which a checked program has started anew."""
+    """Check this process, a new one that a checked program started."""
     if machines.watcher is None and Path(os.environ[CHECK_FOLDER]).is_dir():
         machines.watcher = Checker(checked_processes.settings()[0], is_first=False)
 
 
 def joined(reports: Sequence[Report]) -> Report:
-    """One report of several machines or processes."""
+    """Merge the reports of several machines or processes into one."""
     return Report(
         merged(race for report in reports for race in report.races),
         tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
@@ -896,18 +899,18 @@ def joined(reports: Sequence[Report]) -> Report:
 
 
 class Checker:
-    """Watches every machine that the process starts.  A model follows NVIDIA GPUs.
+    """Watches every machine that the process starts; a model follows NVIDIA GPUs.
 
-    races: their reaction to unordered accesses.  is_first: whether it belongs to the process that makes the report.
+    races: the machines' reaction to unordered accesses.  is_first: whether this process makes the report.
     """
 
     def __init__(self, races: str, is_first: bool = True) -> None:
         self._races = races
         self._pid = os.getpid() if is_first else 0
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
-        self.is_blind = False  # whether a machine of NVIDIA GPUs had started before
+        self.is_blind = False  # whether a machine of NVIDIA GPUs had already started
         self._parents: Parents | None = None
-        self._worker: Any = None  # the thread that worked last
+        self._worker: Any = None  # the thread that submitted work last
         self._mistakes = mistakes.collected = mistakes.Collected()
 
     def chosen(self, choice: Gpus) -> Gpus:
@@ -941,7 +944,7 @@ class Checker:
         return Recorder()
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
-        """The races of all machines so far."""
+        """Return the races of all machines so far."""
         report = joined([recorder.report(places) for _, recorder in self._watched])
         report = replace(report, mistakes=tuple(self._mistakes.all()))
         return replace(report, notes=(*report.notes, *self._notes()))
@@ -958,11 +961,11 @@ class Checker:
                     yield f"kernels that do not declare what they access were not compared: {', '.join(driver.unseen)}"
 
     def is_first(self) -> bool:
-        """Whether this is the process that makes the report, and not a copy that was forked inside the block."""
+        """Return whether this process makes the report, and is not a fork made inside the block."""
         return self._pid == os.getpid()
 
     def stop(self) -> None:
-        """End the watch of all machines."""
+        """Stop watching all machines."""
         mistakes.collected = None
         if self._parents is not None:
             unsubscribe(on_launch=self._worked)
@@ -977,7 +980,7 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
 
     races:    the reaction of machines that start inside the block: "real", "poison" or "error".
     suppress: a file of suppressions.
-    Host:     as the block.
+    Host:     waits if the block does.
     Raises:   ArgumentError if another check is running, or if `races` or the file is invalid.
     Example:
         >>> from flambeau.testing import check, machine

@@ -1,14 +1,14 @@
-"""Recorder: a subscriber of the runtime's hooks that makes a Trace.
+"""Recorder: a subscriber of the runtime's hooks that builds a Trace.
 
 - Virtual GPUs report modelled times, exactly and without overhead.
-- On NVIDIA GPUs, work is measured by CUPTI where it can be used (`ByActivities`), by timing events otherwise
-  (`ByEvents`).  The recorder calls their `open` before each call that submits work, and `close` after it, or `drop` if
-  the call failed.  After `finish`, it takes each closed call's pieces of work.
+- On NVIDIA GPUs, CUPTI measures the work if it can be used (`ByActivities`), otherwise timing events do (`ByEvents`).
+  The recorder calls their `open` before each call that submits work, and `close` after it, or `drop` if the call
+  failed.  After `finish`, it takes the pieces of work of each closed call.
 - A call's measured span gets its name and its times at the end; CUPTI may report several pieces of work of one call, or
-  work of other libraries.  Work that is captured into a graph has no times; the graph's launches have.
+  work of other libraries.  Work that is captured into a graph has no times; launches of the graph do.
 - Hooks of one thread come in order: a route, a submission, its spans, its end, a wait.  `_Host` keeps that state.
-- A program may use several machines, one after the other: the next one's clock continues the former's.
-- Nothing here takes a lock but `_lock`, around the first use of a machine, so that a signal handler may make the trace.
+- A program may use several machines, one after the other: each one's clock continues that of the one before.
+- The only lock is `_lock`, held around the first use of a machine, so a signal handler may build the trace.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .trace import LIMIT, NONE, Arrow, Call, HostWait, Launch, MemoryPoint, Rang
 
 NS_PER_MS = 1_000_000
 
-_numbers = count(1)  # of calls, unique in the process: CUPTI keeps the number of a call that failed for its thread
+_numbers = count(1)  # call numbers, unique in the process: after a failed call, CUPTI keeps its number for the thread
 
 
 class Piece(NamedTuple):
@@ -50,32 +50,32 @@ class Piece(NamedTuple):
 class Measuring(Protocol):
     """A measurement of the work that recorded calls submit.
 
-    name: of the method, for reports.  lost: how many pieces of work are missing from the results.
+    name: the method's name, for reports.  lost: how many pieces of work are missing from the results.
     """
 
     name: str
     lost: int
 
     def open(self, stream: Stream) -> Any:
-        """Begin a call that submits work to a stream; return what `close` and `drop` take."""
+        """Begin a call that submits work to a stream; return the argument for `close` and `drop`."""
 
     def close(self, stream: Stream, opened: Any, is_graph: bool) -> Any:
-        """End a call, which launched a graph or not; return what `take` and `discard` take."""
+        """End a call, saying whether it launched a graph; return the argument for `take` and `discard`."""
 
     def drop(self, opened: Any) -> None:
         """Forget a call of the calling thread that failed."""
 
     def finish(self, waits: bool) -> None:
-        """End the measurement.  waits: wait for the devices, without which nothing may be taken."""
+        """End the measurement.  waits: wait for the devices; without it, `take` must not be called."""
 
     def take(self, closed: Any) -> list[Piece]:
-        """Return what a call put on its stream, by start, and forget the call."""
+        """Return the work that a call submitted to its stream, by start, and forget the call."""
 
     def discard(self, closed: Any) -> None:
         """Forget a closed call."""
 
     def others(self) -> list[Piece]:
-        """Return what no call of the recorder put on a stream; the last call of all."""
+        """Return the work that no recorded call submitted; called last."""
 
 
 def begin_measuring(machine: Machine) -> Measuring:
@@ -165,7 +165,7 @@ class ByActivities:
         self._devices: set[int] = set()
         self._pieces: defaultdict[int, list[Piece]] = defaultdict(list)
         self._closed: set[int] = set()
-        self._graphs: list[int] = []  # the calls that launched graphs, in their order
+        self._graphs: list[int] = []  # the calls that launched graphs, in order
 
     def open(self, stream: Stream) -> int:
         self._devices.add(stream.device_index)
@@ -196,14 +196,14 @@ class ByActivities:
         return self._pieces[closed]
 
     def discard(self, closed: int) -> None:
-        """Do nothing: its pieces are never asked for."""
+        """Do nothing: the call's pieces are never taken."""
 
     def others(self) -> list[Piece]:
         return self._pieces[0]
 
 
 def assigned(found: list[Activity], launches: list[int]) -> list[Activity]:
-    """Assign the work of graphs to their launches by its order, if CUPTI gave a launch none.
+    """Assign the work of graphs to their launches by order, if CUPTI attributed none to a launch.
 
     CUPTI before CUDA 13.1 Update 1 gives graphs wrong numbers in all measurements of a process but the first.  Each
     launch runs each node of its graph once: the n-th record of a node belongs to the graph's n-th launch.
@@ -211,15 +211,15 @@ def assigned(found: list[Activity], launches: list[int]) -> list[Activity]:
     """
     if {each.call for each in found}.issuperset(launches):
         return found
-    times: defaultdict[tuple[int, int], int] = defaultdict(int)  # how often a node has run
-    runs: dict[tuple[int, int], int] = {}  # the place of each launch of a graph, by its first work
+    times: defaultdict[tuple[int, int], int] = defaultdict(int)  # number of runs of each node so far
+    runs: dict[tuple[int, int], int] = {}  # order of each launch of a graph, by its first work
     places = []
     for each in found:
         times[each.graph, each.node] += 1
         run = each.graph, times[each.graph, each.node]
         places.append(runs.setdefault(run, len(runs)) if each.graph else None)
     if len(runs) != len(launches):
-        return found  # some of it was launched elsewhere
+        return found  # other code launched some of it
     return [each if place is None else each._replace(call=launches[place]) for each, place in zip(found, places)]
 
 
@@ -235,8 +235,8 @@ _THREADS = threading.__file__, str(Path(concurrent.futures.__file__).parent)
 class _Host:
     """The state of a thread.
 
-    call: the index of its present call;  route: of a copy that is about to wait;  wait: the wait that goes on.
-    opened: what Measuring.open returned for the present call.
+    call: the index of its current call;  route: the route of a copy that is about to wait;  wait: the wait in progress.
+    opened: the result of Measuring.open for the current call.
     """
 
     __slots__ = ("call", "is_submitting", "machine", "number", "opened", "route", "start_ns", "wait")
@@ -253,7 +253,7 @@ class _Host:
 
 
 class Timed(NamedTuple):
-    """A measured call.  place: the index of the span that it becomes.  handle, arguments: of a launch."""
+    """A measured call.  place: the index of its span.  handle, arguments: those of a kernel launch."""
 
     place: int
     closed: Any  # the value that Measuring.close returned
@@ -262,7 +262,7 @@ class Timed(NamedTuple):
 
 
 def is_modelled(machine: Machine) -> bool:
-    """Whether the machine's driver reports modelled times."""
+    """Return whether the machine's driver reports modelled times."""
     return machine.driver.capabilities.modelled_time
 
 
@@ -281,8 +281,8 @@ class Recorder:
         self._latest_ns = 0
         self._spans: list[Span] = []
         self._seen: set[Stream] = set()
-        self._last: dict[Any, int] = {}  # the last span of a stream
-        self._records: dict[Any, tuple[Any, int]] = {}  # the stream and its last span, by recorded event
+        self._last: dict[Any, int] = {}  # the last span of each stream
+        self._records: dict[Any, tuple[Any, int]] = {}  # by recorded event: the stream and its last span
         self._waiting: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)  # by waiting stream
         self._timed: list[Timed] = []
         self._measured: Machine | None = None
@@ -292,7 +292,7 @@ class Recorder:
         self._unsettled: list[tuple[int, int, Callable[[], tuple[int, int]]]] = []  # spans after collectives
 
     def begin(self, machine: Machine | None = None) -> None:
-        """Begin.  machine: the one whose present time is the trace's beginning; else the first use is."""
+        """Begin recording.  machine: the trace begins at its current time; by default, at a machine's first use."""
         if machine is not None:
             self._zero(machine)
         names = (
@@ -306,7 +306,7 @@ class Recorder:
         unsubscribe(**self._functions)
 
     def trace(self, waits: bool = True) -> Trace:
-        """Make the trace; called once, after `end`.  waits: wait for the devices, without which nothing is measured."""
+        """Build the trace; called once, after `end`.  waits: wait for the devices; without it, nothing is measured."""
         found = self.found
         if waits:
             for machine in self._zeros:
@@ -336,7 +336,7 @@ class Recorder:
         return found
 
     def _awaited(self, wait: HostWait, ends: dict[int, list[int]]) -> int:
-        """The span that ended when a wait did; the latest one before, where times are measured."""
+        """Return the span that ended when a wait did; the latest one before, where times are measured."""
         if not wait.blocked_ns:
             return NONE
         spans = self.found.spans
@@ -385,7 +385,7 @@ class Recorder:
         return host
 
     def _number(self, present: threading.Thread) -> int:
-        """A number for a thread: that of an ended one of the same name, which it continues; else its identifier."""
+        """Return a thread's number: its identifier, or the number of an ended thread of the same name."""
         for each, host in self._hosts.items():
             if each.name == present.name and not each.is_alive():
                 return host.number
@@ -406,7 +406,7 @@ class Recorder:
             host.wait = None
         if machine is self._measured and machine.capture is None:
             assert self._measuring is not None
-            if host.opened is not None:  # of a call that failed
+            if host.opened is not None:  # number of a call that failed
                 self._measuring.drop(host.opened)
             host.opened = self._measuring.open(stream)
 
@@ -434,7 +434,7 @@ class Recorder:
             self._unsettled.append((index, zero, settle))
 
     def _open_call(self, host: _Host, name: str) -> int:
-        """Add the present call; its end is set when it returns."""
+        """Add the current call; its end is set when it returns."""
         calls = self.found.calls
         if len(calls) >= self.found.limit:
             return NONE
@@ -488,10 +488,10 @@ class Recorder:
         else:
             index = self._last.get((machine, stream.device_index, stream.cuda_stream), NONE)
         if host.call == NONE:
-            return NONE  # it was captured, or is over the limit
+            return NONE  # it was captured, or exceeds the limit
         call = self.found.calls[host.call] = self.found.calls[host.call]._replace(end_ns=self._now(machine))
         if host.wait is not None and host.route is stream and not is_modelled(machine):
-            host.wait.start_ns, host.wait.end_ns = call.start_ns, call.end_ns  # the driver waits within such a copy
+            host.wait.start_ns, host.wait.end_ns = call.start_ns, call.end_ns  # the driver waits inside such a copy
         return index if index != NONE and self._spans[index].call == host.call else NONE
 
     def _close_timed(
@@ -514,7 +514,7 @@ class Recorder:
     # measuring, on NVIDIA GPUs
 
     def _measure(self, measuring: Measuring, waits: bool) -> None:
-        """Set the times of measured spans.  Without a wait, they are left out."""
+        """Set the times of measured spans.  Without a wait, the spans are left out."""
         assert self._measured is not None
         failed = [host.opened for host in self._hosts.values() if host.opened is not None]
         for opened in failed if waits else ():
@@ -525,7 +525,7 @@ class Recorder:
         self.found.lost = measuring.lost
         devices = {self._spans[timed.place].device for timed in self._timed}
         launched = {device: _launched(self._measured, device) for device in devices}
-        last: dict[int, int] = {}  # the last span of a call with several, by its first one
+        last: dict[int, int] = {}  # by the first span of a call with several: its last one
         streams: dict[Any, int] = {}  # by CUPTI's numbers
         for timed in self._timed:
             span = self._spans[timed.place]
@@ -548,7 +548,7 @@ class Recorder:
         arrows[:] = [each._replace(source=last.get(each.source, each.source)) for each in arrows]
 
     def _measured_span(self, span: Span, piece: Piece, is_named: bool) -> Span:
-        """The span of a piece of work, made from the one of its call.  is_named: the call's name is the work's."""
+        """Make the span of a piece of work from that of its call.  is_named: the work has the call's name."""
         assert self._measured is not None
         zero, activity = self._zero(self._measured), piece.activity
         span = span._replace(start_ns=piece.start_ns - zero, end_ns=piece.end_ns - zero)
@@ -653,7 +653,7 @@ class Recorder:
         self._note_memory(stream, 0)
 
     def _on_block_given(self, block: Any) -> None:
-        self._note_memory(block.stream, block.nbytes)  # the allocator counts it later
+        self._note_memory(block.stream, block.nbytes)  # the allocator updates its count afterwards
 
     def _note_memory(self, handle: Any, given: int) -> None:
         machine: Any = thread.machine()
@@ -678,7 +678,7 @@ class Recorder:
 def _call() -> tuple[str, str]:
     """(Line of the program, operator that it called there).
 
-    A thread of the library has no line of the program; then it is the main thread's present one.
+    For a thread of the library, which has no line of the program, the main thread's current line is used.
     """
     site, called = callers.call()
     return _of_program(site), called
@@ -694,7 +694,7 @@ def _of_program(site: str) -> str:
 
 
 def _matches(wait: HostWait, span: Span) -> bool:
-    """Whether a wait can be for this span's stream."""
+    """Return whether a wait can be for this span's stream."""
     return wait.device in (NONE, span.device) and wait.stream in (NONE, span.stream)
 
 
@@ -703,7 +703,7 @@ def _stream_key(activity: Activity) -> tuple[int, int, int]:
 
 
 def _launched(machine: Machine, device: int) -> dict[int, Any]:
-    """The kernel or the library operation of each handle."""
+    """Return the kernel or the library operation of each handle."""
     of = machine.devices[device]
     kernels: dict[int, Any] = {handle: kernel for kernel, handle in of.kernels.items()}
     return kernels | {handle: problem for problem, (handle, _) in of._library_plans.items()}

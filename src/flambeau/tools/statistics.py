@@ -1,4 +1,4 @@
-"""Cache statistics: entries kept of earlier calls."""
+"""Statistics of the caches of plans, kernels and library plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.thread import CPU, MAX_ENTRIES, Device
 
 
 def statistics() -> dict[str, dict[str, Any]]:
-    """Counts of cached plans, loaded kernels and library plans, for the CPU and each device of a started machine.
+    """Return the numbers of cached plans, loaded kernels and library plans, for the CPU and each device in use.
 
     {device: {"plans": {operator: the number of its plans}, "max_plans": how many calls of all devices are kept,
     "kernels": loaded ones, "library_plans": those of cuBLAS and cuDNN}}.  Host: returns at once, and starts nothing.

@@ -20,12 +20,12 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..host import np
 
-BINS = 774  # edges of each sign, 1e-12 to 1e20, each a tenth above the one before
+BINS = 774  # bin edges of each sign from 1e-12 to 1e20, each 10 % above the one before
 
 
 @cache
 def _protocol() -> Any:
-    """Return the package's message classes and its writer.  Raises ImportError with a hint where it is missing."""
+    """Return the package's message classes and its writer.  Raises ImportError with a hint if it is missing."""
     try:
         events, summaries, tensors, shapes = [
             import_module(f"tensorboard.compat.proto.{name}_pb2")
@@ -54,7 +54,7 @@ class SummaryWriter:
     """Write scalars, histograms, images, sounds, texts and hyperparameters to event files that TensorBoard shows.
 
     log_dir: the folder, runs/DATE_HOST by default;  comment: the end of that default name.
-    purge_step: entries of a former run from this step on are hidden.
+    purge_step: entries of an earlier run from this step on are hidden.
     max_queue, flush_secs: how many entries, and seconds, may wait before they are written.
     Host:   a tensor on a GPU is waited for.
     Raises: ImportError without the package tensorboard.
@@ -123,7 +123,7 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add several numbers that are shown in one diagram; each has a folder of its own."""
+        """Add several numbers that are shown in one chart; each is written to a folder of its own."""
         summary = _protocol().Summary
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
@@ -143,7 +143,7 @@ class SummaryWriter:
         flat = _array(values).astype(np.float64).reshape(-1)
         if not flat.size:
             raise ArgumentError(
-                "The input has no element.", hint="leave out what is empty", operator="add_histogram"
+                "The input has no element.", hint="skip empty inputs", operator="add_histogram"
             )
         self._add(walltime, global_step, tag=tag, histo=_histogram(flat, bins, max_bins))
 
@@ -265,16 +265,16 @@ class SummaryWriter:
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Give a warning: networks are not traced, so no graph is written."""
+        """Warn that no graph is written, because networks are not traced."""
         callers.warn("SummaryWriter.add_graph writes no graph: networks are not traced")
 
     def flush(self) -> None:
-        """Write the entries that wait."""
+        """Write the pending entries."""
         for writer in self._writers.values():
             writer.flush()
 
     def close(self) -> None:
-        """Write the entries that wait, and close the files."""
+        """Write the pending entries and close the files."""
         for writer in self._writers.values():
             writer.close()
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LIMIT = 200_000  # spans
-NONE = -1  # index of a span or call that is not known
+NONE = -1  # index of an unknown span or call
 
 
 class Launch(NamedTuple):
-    """The facts that CUPTI reports about a piece of work, without its times.
+    """CUPTI's data about a piece of work, without its times.
 
-    operation: the library call or the `graph` that it is a part of; "" for other kernels, copies and fills.
+    operation: the library call or the `graph` that it belongs to; "" for other kernels, copies and fills.
     context, stream: CUPTI's numbers.  graph: CUPTI's number of the graph that it was launched in, 0 outside graphs.
     grid, block: the kernel's blocks and threads per block, () for a copy or a fill.
     registers: per thread.  shared_nbytes: shared memory per block.
@@ -55,13 +55,13 @@ class Span(NamedTuple):
     """One piece of work on a stream.
 
     device: the index;  stream: the CUstream's number, 0 for the default stream.
-    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.  CUPTI reports
+    name: the kernel's entry, the library operation, `copy` with its direction, `fill` or `graph`.  CUPTI reports
         every kernel of a library and of a graph by its own name.
     start_ns, end_ns: since the profile began.
     nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
-    site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
+    site: `file:line` of the program that queued it; for parts of a graph on virtual GPUs, the line of the capture.
     call: the index of the host's call that queued it.  peer: the other device of a copy between devices, else -1.
-    shapes: of its operands, if they are recorded.  launch: CUPTI's record of it, None without CUPTI.
+    shapes: its operands' shapes, if recorded.  launch: CUPTI's record of it, None without CUPTI.
     """
 
     device: int
@@ -103,7 +103,7 @@ class Range(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of the host that put work on a stream.  name: the operator, or the kind of work if it has none.
+    """A call of the host that submitted work to a stream.  name: the operator, or the kind of work if it has none.
 
     stack: lines of the program, innermost first, if they are recorded.
     """
@@ -166,8 +166,8 @@ class Trace:
 
     modelled: whether the times are modelled;  calibrated: whether the modelled GPU's figures were measured.
     source: the name of the GPU.  measured_by: the source of the times, such as `events`; "" if they are modelled.
-    left_out: spans that were not kept, because there were `limit` already.  lost: pieces of work that CUPTI did not
-        measure.  note: why the program ended early.
+    left_out: spans dropped because the limit was reached.  lost: pieces of work that CUPTI did not measure.  note: why
+    the program ended early.
     begin_ns: the beginning on the clock of the first machine.  devices_named: names that differ from `cuda:i`.
     """
 
@@ -191,7 +191,7 @@ class Trace:
     devices_named: dict[int, str] = field(default_factory=dict)
 
     def device_name(self, device: int) -> str:
-        """The name of a device."""
+        """Return the name of a device."""
         return self.devices_named.get(device, f"cuda:{device}")
 
     @property
@@ -251,10 +251,10 @@ def _as_tuples(value: Any) -> Any:
 
 
 def join_ranks(traces: Mapping[int, Trace]) -> Trace:
-    """The trace of several ranks."""
+    """Return the trace of several ranks."""
     found = Trace(limit=0)
     begin_ns = min((each.begin_ns for each in traces.values() if each.spans), default=0)
-    spans: list[tuple[int, int, Span]] = []  # with the rank and the index there
+    spans: list[tuple[int, int, Span]] = []  # annotated with the rank and the index in it
     for rank, trace in sorted(traces.items()):
         shift = trace.begin_ns - begin_ns if trace.spans else 0
         first, calls = rank * DEVICES, len(found.calls)

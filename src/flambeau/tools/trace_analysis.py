@@ -1,10 +1,10 @@
 """Analysis of a trace: busy and idle time, the cause of each idle gap, overlap, hidden synchronization, a ranking.
 
-- A device is busy while a kernel, a copy or a fill runs on it.  Copies overlap where a kernel of the device runs too.
+- A device is busy while a kernel, a copy or a fill runs on it.  A copy overlaps while a kernel of the device runs too.
 - A gap is a time in which no kernel runs on a device.  Its cause is what the next kernel waited for: a copy, another
-  stream, or the host, which was blocked, or which made other calls.
-- A line's gain is the sum of the gaps that it caused, on the device where that is largest: an upper bound of what
-  removing the cause saves.
+  stream, or the host, which was blocked or was making other calls.
+- A line's gain is the sum of the gaps that it caused, on the device where that is largest: an upper bound of the time
+  saved by removing the cause.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def total(intervals: Iterable[Interval]) -> int:
 
 
 def common(first: list[Interval], second: list[Interval]) -> int:
-    """The time that is in both of two sorted lists of disjoint intervals."""
+    """Return the total time covered by both of two sorted lists of disjoint intervals."""
     sum_ns = at = 0
     for start, end in first:
         while at < len(second) and second[at][1] <= start:
@@ -119,7 +119,7 @@ class _Sum:
 
 
 class Analysis:
-    """Figures of a trace.  Each is computed once, at its first use."""
+    """Statistics of a trace, each computed once, at first use."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -220,7 +220,7 @@ class Analysis:
         return "\n".join(f"{name:<12}{text}" for name, text in self.facts())
 
     def facts(self) -> list[tuple[str, str]]:
-        """The five lines of the summary: (name, text)."""
+        """Return the five lines of the summary: (name, text)."""
         length, times = self.length_ns, self.trace.times
         if not self.figures:
             nothing = "nothing ran on a device"
@@ -274,7 +274,7 @@ class _Causes:
         for arrow in trace.arrows:
             self._sources[arrow.target].append(arrow.source)
         former: dict[tuple[int, int], int] = {}
-        self._former: list[int] = []  # of each span, the one before it on its stream
+        self._former: list[int] = []  # by span: the one before it on its stream
         for index, span in enumerate(trace.spans):
             key = span.device, span.stream
             self._former.append(former.get(key, NONE))
@@ -325,7 +325,7 @@ class _Causes:
         return self._trace.streams.get((span.device, span.stream), f"stream {span.stream}")
 
     def _binding(self, index: int) -> int:
-        """The work whose end let a span start; NONE if it was the host's call."""
+        """Return the work whose end let a span start; NONE if it was the host's call."""
         spans, span = self._trace.spans, self._trace.spans[index]
         before = [*self._sources.get(index, ()), *([self._former[index]] if self._former[index] != NONE else [])]
         last = max(before, key=lambda each: spans[each].end_ns, default=NONE)
@@ -338,7 +338,8 @@ class _Causes:
     def _by_host(self, start: int, end: int, span: Span) -> list[Gap]:
         """Explain the part of a gap in which the device had no work by the calls and waits of the submitting thread.
 
-        A wait takes the time from the end of the wait before it, and the last one the rest: it had emptied the stream.
+        A wait accounts for the time since the end of the wait before it; the last one accounts for the rest, because it
+        had emptied the stream.
         """
         if span.call == NONE:
             return [Gap(self._device, start, end, HOST, span.site, "the host had not submitted it")]
@@ -377,7 +378,7 @@ class _Causes:
 
 
 def _growths(trace: Trace, device: int) -> list[int]:
-    """The times at which a device's allocator got memory from the driver."""
+    """Return the times at which a device's allocator got memory from the driver."""
     points = [each for each in trace.memory if each.device == device]
     return [each.time_ns for former, each in pairwise(points) if each.reserved > former.reserved]
 
@@ -390,7 +391,7 @@ UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
 def duration(ns: int) -> str:
-    """A time with three digits and its unit."""
+    """Format a time with three digits and its unit."""
     for size, unit in UNITS:
         if ns >= size:
             return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns / size:.0f} {unit}"

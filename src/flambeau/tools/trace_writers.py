@@ -4,8 +4,8 @@ The page is self-contained and loads nothing from elsewhere:
 
 - It only draws: lanes, causes and tables are computed here and in trace_analysis.py.
 - uPlot (page/uPlot.LICENSE) draws memory.  The timeline is a canvas of our own: libraries for flame graphs
-  (flame-chart-js) draw one stack and no arrows between lanes, and those for schedules (vis-timeline) make an element of
-  each entry, which takes seconds for 100,000.
+  (flame-chart-js) draw one stack and no arrows between lanes; those for schedules (vis-timeline) create a DOM element
+  per entry, which takes seconds for 100,000 entries.
 - Starts are stored as differences within their lane, and texts once, which keeps the page small.
 
 Chrome's format has a process for the host, with a lane for each thread, and one for each device, with a lane for each
@@ -31,7 +31,7 @@ from .trace_analysis import END, Analysis, duration, percent
 
 FILES = Path(__file__).parent / "page"
 KINDS = ("kernel", "copy", "fill", "graph", "call", "range", "blocked")
-ROWS = 50  # of a table
+ROWS = 50  # rows of a table
 FRAME_HEIGHT = 760  # pixels, in a notebook
 
 Entry = tuple[int, int, str, str, str]  # start, end, kind, name, line
@@ -43,7 +43,7 @@ def write_page(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a file by way of a temporary one beside it."""
+    """Write a file through a temporary one in the same folder."""
     target = Path(path)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -57,14 +57,14 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 
 def frame(trace: Trace) -> str:
-    """The page in an HTML frame of its own, for notebooks."""
+    """Return the page in an HTML frame of its own, for notebooks."""
     source = escape(page(trace), quote=True)
     place = f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"'
     return f'<iframe {place} sandbox="allow-scripts" title="flambeau trace" srcdoc="{source}"></iframe>'
 
 
 def page(trace: Trace) -> str:
-    """The HTML text of a trace's page."""
+    """Return the HTML text of a trace's page."""
     analysis = Analysis(trace)
     data = json.dumps(_Data(analysis).document(), separators=(",", ":")).replace("<", "\\u003c")
     files = {name: (FILES / name).read_text(encoding="utf-8") for name in ("uPlot.min.css", "trace.css")}
@@ -108,12 +108,12 @@ def _facts(analysis: Analysis) -> str:
 
 
 def _line(site: str) -> str:
-    """A source line's place and text."""
+    """Return a source line's place and text."""
     return f"<code>{escape(callers.shown_site(site))}</code> <code>{escape(callers.source_at(site)[:120])}</code>"
 
 
 def _table(title: str, about: str, heads: str, rows: Iterable[str], count: int) -> str:
-    """A table of rows of HTML.  heads: the titles of columns, of numbers with # before them."""
+    """Return a table of rows of HTML.  heads: the titles of columns, of numbers with # before them."""
     if not count:
         return f"<h2>{escape(title)}</h2><p class='soft'>none</p>"
     titles = "".join(
@@ -175,7 +175,7 @@ def _work(analysis: Analysis) -> str:
 
 
 class _Texts:
-    """Texts by number, each stored once.  Number 0 is the empty text."""
+    """Table of texts, each stored once under a number.  Number 0 is the empty text."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {"": 0}
@@ -218,7 +218,7 @@ class _Data:
         }
 
     def _site(self, site: str) -> str:
-        """The text of a line: its place and its source."""
+        """Return the text of a line: its place and its source."""
         shown = self._shown.get(site)
         if shown is None:
             shown = self._shown[site] = f"{callers.shown_site(site)}   {callers.source_at(site)[:160]}".rstrip()
@@ -398,7 +398,7 @@ def _flows(trace: Trace, lanes: dict[tuple[int, int], int], threads: dict[int, i
     for arrow in trace.arrows:
         number += 1
         source, target = trace.spans[arrow.source], trace.spans[arrow.target]
-        inside = max(source.start_ns, source.end_ns - 1)  # a viewer looks for the entry around it
+        inside = max(source.start_ns, source.end_ns - 1)  # a viewer looks for the entry that encloses it
         yield _flow("s", "wait", number, source.device + 1, lanes[source.device, source.stream], inside)
         yield _flow("f", "wait", number, target.device + 1, lanes[target.device, target.stream], target.start_ns)
 
@@ -409,7 +409,7 @@ def _flow(phase: str, name: str, number: int, process: int, lane: int, time_ns: 
 
 
 def _named(what: str, process: int, lane: int, name: str) -> Event:
-    """A trace event that names a process or thread."""
+    """Return a trace event that names a process or thread."""
     return {"ph": "M", "name": what, "pid": process, "tid": lane, "args": {"name": name}}
 
 

@@ -20,5 +20,5 @@ def test_choosing_none_is_an_error_on_use():
 
 
 def test_hardware_follows_no_schedule():
-    with pytest.raises(errors.ArgumentError, match="only virtual GPUs follow a schedule"):
+    with pytest.raises(errors.ArgumentError, match="a schedule needs virtual GPUs"):
         driver.make(None, schedule=object())

@@ -249,7 +249,7 @@ def test_a_stream_that_was_used_and_destroyed_is_unknown(native, stub, side):
         (native.copy, 1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side),
         (native.hot.library_run, 99, packed(), 0, side),
     ):
-        with pytest.raises(AcceleratorError, match="does not exist: it was never made, or was destroyed"):
+        with pytest.raises(AcceleratorError, match="does not exist: it was never created, or was destroyed"):
             call(*arguments)
     assert stub.calls == calls
 

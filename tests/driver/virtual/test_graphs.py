@@ -84,7 +84,7 @@ def test_an_input_whose_memory_has_another_owner_is_an_error(rig, nbytes):
     graph = captured(rig, lambda: bump(rig, data))
     rig.give(data, NBYTES)
     rig.take(0, nbytes)
-    with pytest.raises(AccessError, match="another owner has it"):
+    with pytest.raises(AccessError, match="has a new owner"):
         rig.driver.graph_launch(graph, rig.a)
 
 

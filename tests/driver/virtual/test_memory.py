@@ -193,7 +193,7 @@ def test_host_copies_check_both_sides(rig):
 
 def test_blocks_cannot_overlap_or_leave_their_segment(rig):
     rig.take(0, 64)
-    with pytest.raises(AccessError, match="was not given back"):
+    with pytest.raises(AccessError, match="was not freed"):
         rig.take(32, 64)
     with pytest.raises(AccessError, match="do not lie in one allocation"):
         rig.take(SEGMENT - 32, 64)

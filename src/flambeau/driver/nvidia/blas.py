@@ -81,7 +81,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load() -> Any | None:
-    """The library with its signatures declared, or None if it is not installed."""
+    """Return the library with its signatures declared, or None if it is not installed."""
     library = open_first(*packaged("cublasLt"), *SONAMES)
     if library is not None:
         declare(library, SIGNATURES)
@@ -143,7 +143,7 @@ class Blas:
         self.handle = self._make("cublasLtCreate")
 
     def plan(self, problem: Gemm) -> BlasPlan | None:
-        """A plan of the product; None if cuBLASLt has no algorithm."""
+        """Return a plan of the product; None if cuBLASLt has no algorithm."""
         arrangement = arrange(problem)
         if arrangement is None:
             return None
@@ -157,7 +157,7 @@ class Blas:
     def native_product(
         self, has_bias: bool, is_swapped: bool, parts: tuple[int, ...], algorithms: dict[int, int], lock: Lock
     ) -> Any:
-        """A plan's runner without ctypes, or None where the package was built without compiled calls.
+        """Return a plan's runner without ctypes, or None where the package was built without compiled calls.
 
         parts: addresses of the operation, of alpha, beta and the layouts, and the bytes of the workspace.
         """
@@ -179,7 +179,7 @@ class Blas:
         return made
 
     def operation(self, problem: Gemm, arrangement: Arrangement) -> c_void_p:
-        """A cublasLtMatmulDesc_t."""
+        """Return a cublasLtMatmulDesc_t."""
         scale = R_64F if problem.dtype is float64 else R_32F
         made = self._make("cublasLtMatmulDescCreate", _compute_type(problem), scale)
         for attribute, matrix in ((DESC_TRANSA, arrangement.a), (DESC_TRANSB, arrangement.b)):
@@ -191,7 +191,7 @@ class Blas:
         return made
 
     def layout(self, problem: Gemm, matrix: Matrix, batch_stride: int) -> c_void_p:
-        """A cublasLtMatrixLayout_t."""
+        """Return a cublasLtMatrixLayout_t."""
         rows, cols, ld, _ = matrix
         made = self._make("cublasLtMatrixLayoutCreate", DATA_TYPES[problem.dtype], rows, cols, ld)
         if problem.batch > 1:
@@ -202,7 +202,7 @@ class Blas:
     def heuristic(
         self, operation: c_void_p, layouts: tuple[c_void_p, ...], alignment: int, workspace_nbytes: int
     ) -> HeuristicResult | None:
-        """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
+        """Return the best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
         result, found = HeuristicResult(), c_int()
         preference = self._preference(alignment, workspace_nbytes)
         try:
@@ -273,7 +273,7 @@ class BlasPlan:
             self._multiply(addresses, algorithm, workspace, stream)
 
     def find_algorithm(self, alignment: int) -> HeuristicResult | None:
-        """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
+        """Return the best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
         if alignment in self._algorithms:
             return self._algorithms[alignment]
         if self._problem.has_bias:
@@ -309,7 +309,7 @@ class BlasPlan:
 
 
 def alignment_of(addresses: tuple[int, ...]) -> int:
-    """The largest power of two, up to MAX_ALIGNMENT, that divides all of them."""
+    """Return the largest power of two, up to MAX_ALIGNMENT, that divides all of them."""
     bits = MAX_ALIGNMENT
     for address in addresses:
         bits |= address
@@ -331,7 +331,7 @@ CUBLAS_SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 @cache
 def load_cublas() -> Any:
-    """The library with its signatures declared.  Raises NotSupportedError if it is not installed."""
+    """Return the library with its signatures declared.  Raises NotSupportedError if it is not installed."""
     library = open_first(*packaged("cublas"), *CUBLAS_SONAMES)
     if library is None:
         raise NotSupportedError(
@@ -348,7 +348,7 @@ class BlasHandles:
         self._handles: PerThread[int, int] = PerThread()
 
     def of(self, stream: Stream) -> int:
-        """The calling thread's handle, set to a stream.  The stream's device is current."""
+        """Return the calling thread's handle, set to a stream.  The stream's device is current."""
         library = load_cublas()
         handle = self._handles.get(stream.device, lambda: _make_handle(library, stream.device))
         check_blas(library.cublasSetStream_v2(handle, stream.raw), "cublasSetStream", device=stream.device)

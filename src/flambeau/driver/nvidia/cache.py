@@ -1,7 +1,7 @@
 """Files of this user that other processes of this user may trust.
 
-- The directory is private.  A file or directory that is another user's, or that others may write, is not trusted;
-  neither is a link, nor a file whose content and name do not have the digest in its header.
+- The directory is private.  A file or directory is not trusted if another user owns it or may write it.  Links are not
+  trusted either, nor a file whose content and name do not match the digest in its header.
 - A directory that others can write is made private at the first write.  Files that others put or moved there are not
   trusted: a file must belong to this user, and its digest covers its name.
 - Files are written atomically.  A directory that cannot be used costs time, never a result.
@@ -38,12 +38,12 @@ class PrivateFiles:
         self.directory = directory
 
     def read(self, name: str) -> bytes | None:
-        """The content stored under `name`; None if there is none, or it cannot be trusted."""
+        """Return the content stored under `name`; None if there is none, or it cannot be trusted."""
         try:
             if not _is_private(os.lstat(self.directory)):
                 return None
             descriptor = os.open(self.directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:  # there is none, or it cannot be read: the caller makes it
+        except OSError:  # it is missing or unreadable: the caller creates it
             return None
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
@@ -66,7 +66,7 @@ class PrivateFiles:
 
     @contextmanager
     def claimed(self, name: str, wait_s: float = CLAIM_WAIT_S) -> Iterator[bool]:
-        """Context that makes other claims of `name` wait until its end.
+        """Hold an exclusive claim of `name` inside a `with` block; other claims wait.
 
         Yields False, without a claim, if files cannot be locked or another process holds the claim for `wait_s`.
         """
@@ -88,7 +88,7 @@ class PrivateFiles:
                 os.close(descriptor)
                 if time.monotonic() >= deadline:
                     return None
-        except OSError:  # no such directory, or locks are not to be had there: `write` says so
+        except OSError:  # no such directory, or it does not support locks: `write` warns
             return None
 
     def _make_private(self) -> None:
@@ -111,7 +111,7 @@ class PrivateFiles:
 
 
 class NoFiles(PrivateFiles):
-    """A file store that keeps nothing."""
+    """A file store that stores nothing."""
 
     def read(self, name: str) -> bytes | None:
         return None
@@ -125,17 +125,17 @@ class NoFiles(PrivateFiles):
 
 
 def files_of(part: str) -> PrivateFiles:
-    """The files of one part of the disk cache, in the directory that the environment selects."""
+    """Return the files of one part of the disk cache, in the directory that the environment selects."""
     return (PrivateFiles if config.keeps_kernels() else NoFiles)(config.cache_directory() / part)
 
 
 def sealed(content: bytes, name: str) -> bytes:
-    """The content behind a header with a digest of content and name."""
+    """Return the content behind a header with a digest of content and name."""
     return _header(content, name) + content
 
 
 def unsealed(whole: bytes, name: str) -> bytes | None:
-    """The sealed content of `name`, or None if it is damaged."""
+    """Return the sealed content of `name`, or None if it is damaged."""
     content = whole[HEADER_BYTES:]
     return content if whole[:HEADER_BYTES] == _header(content, name) else None
 

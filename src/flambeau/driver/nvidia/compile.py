@@ -45,7 +45,7 @@ from .prebuilt_cubins import DIRECTORY, OPTIONS, Version, cache_key
 
 HEADERS_HINT = "for CUDA's headers, pip install nvidia-cuda-runtime or set CUDA_HOME; for others, pass -I/their/folder"
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
+SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # searched in addition to packages
 
 
 @cache
@@ -64,16 +64,16 @@ def nvrtc_version() -> Version:
 
 
 def supported() -> list[str]:
-    """The architectures that NVRTC compiles for, such as "sm_90"; none if it cannot be loaded."""
+    """Return the architectures that NVRTC compiles for, such as "sm_90"; none if it cannot be loaded."""
     try:
         numbers = library.check(library.nvrtc_bindings().nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
-    except RuntimeError:  # no bindings, or no compiler: only what is shipped can run
+    except RuntimeError:  # no bindings, or no compiler: only shipped kernels can run
         return []
     return [f"sm_{number}" for number in numbers]
 
 
 def compiled(source: Source, arch: str) -> bytes:
-    """The machine code of a source, as `Compiler.cubin`.  Raises AcceleratorError with the compiler's log."""
+    """Return the machine code of a source, as `Compiler.cubin`.  Raises AcceleratorError with the compiler's log."""
     nvrtc = library.nvrtc_bindings()
     entry, is_c = source.entry, source.is_c
     created = nvrtc.nvrtcCreateProgram(source.text.encode(), f"{entry}.cu".encode(), 0, [], [])
@@ -102,13 +102,13 @@ def compiled(source: Source, arch: str) -> bytes:
 
 
 def _read(size_of: Any, read: Any, program: Any) -> bytes:
-    buffer = bytearray(library.check(size_of(program), size_of.__name__))  # never bytes: the call writes into it
+    buffer = bytearray(library.check(size_of(program), size_of.__name__))  # not bytes: the call writes into it
     library.check(read(program, buffer), read.__name__)
     return bytes(buffer)
 
 
 def _include_options(source: Source) -> list[str]:
-    """The folders of CUDA's headers, if the source includes any."""
+    """Return the folders of CUDA's headers, if the source includes any."""
     if not source.has_includes:
         return []
     packages = importlib.util.find_spec("nvidia")
@@ -120,7 +120,7 @@ def _include_options(source: Source) -> list[str]:
 
 
 def remembered(files: PrivateFiles) -> Version | None:
-    """The cached version of this process's compiler; None if the compiler must be loaded to tell."""
+    """Return the cached version of this process's compiler; None if the compiler must be loaded to tell."""
     content = files.read(_memory_name())
     if content is None:
         return None
@@ -137,7 +137,7 @@ def remember(files: PrivateFiles, version: Version) -> None:
 
 
 def _memory_name() -> str:
-    """The file name for this process's search path of the compiler."""
+    """Return the file name for this process's search path of the compiler."""
     packages = importlib.util.find_spec("nvidia")
     places = [*((packages and packages.submodule_search_locations) or ())]
     places += [os.environ.get(name, "") for name in SEARCHED]
@@ -145,7 +145,7 @@ def _memory_name() -> str:
 
 
 def _library_path() -> str | None:
-    """The path of the loaded compiler, or None if the bindings do not report it."""
+    """Return the path of the loaded compiler, or None if the bindings do not report it."""
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
     except ImportError:  # the bindings of CUDA 12.8 and before
@@ -157,7 +157,7 @@ def _library_path() -> str | None:
 def _state_of(path: str) -> dict[str, Any]:
     try:
         found = os.stat(path)
-    except OSError:  # it is gone: unlike anything that was remembered
+    except OSError:  # the file is gone, so that no stored version matches
         return {}
     return {"path": path, "nbytes": found.st_size, "changed_ns": found.st_mtime_ns}
 
@@ -183,7 +183,7 @@ class Source(NamedTuple):
         )
 
     def key(self, arch: str, version: Version | None) -> str:
-        """The name of its machine code."""
+        """Return the name of its machine code."""
         return cache_key(self.text, arch, version, self.options if self.is_c else (*self.options, self.entry))
 
 
@@ -217,7 +217,7 @@ def following(path: Path = DIRECTORY / FOLLOWING_FILE) -> Following:
     try:
         found: Any = json.loads(gzip.decompress(path.read_bytes()))
         return Following(found["texts"], found["kernels"], found["after"])
-    except (OSError, EOFError, ValueError, KeyError, zlib.error):  # it makes nothing right or wrong, only sooner
+    except (OSError, EOFError, ValueError, KeyError, zlib.error):  # the file only saves time
         return Following((), {}, {})
 
 
@@ -234,13 +234,13 @@ def write_following(sources: Mapping[str, str], after: Mapping[str, Sequence[str
 
 
 def _pieces(text: str) -> list[str]:
-    """The paragraphs of a source; kernels share most of them."""
+    """Return the paragraphs of a source; kernels share most of them."""
     *most, last = text.split("\n\n")
     return [*(each + "\n\n" for each in most), last]
 
 
 def spare_cores() -> int:
-    """The number of compiling threads: 0 on a single core."""
+    """Return the number of compiling threads: 0 on a single core."""
     return min(MAX_THREADS, len(os.sched_getaffinity(0)) - 1)
 
 
@@ -261,7 +261,7 @@ class BackgroundCompiler:
     def reset(self) -> None:
         """Clear the queue in a forked child, which has no compiling threads."""
         self._lock = Lock()
-        self._asked: deque[tuple[Source, str]] = deque()  # by the program, the newest last
+        self._asked: deque[tuple[Source, str]] = deque()  # requested by the program, the newest last
         self._queue: deque[tuple[Source, str]] = deque()  # to compile, the most urgent first
         self._seen: set[tuple[str, str]] = set()  # (entry, architecture)
         self._threads: set[threading.Thread] = set()
@@ -300,7 +300,7 @@ class BackgroundCompiler:
         thread.start()
 
     def _run(self) -> None:
-        with suppress(OSError):  # where it is forbidden, it runs like the rest
+        with suppress(OSError):  # if the priority cannot be lowered, the thread runs at the usual one
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # on Linux, of this thread alone
         while (job := self._next()) is not None:
             self._compile(*job)
@@ -326,7 +326,7 @@ ANY_MAJOR = 1 << 30
 
 
 def compile_cubin(kernel: Kernel, arch: str) -> bytes:
-    """The machine code of a kernel for an architecture such as "sm_90".
+    """Return the machine code of a kernel for an architecture such as "sm_90".
 
     Raises: AcceleratorError with the compiler's log if the source does not compile, or there is no NVRTC.
     """
@@ -334,18 +334,18 @@ def compile_cubin(kernel: Kernel, arch: str) -> bytes:
 
 
 def cache_files() -> PrivateFiles:
-    """The disk cache."""
+    """Return the disk cache."""
     return files_of("cubin")
 
 
 def architectures() -> list[str]:
-    """The architectures of prebuilt cubins and of the compiler, the oldest first."""
+    """Return the architectures of prebuilt cubins and of the compiler, the oldest first."""
     found = {*prebuilt_cubins.architectures(), *supported()}
     return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
 
 
 def of_driver(cu: Any) -> Compiler:
-    """The compiler of code that the driver of `cu` (cuda.bindings.driver) can load."""
+    """Return the compiler of code that the driver of `cu` (cuda.bindings.driver) can load."""
     version = library.check(cu.cuDriverGetVersion(), "cuDriverGetVersion")
     return Compiler(int(version) // 1000, config.compile_ahead())
 
@@ -356,7 +356,7 @@ class Turn:
     __slots__ = ("cubin", "failure", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a finalizer may want the same kernel meanwhile
+        self.lock = threading.RLock()  # reentrant: a finalizer may request the same kernel meanwhile
         self.cubin: bytes | None = None
         self.failure: Exception | None = None
 
@@ -377,11 +377,11 @@ class Compiler:
         self._lock = Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
-        self._has_missed = False  # the program wanted a kernel that was neither shipped nor cached
+        self._has_missed = False  # the program requested a kernel that was neither shipped nor cached
         self.ahead.reset()
 
     def cubin(self, kernel: Kernel, arch: str) -> bytes:
-        """The machine code of a kernel; with is_c=False after the function's name in it and a zero byte.
+        """Return the machine code of a kernel; with is_c=False after the function's name in it and a zero byte.
 
         Raises as `compile_cubin`.
         """

@@ -175,7 +175,7 @@ def _take_buffer(context: Any, stream: int, buffer: int, nbytes: int, valid_nbyt
 
 
 def _ignore(data: Any, domain: int, call: int, arguments: Any) -> None:
-    """Do nothing: a subscriber must have a function, and no callback is enabled."""
+    """Do nothing: CUPTI requires a callback function, but no callback is enabled."""
 
 
 # CUPTI calls these as long as the process runs.
@@ -222,7 +222,7 @@ class Cupti:
         return ""
 
     def _opening(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The calls that begin a measurement, with their arguments."""
+        """Return the calls that begin a measurement, with their arguments."""
         yield "cuptiSubscribe", (byref(self._subscriber), IGNORE, None)
         yield "cuptiActivityEnable", (DRIVER,)
         self._leave_out(self._library.cuptiActivityEnableDriverApi, chain(HELD_CALLS, count(1)), DRIVER_CALLS)
@@ -263,7 +263,7 @@ class Cupti:
         return found, dropped.value + untimed
 
     def _close(self, flush: bool = True) -> None:
-        """Disable all that `begin` enabled, as far as it came, and get the buffers back."""
+        """Disable everything that `begin` enabled before it ended or failed, and collect the buffers."""
         if not self._subscriber or self._process != os.getpid():  # in a forked child, CUPTI's threads are missing
             return
         for kind in (*KINDS, DRIVER, RUNTIME):
@@ -274,7 +274,7 @@ class Cupti:
         self._subscriber = c_void_p()
 
     def _clock(self) -> Clock:
-        """The two clocks at one moment: the pair that was read in the shortest time."""
+        """Return the two clocks at one moment: the pair that was read in the shortest time."""
         tries, found = [], c_uint64()
         for _ in range(CLOCK_TRIES):
             before = perf_counter_ns()
@@ -284,7 +284,7 @@ class Cupti:
         return min(tries)[1]
 
     def _decoded(self, buffers: list[tuple[Any, int]], ended: Clock) -> tuple[list[Activity], int]:
-        """The work in some buffers, and the number of records without times."""
+        """Return the work in some buffers, and the number of records without times."""
         work, calls = [], {}
         for buffer, valid_nbytes in buffers:
             for kind, address in self._records(buffer, valid_nbytes):
@@ -298,7 +298,7 @@ class Cupti:
         return found, len(work) - len(timed)
 
     def _records(self, buffer: Any, valid_nbytes: int) -> Iterator[tuple[int, int]]:
-        """The kind and the address of each record in a buffer."""
+        """Return the kind and the address of each record in a buffer."""
         record = c_void_p()
         if not valid_nbytes:
             return
@@ -317,14 +317,14 @@ class Cupti:
         return Activity(call, record.device, name, *times, *place, shared_nbytes=shared_nbytes, **shape)
 
     def _kernel_name(self, address: int) -> str:
-        """The kernel's name at an address of CUPTI's."""
+        """Return the kernel's name at an address of CUPTI's."""
         name = self._names.get(address)
         if name is None:
             name = self._names[address] = demangled(cast(address, c_char_p).value or b"")
         return name
 
     def _host_ns(self, cupti_ns: int, ended: Clock) -> int:
-        """A time of CUPTI's clock on the host's, which may run a little faster or slower."""
+        """Return a time of CUPTI's clock on the host's, which may run a little faster or slower."""
         began = self._began
         length_ns = max(1, ended.cupti_ns - began.cupti_ns)
         drift_ns = (ended.host_ns - began.host_ns) - (ended.cupti_ns - began.cupti_ns)
@@ -333,7 +333,7 @@ class Cupti:
 
 
 def measure(ended: Callable[[], None]) -> Cupti | None:
-    """Begin a measurement; None if it is not possible, which the logger `flambeau` says.
+    """Begin a measurement; return None, and log the reason, if it is not possible.
 
     ended: called when it has ended.
     """
@@ -357,14 +357,14 @@ def _say(level: int, text: str) -> None:
 
 @cache
 def load() -> Any | None:
-    """The library, or None if it is not installed or lacks a function."""
+    """Return the library, or None if it is not installed or lacks a function."""
     wheels = (path for name in SONAMES for path in in_wheels(name))
     found = open_first(*packaged("cupti"), *wheels, *SONAMES)
     return found if all(hasattr(found, name) for name in SIGNATURES) else None
 
 
 def demangled(name: bytes) -> str:
-    """The C++ name that a linker's name stands for; the name itself if it is not one."""
+    """Return the C++ name of a mangled name; a name that is not mangled is returned unchanged."""
     library = _cxx() if name.startswith(b"_Z") else None
     if library is None:
         return name.decode(errors="replace")
@@ -380,7 +380,7 @@ def demangled(name: bytes) -> str:
 
 @cache
 def _cxx() -> Any | None:
-    """The C++ library, which knows how names are encoded; None if it is not there."""
+    """Return the C++ library, which can demangle names; None if it is missing."""
     try:
         return ctypes.CDLL("libstdc++.so.6")
     except OSError:

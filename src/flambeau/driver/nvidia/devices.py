@@ -46,7 +46,7 @@ class Table(dict[int, Entry]):
 
     def __missing__(self, handle: int) -> Entry:
         raise AcceleratorError(
-            f"{self._kind} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+            f"{self._kind} {handle} does not exist: it was never created, or was destroyed", error_code=INVALID_HANDLE
         )
 
 
@@ -93,7 +93,7 @@ class Devices:
         return len(self._handles)
 
     def handle(self, device: int) -> Any:
-        """The CUdevice.  Raises AcceleratorError."""
+        """Return the CUdevice.  Raises AcceleratorError."""
         if not 0 <= device < self.count:
             raise AcceleratorError(
                 f"there is no device {device}; {self.count} NVIDIA devices exist", error_code=INVALID_DEVICE
@@ -106,7 +106,7 @@ class Devices:
         return int(check(result, "cuDeviceGetAttribute", device=device, attribute=name))
 
     def arch(self, device: int) -> str:
-        """The architecture that kernels are compiled for, such as "sm_90"."""
+        """Return the architecture that kernels are compiled for, such as "sm_90"."""
         major, minor = (self.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
         return f"sm_{major}{minor}"
 
@@ -126,7 +126,7 @@ class Devices:
         )
 
     def uuid(self, device: int) -> str:
-        """The UUID of a device, as `GPU-…` text of 40 characters."""
+        """Return the UUID of a device, as `GPU-…` text of 40 characters."""
         result = self._cu.cuDeviceGetUuid(self.handle(device))
         return _uuid_text(check(result, "cuDeviceGetUuid", device=device).bytes)
 
@@ -137,13 +137,13 @@ class Devices:
     def use(self, device: int) -> AbstractContextManager[None]:
         """Make the device's primary context current in this thread, until the end of the `with` block.
 
-        Calls of the library that were put off are made before (core/submission.h).
+        Deferred calls of the library are made first (core/submission.h).
         """
         self.flush()
         return self.enter(device)
 
     def enter(self, device: int) -> AbstractContextManager[None]:
-        """As `use`, without the calls that were put off: for a call that need not follow them."""
+        """Like `use`, without making deferred calls: for a call that need not follow them."""
         context = self.contexts.get(device) or self._retain(device)
         former = self.current()
         if former == context.raw:
@@ -152,7 +152,7 @@ class Devices:
         return STAYS if former == NONE and device == 0 else _Restoring(self._cu, former)
 
     def use_any(self) -> AbstractContextManager[None]:
-        """Have some context current, for calls on host memory.  Opens one only where the process has none."""
+        """Make some context current, for calls on host memory.  Creates one only if the process has none."""
         self.flush()
         return STAYS if self.current() else self.enter(next(iter(self.contexts), 0))
 
@@ -176,7 +176,7 @@ def _uuid_text(raw: bytes) -> str:
 
 
 def can_access_peer(cu: Any, devices: Devices, device: int, peer: int) -> bool:
-    """Whether kernels and copies of `device` can use the memory of `peer` directly; never its own."""
+    """Return whether kernels and copies of `device` can use the memory of `peer` directly; never its own."""
     here, there = devices.handle(device), devices.handle(peer)
     if device == peer:
         return False
@@ -194,7 +194,7 @@ def enable_peer(cu: Any, devices: Devices, device: int, peer: int) -> None:
 
 # cuda.h
 STREAM_NON_BLOCKING = 1
-GREEN_DEFAULT_STREAM = 1  # CU_GREEN_CTX_DEFAULT_STREAM, without which none can be made
+GREEN_DEFAULT_STREAM = 1  # CU_GREEN_CTX_DEFAULT_STREAM, which is required
 
 
 class Partition(NamedTuple):
@@ -225,7 +225,7 @@ class ContextCalls:
         return handle
 
     def has_context(self, device: int) -> bool:
-        """Whether a device has a context, also one created by another library."""
+        """Return whether a device has a context, also one created by another library."""
         result = self._cu.cuDevicePrimaryCtxGetState(self._devices.handle(device))
         _, is_active = check(result, "cuDevicePrimaryCtxGetState", device=device)
         return bool(is_active)
@@ -242,7 +242,7 @@ class ContextCalls:
         cu, of = self._cu, self._devices.handle(device)
         if multiprocessors < 1:
             raise AcceleratorError(
-                f"{multiprocessors} multiprocessors are no part of device {device}", operator="partition"
+                f"device {device} cannot be partitioned into {multiprocessors} multiprocessors", operator="partition"
             )
         facts: dict[str, Any] = {"device": device, "multiprocessors": multiprocessors}
         with self._devices.use(device):

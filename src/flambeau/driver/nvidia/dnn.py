@@ -95,7 +95,7 @@ def numbers(*values: int) -> Setting:
 
 
 def choice(kind: int, value: int) -> Setting:
-    """A member of one of cuDNN's enumerations; kind: its attribute type."""
+    """Return a member of one of cuDNN's enumerations; kind: its attribute type."""
     return kind, (c_int * 1)(value)
 
 
@@ -114,7 +114,7 @@ class Backend:
         self.library = library
 
     def make(self, kind: int, attributes: dict[int, Setting]) -> int:
-        """A finalized descriptor.  Raises NotSupportedError if cuDNN refuses it, else as `check_dnn`."""
+        """Return a finalized descriptor.  Raises NotSupportedError if cuDNN refuses it, else as `check_dnn`."""
         descriptor = self.create(kind)
         for attribute, setting in attributes.items():
             self.set(descriptor, attribute, setting)
@@ -174,11 +174,11 @@ class Graph:
     def tensor(
         self, uid: int, sizes: Sizes, type: dtype, strides: Sizes | None = None, by_value: bool = False
     ) -> Tensor:
-        """A tensor in memory that a run names; by_value: one number in host memory."""
+        """Return a tensor in memory that a run names; by_value: one number in host memory."""
         return self._tensor(uid, sizes, type, strides, False, by_value)
 
     def value(self, sizes: Sizes, type: dtype = float32, strides: Sizes | None = None) -> Tensor:
-        """An intermediate tensor between two operations."""
+        """Return an intermediate tensor between two operations."""
         self._unnamed += 1
         return self._tensor(self._unnamed, sizes, type, strides, True, False)
 
@@ -186,7 +186,7 @@ class Graph:
         self, mode: int, x: Tensor, b: Tensor | None = None, *, where: Tensor | None = None, out: Tensor | None = None,
         type: dtype = float32, precision: dtype = float32, axis: int | None = None,
     ) -> Tensor:  # fmt: skip
-        """A pointwise operation.  SELECT returns x where `where` holds, else b."""
+        """Return a pointwise operation.  SELECT returns x where `where` holds, else b."""
         out = out or self.value(x.sizes, type)
         described = {POINTWISE_MODE: choice(MODE, mode), POINTWISE_PRECISION: choice(DATA_TYPE, DATA_TYPES[precision])}
         if axis is not None:
@@ -238,7 +238,7 @@ class Graph:
         self._operations.append(self._backend.make(which.kind, attributes))
 
     def finish(self, handle: int | None) -> int:
-        """The descriptor of the whole graph."""
+        """Return the descriptor of the whole graph."""
         attributes = {GRAPH_OPERATIONS: descriptors(*self._operations)}
         if handle is not None:
             attributes[GRAPH_HANDLE] = HANDLE, (c_void_p * 1)(handle)
@@ -294,7 +294,7 @@ class Program(NamedTuple):
 
 
 def attention(backend: Backend, problem: Attention) -> Program:
-    """The graph of (out, logsumexp, query, key, value)."""
+    """Return the graph of (out, logsumexp, query, key, value)."""
     graph, kind = Graph(backend), problem.dtype
     rows = (*problem.out_shape[:3], 1)
     query = graph.tensor(QUERY, problem.query_shape, kind, problem.query_strides)
@@ -314,7 +314,7 @@ def attention(backend: Backend, problem: Attention) -> Program:
 
 
 def attention_backward(backend: Backend, problem: AttentionBackward) -> Program:
-    """The graph of (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value)."""
+    """Return the graph of (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value)."""
     graph, of = Graph(backend), problem.forward
     kind, rows, square = of.dtype, (*of.out_shape[:3], 1), _square(of)
     query = graph.tensor(QUERY, of.query_shape, kind, of.query_strides)
@@ -347,7 +347,7 @@ def attention_backward(backend: Backend, problem: AttentionBackward) -> Program:
 
 
 def convolution(backend: Backend, problem: Convolution) -> Program:
-    """The graph of (x, w, y).
+    """Return the graph of (x, w, y).
 
     Engines are refused whose results differ between runs or which round inputs to a half type; for float32 without
     TF32, those of the tensor cores.
@@ -447,7 +447,7 @@ PACK_CALLS = (  # of a run, in the order of core/nvidia.pyx
 
 
 def load() -> tuple[Any | None, str]:
-    """The library with its signatures declared, and ""; or None, and why there is none that can be used."""
+    """Return the library with its signatures declared, and ""; or None, and why there is none that can be used."""
     loaded = open_first(*packaged("cudnn"), *SONAMES)
     if loaded is None:
         return None, "cuDNN was not found"
@@ -465,7 +465,7 @@ def load() -> tuple[Any | None, str]:
 
 
 def _has_blas(major: int) -> bool:
-    """Whether the cuBLASLt that cuDNN opens by name can be loaded: without it cuDNN aborts the process."""
+    """Return whether the cuBLASLt that cuDNN opens by name can be loaded: without it cuDNN aborts the process."""
     try:
         ctypes.CDLL(f"libcublasLt.so.{major}")
     except OSError:
@@ -485,12 +485,12 @@ def warn(reason: str, what: str = "attention runs") -> None:
 
 
 def slowed(problem: Problem) -> str:
-    """The start of a warning's clause: which operations run slower."""
+    """Return the start of a warning's clause: which operations run slower."""
     return "convolutions run" if isinstance(problem, Convolution) else "attention runs"
 
 
 def takes(problem: Problem) -> bool:
-    """Whether a problem is within the known limits of cuDNN, which may still refuse it."""
+    """Return whether a problem is within the known limits of cuDNN, which may still refuse it."""
     if isinstance(problem, Convolution):
         return problem.dtype in CONVOLVED_TYPES
     if isinstance(problem, AttentionBackward):
@@ -512,7 +512,7 @@ def takes(problem: Problem) -> bool:
 
 
 def _is_loadable(strides: tuple[int, ...], of: dtype) -> bool:
-    """Whether every row begins at a multiple of ALIGNMENT bytes, if the first one does."""
+    """Return whether every row begins at a multiple of ALIGNMENT bytes, if the first one does."""
     return strides[-1] == 1 and all(step > 0 and step * of.itemsize % ALIGNMENT == 0 for step in strides[:-1])
 
 
@@ -533,7 +533,7 @@ class Dnn:
         self._library = loaded
 
     def plan(self, problem: Problem) -> DnnPlan | None:
-        """A plan of the problem; None, with a warning, if cuDNN has none."""
+        """Return a plan of the problem; None, with a warning, if cuDNN has none."""
         if not takes(problem):
             return None
         try:
@@ -577,7 +577,7 @@ class Dnn:
         return attention(self.backend, problem)
 
     def _compiled(self, problem: Problem, program: Program) -> int:
-        """The plan from the disk cache, or compiled now."""
+        """Return the plan from the disk cache, or compiled now."""
         files = files_of("dnn")
         key = cache_key(repr(problem), self._target, divmod(self._version, 10_000))
         kept = files.read(key)
@@ -591,7 +591,7 @@ class Dnn:
         return plan
 
     def _restored(self, kept: bytes) -> int | None:
-        """The plan of a text that `_text` wrote; None if this cuDNN refuses it."""
+        """Return the plan of a text that `_text` wrote; None if this cuDNN refuses it."""
         text = CHAR, ctypes.create_string_buffer(kept, len(kept))
         try:
             return self.backend.make(PLAN, {**self._owner(PLAN_HANDLE), PLAN_JSON: text})
@@ -633,7 +633,7 @@ class Dnn:
         return made[:found]
 
     def _notes(self, configuration: int) -> frozenset[int]:
-        """The numerical notes of a configuration's engine."""
+        """Return the numerical notes of a configuration's engine."""
         engine, notes = self.backend.create(ENGINE), (c_int * NOTES)()
         self.backend.get(configuration, CONFIGURATION_ENGINE, descriptors(engine))
         found = self.backend.get(engine, ENGINE_NOTES, (NUMERICAL_NOTE, notes))
@@ -675,7 +675,7 @@ class DnnPlan:
                 self._dnn.backend.destroy(pack)
 
     def pack(self, addresses: tuple[int, ...], workspace: int) -> int:
-        """A cuDNN descriptor of the addresses of a run, which the caller destroys."""
+        """Return a cuDNN descriptor of the addresses of a run, which the caller destroys."""
         pointers = [*addresses, *[workspace + offset for offset in self._offsets], *self._numbers]
         attributes = {
             PACK_UIDS: numbers(*self._uids),

@@ -99,7 +99,7 @@ class LoadedKernel(Function):
         self.kernel = kernel
 
     def function(self, cu: Any, shared: int) -> Any:
-        """The CUfunction, ready for `shared` bytes of dynamic shared memory."""
+        """Return the CUfunction, ready for `shared` bytes of dynamic shared memory."""
         if shared > self.shared_limit:
             with self._lock:
                 self._allow(cu, shared)
@@ -758,7 +758,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             self._launcher.launch(kernel, grid, arguments, stream)
 
     def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
-        """The launch function of a loaded kernel.  The lock is held."""
+        """Return the launch function of a loaded kernel.  The lock is held."""
         return partial(self._launch, self._kernels[self._load(device, kernel)])
 
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:

@@ -44,7 +44,7 @@ NVML_NO_DEVICE = frozenset({6, 9, 12})  # there is none of that name; no driver 
 NVML_CODES = {
     1: "NVML is not initialized", 2: "an argument is invalid", 3: "the device does not tell", 4: "no permission",
     6: "there is no such device", 9: "NVIDIA's driver is not loaded", 12: "NVIDIA's driver library was not found",
-    13: "this NVML does not have it", 15: "the device is lost", 18: "driver and library have different versions",
+    13: "this NVML lacks the function", 15: "the device is lost", 18: "driver and library have different versions",
 }  # fmt: skip
 
 CAPTURE_CODES = range(900, 909)  # errors of calls that a capturing stream does not allow
@@ -85,22 +85,22 @@ SUSPECTS_HINT = f"the launch that failed is probably one of those; CUDA_LAUNCH_B
 
 
 def driver_bindings() -> Any:
-    """The module cuda.bindings.driver.  Raises NoDeviceError if it is not installed."""
+    """Return the module cuda.bindings.driver.  Raises NoDeviceError if it is not installed."""
     return _import("cuda.bindings.driver")
 
 
 def nvrtc_bindings() -> Any:
-    """The module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
+    """Return the module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
     return _import("cuda.bindings.nvrtc")
 
 
 def native() -> Any | None:
-    """The module with compiled calls, or None in a build without them."""
+    """Return the module with compiled calls, or None in a build without them."""
     return nvidia if hasattr(nvidia, "Native") else None
 
 
 def packaged(name: str) -> tuple[str, ...]:
-    """The path of a library in NVIDIA's wheels or a toolkit; empty if none is found.  name: as `cublasLt`."""
+    """Return the path of a library in NVIDIA's wheels or a toolkit; empty if none is found.  name: as `cublasLt`."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
@@ -119,7 +119,7 @@ def open_first(*paths: str) -> ctypes.CDLL | None:
 
 
 def in_wheels(library: str) -> list[str]:
-    """The path of a library in NVIDIA's wheels; empty if no wheel has it."""
+    """Return the path of a library in NVIDIA's wheels; empty if no wheel has it."""
     packages = importlib.util.find_spec("nvidia")
     places = (packages.submodule_search_locations if packages else None) or ()
     return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{library}"))]
@@ -133,7 +133,7 @@ def declare(library: Any, signatures: Mapping[str, tuple[Any, ...]], result: Any
 
 
 def bindings_version() -> str:
-    """The version of cuda.bindings.  Raises NoDeviceError if it is not installed."""
+    """Return the version of cuda.bindings.  Raises NoDeviceError if it is not installed."""
     return str(_import("cuda.bindings").__version__)
 
 
@@ -165,7 +165,7 @@ def first_initialized() -> tuple[int, list[str]] | None:
 
 
 def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
-    """The result of a cuda.bindings call without its code: None, one value, or a tuple.
+    """Return the result of a cuda.bindings call without its code: None, one value, or a tuple.
 
     what: the call's name;  values: its arguments, for the message.
     Raises: OutOfMemoryError, NoDeviceError or AcceleratorError, according to the code.
@@ -178,7 +178,7 @@ def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
 
 
 def check_ready(result: tuple[Any, ...], what: str, /, **values: Any) -> bool:
-    """Whether a query found all work done.  Raises as `check` does for every other code."""
+    """Return whether a query found all work done.  Raises as `check` does for every other code."""
     if result[0] == NOT_READY:
         return False
     check(result, what, **values)
@@ -234,7 +234,7 @@ def check_nvml(status: int, what: str, /, **values: Any) -> None:
 
 
 def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
-    """The error that a CUresult or an nvrtcResult stands for."""
+    """Return the error that a CUresult or an nvrtcResult stands for."""
     number = int(code)
     name = getattr(code, "name", "unknown code")  # a newer driver has codes that these bindings do not
     if name.startswith("NVRTC"):
@@ -256,7 +256,7 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
 
 
 def _lost(fact: str, number: int) -> AcceleratorError:
-    """The fact that the device's work failed at a launch before this call."""
+    """Return the fact that the device's work failed at a launch before this call."""
     fact = f"{fact}; met by {callers.caller()}"
     suspects = callers.suspects() if callers.suspects is not None else []
     if suspects:

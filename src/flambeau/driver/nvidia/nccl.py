@@ -4,8 +4,8 @@
   messages of two processes are made together: each may begin with the other direction.
 - Communicators block: a call returns when its work is on the stream.  NCCL has no timeouts; a thread of the process
   aborts communicators (`abort_exchanges`) once it is known that others will not come.
-- What only moves values is sent as bytes.  NCCL knows no bitwise reductions and no 16-bit integers; bool is uint8, of
-  which the largest is the logical or.
+- Collectives that only move values send bytes.  NCCL knows no bitwise reductions and no 16-bit integers; bool is uint8,
+  of which the largest is the logical or.
 - NCCL reads its own variables (`NCCL_...`) from the environment.
 """
 
@@ -84,7 +84,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 @cache
 def load() -> Any | None:
-    """The library with its signatures declared, or None if it is not installed."""
+    """Return the library with its signatures declared, or None if it is not installed."""
     library = open_first(*packaged("nccl"), *in_wheels(SONAME), SONAME)
     if library is not None:
         declare(library, SIGNATURES)
@@ -93,7 +93,7 @@ def load() -> Any | None:
 
 
 def version() -> tuple[int, int, int] | None:
-    """The library's version; None if it is not installed."""
+    """Return the library's version; None if it is not installed."""
     library = load()
     if library is None:
         return None
@@ -211,7 +211,7 @@ def _reduction_of(name: str, kind: dtype) -> int:
 
 
 def can_run(step: Step) -> bool:
-    """Whether NCCL has a step's type and reduction."""
+    """Return whether NCCL has a step's type and reduction."""
     if step.kind not in REDUCING:
         return True
     kind = _only(step.source).dtype
@@ -287,7 +287,7 @@ class ExchangeCalls:
 
     def abort_exchanges(self) -> None:
         for stream, communicator in list(self._communicators.items()):
-            with self._devices.enter(self._streams[stream].device):  # calls that were put off may wait behind others
+            with self._devices.enter(self._streams[stream].device):  # deferred calls may wait behind others
                 communicator.abort()
 
     def await_exchanges(self) -> None:

@@ -23,7 +23,7 @@ from . import library
 
 LIBRARY = "libnvidia-ml.so.1"
 UUID_BYTES = 96
-MORE_PROCESSES = 8  # that may come between the asking for their number and the asking for them
+MORE_PROCESSES = 8  # spare entries for processes that start between the query of their number and the query of the list
 NOT_AVAILABLE = (1 << 64) - 1  # instead of a process's bytes
 
 # nvml.h
@@ -85,7 +85,7 @@ class Nvml:
         now, later = c_uint(), c_uint()
         try:
             self._call("nvmlDeviceGetMigMode", device, byref(now), byref(later))
-        except NotSupportedError:  # neither do most devices divide, nor do old drivers ask
+        except NotSupportedError:  # most devices cannot be partitioned, and old drivers lack the query
             return False
         return bool(now.value)
 
@@ -114,10 +114,10 @@ class Nvml:
         return self._number("nvmlDeviceGetClockInfo", device, CLOCK_SM)
 
     def processes(self, device: c_void_p) -> list[GpuProcess]:
-        """The processes that compute on a device."""
+        """Return the processes that compute on a device."""
         name, count = "nvmlDeviceGetComputeRunningProcesses_v3", c_uint()
         if self._code(name, device, byref(count), None) == SUCCESS:
-            return []  # so many fit into no room at all
+            return []  # the buffer was too small
         count.value += MORE_PROCESSES
         found = (ProcessInfo * count.value)()
         self._call(name, device, byref(count), found)
@@ -136,7 +136,7 @@ class Nvml:
     def _code(self, name: str, *arguments: Any) -> int:
         function = getattr(self._library, name, None)
         if function is None:
-            raise NotSupportedError("the installed NVML does not have it", hint="update NVIDIA's driver", operator=name)
+            raise NotSupportedError("the installed NVML lacks it", hint="update NVIDIA's driver", operator=name)
         return int(function(*arguments))
 
 
@@ -154,7 +154,7 @@ def _of_process(pid: int) -> Nvml:
 
 
 def whole_devices() -> tuple[str, ...] | None:
-    """The UUIDs of all devices; None if NVML is missing or a device is partitioned (only CUDA knows them)."""
+    """Return the UUIDs of all devices; None if NVML is missing or a device is partitioned (only CUDA knows them)."""
     try:
         found = load()
         return None if found.has_divided else found.uuids
@@ -205,7 +205,7 @@ class NvidiaMonitor:
         if device >= len(visible):
             raise DeviceIndexError(
                 f"cuda:{device} is not visible: this process sees {len(visible)} of {len(every)} devices",
-                hint="CUDA_VISIBLE_DEVICES says which",
+                hint="CUDA_VISIBLE_DEVICES selects them",
             )
         return every[visible[device]]
 
@@ -221,13 +221,13 @@ def device_count() -> int:
 
 
 def visible_uuids() -> list[str] | None:
-    """The UUIDs of the devices visible to this process; None if only CUDA knows them."""
+    """Return the UUIDs of the devices visible to this process; None if only CUDA knows them."""
     every = None if config.names_instances() else whole_devices()
     return None if every is None else [every[ordinal] for ordinal in config.visible_devices(every)]
 
 
 def has_device() -> bool:
-    """Whether a device would be usable without CUDA_VISIBLE_DEVICES.  Never raises."""
+    """Return whether a device would be usable without CUDA_VISIBLE_DEVICES.  Never raises."""
     try:
         library.driver_bindings()
         uuids = whole_devices()

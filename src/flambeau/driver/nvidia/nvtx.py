@@ -49,6 +49,6 @@ class NvtxMarkers:
 
 @cache
 def load() -> NvtxMarkers | None:
-    """The library, or None if it is not installed."""
+    """Return the library, or None if it is not installed."""
     library = open_first(*in_wheels(LIBRARY), LIBRARY, OLD_LIBRARY)
     return None if library is None else NvtxMarkers(library)

@@ -52,12 +52,12 @@ Launch = Callable[[Grid, bytes, Stream], None]
 
 
 def is_small(problem: Gemm) -> bool:
-    """Whether `small_kernel` computes a product."""
+    """Return whether `small_kernel` computes a product."""
     return problem.batch == 1 and max(problem.m, problem.n) <= SMALL_SIDE and problem.k <= SMALL_DEPTH
 
 
 def kernel_of(problem: Gemm) -> Kernel:
-    """The kernel for a product.  Raises: NotSupportedError for bool."""
+    """Return the kernel for a product.  Raises: NotSupportedError for bool."""
     return small_kernel(problem.dtype) if is_small(problem) else gemm_kernel(problem.dtype)
 
 
@@ -78,7 +78,7 @@ class OwnProduct:
         self.native: Any = None
 
     def packed(self, addresses: tuple[int, ...]) -> bytes:
-        """The arguments of a launch."""
+        """Return the arguments of a launch."""
         return self._kernel.pack(values_of(self._problem, addresses))
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
@@ -88,7 +88,7 @@ class OwnProduct:
 
 @cache
 def gemm_kernel(of: dtype) -> Kernel:
-    """The kernel of one dtype: (out, a, b, bias, three layouts, n, index of the activation in ACTIVATIONS).
+    """Return the kernel of one dtype: (out, a, b, bias, three layouts, n, index of the activation in ACTIVATIONS).
 
     Strides are in elements; bias is absent or [n].
     Raises: NotSupportedError for bool.
@@ -98,7 +98,7 @@ def gemm_kernel(of: dtype) -> Kernel:
 
 @cache
 def small_kernel(of: dtype) -> Kernel:
-    """As `gemm_kernel`, for a product that `is_small`."""
+    """Like `gemm_kernel`, for a product that `is_small`."""
     return _kernel("small_gemm", of)
 
 
@@ -125,7 +125,7 @@ def _kernel(name: str, of: dtype) -> Kernel:
 
 
 def values_of(problem: Gemm, addresses: tuple[int, ...]) -> tuple[Any, ...]:
-    """The values that `kernel_of(problem).pack` takes for the operands (out, a, b, bias)."""
+    """Return the values that `kernel_of(problem).pack` takes for the operands (out, a, b, bias)."""
     out, a, b, bias = addresses
     batch, m, n, k = problem.batch, problem.m, problem.n, problem.k
     layouts = (
@@ -137,7 +137,7 @@ def values_of(problem: Gemm, addresses: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def grid_of(problem: Gemm) -> Grid | None:
-    """The grid of a product; None if it has no element."""
+    """Return the grid of a product; None if it has no element."""
     side = SMALL_TILE if is_small(problem) else TILE
     squares = -(-problem.m // side) * -(-problem.n // side)
     if squares * problem.batch == 0:
@@ -171,7 +171,7 @@ def _source(name: str, of: dtype) -> str:
 
 @cache
 def device_text(path: str) -> str:
-    """A file of device code, by its path in this package."""
+    """Return a file of device code, by its path in this package."""
     return resources.files(PACKAGE).joinpath(path).read_text(encoding="utf-8")
 
 
@@ -234,7 +234,7 @@ def _check_attention(problem: Attention) -> None:
 
 
 def attention_grid(rows: Sequence[int]) -> Grid | None:
-    """The grid for [batch, heads, rows, dims]; None if there is no row."""
+    """Return the grid for [batch, heads, rows, dims]; None if there is no row."""
     batch, heads, count, _ = rows
     blocks = batch * heads * -(-count // ROWS_PER_BLOCK)
     return Grid((blocks, 1, 1), ATTENTION_THREADS) if blocks else None
@@ -299,7 +299,7 @@ def key_grad_kernel(of: dtype) -> Kernel:
 
 
 def attention_kernels(of: dtype) -> tuple[Kernel, ...]:
-    """Every kernel of one data type."""
+    """Return every kernel of one data type."""
     return attention_kernel(of), along_kernel(of), query_grad_kernel(of), key_grad_kernel(of)
 
 
@@ -433,7 +433,7 @@ def convolution_kernel(kind: str, of: dtype) -> Kernel:
 
 
 def convolution_kernels(of: dtype) -> tuple[Kernel, ...]:
-    """Every kernel of one data type."""
+    """Return every kernel of one data type."""
     return tuple(convolution_kernel(kind, of) for kind in CONVOLUTIONS)
 
 
@@ -451,7 +451,7 @@ def _convolution_source(kind: str, of: dtype, modes: dict[str, str]) -> str:
 
 
 def convolution_values(problem: Convolution, addresses: tuple[int, ...]) -> tuple[Any, ...]:
-    """The values that the kernel's `pack` takes for the operands (x, w, y)."""
+    """Return the values that the kernel's `pack` takes for the operands (x, w, y)."""
     shapes = problem.x_shape, problem.w_shape, problem.y_shape
     strides = problem.x_strides, problem.w_strides, problem.y_strides
     layouts = [(_with_three(shape, 1), [_with_three(steps, 0)]) for shape, steps in zip(shapes, strides)]
@@ -467,7 +467,7 @@ def _with_three(sizes: Sizes, missing: int) -> Sizes:
 
 
 def convolution_grid(problem: Convolution) -> Grid | None:
-    """The grid of a convolution: a thread, or for weights a block, for each element; None if there is none."""
+    """Return the grid of a convolution: a thread, or for weights a block, for each element; None if there is none."""
     shapes = dict(zip(CONVOLVED, (problem.x_shape, problem.w_shape, problem.y_shape)))
     numel = prod(shapes[problem.kind])
     blocks = numel if problem.kind == OF_WEIGHT else -(-numel // CONVOLUTION_THREADS)

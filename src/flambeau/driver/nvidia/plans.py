@@ -76,10 +76,10 @@ class Planner:
             return self._recurrent_plan(device, problem)
         if isinstance(problem, Solver) and problem.kind in SOLVERS:
             return self._solver_plan(device, problem)
-        raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
+        raise NotSupportedError(f"library_plan of kind {problem.kind}: not supported by the nvidia driver")
 
     def workspace(self, device: int) -> int:
-        """Bytes of cuBLASLt's workspace."""
+        """Return the bytes of cuBLASLt's workspace."""
         if self._granted is not None:
             return self._granted
         is_hopper = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR") >= 9
@@ -123,7 +123,7 @@ class Planner:
             self._recurrent[device] = recurrent.RecurrentPlanner(cudnn) if cudnn else None
         planner = self._recurrent[device]
         if planner is None:
-            raise NotSupportedError(f"cuDNN is not there, so there is no {problem.kind}", operator="library_plan")
+            raise NotSupportedError(f"{problem.kind} needs cuDNN, which is not installed", operator="library_plan")
         return planner.plan(problem)
 
     def _solver_plan(self, device: int, problem: Solver) -> Plan:
@@ -133,7 +133,7 @@ class Planner:
         planner = self._solvers[device]
         if planner is None:
             solver.warn_is_missing()
-            raise NotSupportedError(f"cuSOLVER is not there, so there is no {problem.kind}", operator="library_plan")
+            raise NotSupportedError(f"{problem.kind} needs cuSOLVER, which is not installed", operator="library_plan")
         return planner.plan(problem)
 
     def _cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:

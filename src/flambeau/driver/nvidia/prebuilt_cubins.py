@@ -60,7 +60,7 @@ class Archive:
         return len(self._names)
 
     def read(self, key: str) -> bytes | None:
-        """A kernel's machine code; None if it is absent or damaged."""
+        """Return a kernel's machine code; None if it is absent or damaged."""
         if self._zip is None or _name(key) not in self._names:
             return None
         try:
@@ -89,7 +89,7 @@ class Archive:
 
 @cache
 def archive(arch: str) -> Archive:
-    """The prebuilt kernels for an architecture such as "sm_90"."""
+    """Return the prebuilt kernels for an architecture such as "sm_90"."""
     return Archive(DIRECTORY / f"{arch}.zip")
 
 

@@ -72,7 +72,7 @@ def math_type(of: dtype, allow_tf32: bool) -> int:
 
 
 def lengths(sizes: Sequence[int]) -> list[int]:
-    """The length of each sequence, from the number of sequences at each step.
+    """Return the length of each sequence, from the number of sequences at each step.
 
     Example:
         >>> from flambeau.driver.nvidia.recurrent import lengths
@@ -91,7 +91,7 @@ def _forward_of(problem: Problem) -> Recurrent:
 
 
 def _is_packed(of: Recurrent) -> bool:
-    """Whether the sequences have several lengths."""
+    """Return whether the sequences have several lengths."""
     return of.sizes[0] != of.sizes[-1]
 
 
@@ -127,7 +127,7 @@ class Calls:
         return made, nbytes.value
 
     def data(self, of: Recurrent, is_packed: bool, width: int) -> int:
-        """The descriptor of an array of all steps."""
+        """Return the descriptor of an array of all steps."""
         made, each = self.make("cudnnCreateRNNDataDescriptor"), lengths(of.sizes)
         self.call(
             "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
@@ -136,7 +136,7 @@ class Calls:
         return made
 
     def state(self, of: Recurrent) -> int:
-        """The descriptor of states."""
+        """Return the descriptor of states."""
         made, (_, batch, hidden) = self.make("cudnnCreateTensorDescriptor"), of.state_shape
         steps = (c_int * 3)(batch * hidden, hidden, 1)
         self.call("cudnnSetTensorNdDescriptor", made, DATA_TYPES[of.dtype], 3, (c_int * 3)(*of.state_shape), steps)

@@ -138,12 +138,12 @@ class Matrices(NamedTuple):
     is_turned: bool
 
     def at(self, address: int) -> list[int]:
-        """The address of each matrix."""
+        """Return the address of each matrix."""
         return [address + index * self.nbytes for index in range(self.batch)]
 
 
 def matrices_of(argument: Argument) -> Matrices:
-    """An operand of matrices, whose rows or columns are contiguous, and whose batch has one stride."""
+    """Return an operand of matrices, whose rows or columns are contiguous, and whose batch has one stride."""
     *batch, rows, columns = argument.shape
     *steps, row, column = argument.strides
     is_turned = rows > 1 and row != 1 and column == 1
@@ -153,7 +153,7 @@ def matrices_of(argument: Argument) -> Matrices:
 
 
 def vectors_of(argument: Argument) -> Matrices:
-    """An operand of contiguous vectors."""
+    """Return an operand of contiguous vectors."""
     *batch, size = argument.shape
     return Matrices(size, 1, max(size, 1), *_batch(argument, batch, argument.strides[:-1]), False)
 
@@ -166,7 +166,7 @@ def _batch(argument: Argument, shape: Any, steps: Any) -> tuple[int, int]:
 
 @cache
 def addresses_kernel() -> Kernel:
-    """The kernel that writes the addresses of matrices of one size: (addresses, first, bytes between, count)."""
+    """Return the kernel that writes the addresses of matrices of one size: (addresses, first, bytes between, count)."""
     source = f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) matrix_addresses(
     long long* addresses, long long first, long long nbytes, long long count) {{
@@ -256,7 +256,7 @@ class SolverPlan:
         return at
 
     def work(self, run: Run) -> int:
-        """The address of the calls' workspace."""
+        """Return the address of the calls' workspace."""
         return run.workspace + self._work
 
     def needs(self, name: str, *arguments: Any, is_jacobi: bool = False) -> None:
@@ -294,7 +294,7 @@ class SolverPlan:
 
 
 def is_batched(of: Matrices) -> bool:
-    """Whether one call for all matrices is faster than one for each."""
+    """Return whether one call for all matrices is faster than one for each."""
     return of.batch > 1 and max(of.rows, of.columns) <= BATCHED_ROWS
 
 
@@ -507,7 +507,7 @@ class SolverPlanner:
         return SolverPlan(self, problem)
 
     def handles(self) -> Handles:
-        """The calling thread's handles."""
+        """Return the calling thread's handles."""
         return self._handles.get(self._device, lambda: Handles(self._libraries, self._device))
 
     @property

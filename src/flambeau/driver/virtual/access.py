@@ -71,14 +71,14 @@ class MemoryAccess:
 
     @classmethod
     def whole(cls, low: int, high: int) -> MemoryAccess:
-        """The allocation of the block [low, high): a write of all its bytes, without an array."""
+        """Return the allocation of the block [low, high): a write of all its bytes, without an array."""
         access = cls.__new__(cls)
         access.low, access.high, access.key = low, high, (low, high)
         access.reads, access.writes, access.dense, access._range, access._access = False, True, True, None, None
         return access
 
     def moved(self, low: int, name: str) -> MemoryAccess:
-        """The same access elsewhere: its first byte is at `low`."""
+        """Return the same access elsewhere: its first byte is at `low`."""
         own = self._access
         if own is not None and low % own.dtype.itemsize:
             raise _misaligned(low, own, name)
@@ -99,7 +99,7 @@ class MemoryAccess:
         return self._range
 
     def overlap(self, other: MemoryAccess) -> Overlap | None:
-        """The bytes that both accesses share, None if there are none."""
+        """Return the bytes that both accesses share, None if there are none."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         if low >= high:
             return None
@@ -108,7 +108,7 @@ class MemoryAccess:
         return Overlap(low, high, (self.range, other.range)) if self.range.overlaps(other.range) else None
 
     def covers(self, other: MemoryAccess) -> bool:
-        """Whether this access includes every byte of the other; False if that is not cheap to decide."""
+        """Return whether this access includes every byte of the other; False if that is not cheap to decide."""
         return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
 
     @property
@@ -117,11 +117,11 @@ class MemoryAccess:
         return (None, "") if self._access is None else (tuple(self._access.shape), self._access.dtype.name)
 
     def array(self, space: Space) -> Any:
-        """The accessed array in device memory.  It is read-only if the access only reads."""
+        """Return the accessed array in device memory.  It is read-only if the access only reads."""
         return self._view(space.buffer, self.low - space.base)
 
     def copy(self, space: Space, poisoned: Iterable[Overlap]) -> Any:
-        """A private copy of the array in which some bytes are poison."""
+        """Return a private copy of the array in which some bytes are poison."""
         private = Space(self.low, space.bytes(self.low, self.high).copy())
         for overlap in poisoned:
             overlap.poison(private)
@@ -203,7 +203,7 @@ class Use:
         return self.access.reads or any(command.covered for command in self.commands)
 
     def of_former(self, history: History) -> Use:
-        """A copy for the history of the next owner of the bytes.  history: the one that it is in."""
+        """Return a copy for the history of the next owner of the bytes.  history: the one that it is in."""
         duplicate = Use(self.access, self.stream)
         duplicate.former = self.former or history.serial
         duplicate.number, duplicate.ran = self.number, self.ran
@@ -320,21 +320,21 @@ class History:
         return len(self.settle())
 
     def is_of(self, stream: StreamKey) -> bool:
-        """Whether no other stream used the block."""
+        """Return whether no other stream used the block."""
         return self.stream is None or self.stream == stream
 
     def groups(self) -> list[Group]:
         return list(self.settle().values())
 
     def overlapping(self, low: int, high: int) -> Iterable[Group]:
-        """The groups whose ranges overlap [low, high).  A strided group may have no byte there."""
+        """Return the groups whose ranges overlap [low, high).  A strided group may have no byte there."""
         groups = self.settle()
         if self._index is not None:
             return self._index.overlapping(low, high)
         return [group for group in groups.values() if group.low < high and low < group.high]
 
     def unread(self, access: MemoryAccess) -> list[Use]:
-        """The uses that share bytes with an access and have still to read."""
+        """Return the uses that share bytes with an access and have still to read."""
         return [
             use
             for group in self.overlapping(access.low, access.high)
@@ -397,7 +397,7 @@ class History:
             self._index.remove(group)
 
     def is_full(self) -> bool:
-        """Whether the history has grown enough to be pruned again."""
+        """Return whether the history has grown enough to be pruned again."""
         return len(self.settle()) >= self._limit
 
     def renew(self, groups: Iterable[Group]) -> None:

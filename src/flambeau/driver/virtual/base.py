@@ -137,6 +137,6 @@ class Calls(WarmCalls):
         result = table.get(handle)
         if result is None:
             raise AcceleratorError(
-                f"{what} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+                f"{what} {handle} does not exist: it was never created, or was destroyed", error_code=INVALID_HANDLE
             )
         return result

@@ -157,7 +157,7 @@ class Capture:
         queue.tails = (len(self.nodes) - 1,)
 
     def unjoined(self) -> list[Queue]:
-        """The streams whose work the origin does not follow."""
+        """Return the streams whose work the origin does not follow."""
         reached: set[int] = set()
         stack = list(self.origin.tails)
         while stack:
@@ -168,7 +168,7 @@ class Capture:
         return [queue for queue in self.branches[1:] if not set(queue.tails) <= reached]
 
     def _before(self, at: int) -> list[int]:
-        """The nodes that node `at` follows directly."""
+        """Return the nodes that node `at` follows directly."""
         node = self.nodes[at]
         same = next((index for index in range(at - 1, -1, -1) if self.nodes[index].branch == node.branch), None)
         return [*node.after, *([] if same is None else [same])]

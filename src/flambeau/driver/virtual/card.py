@@ -202,7 +202,7 @@ class Card:
         return self.host.product
 
     def _way(self, problem: Convolution) -> Way:
-        """The fastest way to compute a convolution, which the library is assumed to choose."""
+        """Return the fastest way to compute a convolution, which the library is assumed to choose."""
         curves = self.times["convolutions" if problem.kind == OF_OUTPUT else "convolution_gradients"]
         name = problem.dtype.name
         types = [name if name in curves else "float32"]
@@ -274,12 +274,12 @@ def tiled_operations(problem: Convolution) -> float:
 
 
 def tiled_channels(channels: int) -> int:
-    """The channels of the tiles that hold so many."""
+    """Return the channels of the tiles that hold so many."""
     return _tiles(channels) * TILE
 
 
 def converted(problem: Convolution) -> list[int]:
-    """The bytes of each operand that tensor cores access in a copy, because it is not channels last.
+    """Return the bytes of each operand that tensor cores access in a copy, because it is not channels last.
 
     A convolution writes its result as it is wanted.  Of a gradient both images are copied; weights are small.
     """
@@ -291,7 +291,7 @@ def converted(problem: Convolution) -> list[int]:
 
 
 def partial_sums(problem: Convolution, multiprocessors: int) -> int:
-    """The bytes of partial sums of a weight's gradient, in float32.
+    """Return the bytes of partial sums of a weight's gradient, in float32.
 
     Its result has few tiles, so the sum over the batch and its places is divided between the multiprocessors.
     """
@@ -318,7 +318,7 @@ def kind_of(entry: str) -> str:
 
 
 def is_aligned(problem: Gemm) -> bool:
-    """Whether every row of the operands begins at a multiple of 16 bytes, as the fast kernels need."""
+    """Return whether every row of the operands begins at a multiple of 16 bytes, as the fast kernels need."""
     rows = [max(strides[1:]) for strides in (problem.a_strides, problem.b_strides, problem.out_strides)]
     return all(row == 1 or row * problem.dtype.itemsize % 16 == 0 for row in rows)
 
@@ -497,7 +497,7 @@ class _Reader:
 
 
 def _derived(table: str, name: str, peaks: Mapping[str, float]) -> Curve:
-    """The times of the calibrated card, for a card with other peaks that reaches the same part of them."""
+    """Return the times of the calibrated card, for a card with other peaks that reaches the same part of them."""
     model = _preset(DEFAULT)
     link = "peer" if name == "peer" else "pcie"
     peak = {"kernels": "memory", "attention": "float16", "copies": link}.get(table, name)

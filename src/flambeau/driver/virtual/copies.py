@@ -22,7 +22,7 @@ PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
 
 def span(address: int, nbytes: int, mode: str, name: str) -> MemoryAccess:
-    """The access to a contiguous range of bytes."""
+    """Return the access to a contiguous range of bytes."""
     return MemoryAccess(Access(address, uint8, mode, (nbytes,), None), name)
 
 

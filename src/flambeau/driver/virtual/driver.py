@@ -263,7 +263,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return self._engine.clock.now()
 
     def end_ns(self) -> int:
-        """The host clock's time when all submitted work is done.  Costs no modelled time."""
+        """Return the host clock's time when all submitted work is done.  Costs no modelled time."""
         with self._lock:
             return max([self._engine.clock.now(), *[queue.end_ns for queue in self._engine.runner.queues]])
 
@@ -467,7 +467,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
-            raise NotSupportedError(f"the virtual driver does not solve {problem.kind!r}", operator="library_plan")
+            raise NotSupportedError(f"the virtual driver does not implement {problem.kind!r}", operator="library_plan")
         with self._lock:
             self._captures.check_unsafe("library_plan")
             self._check(device)
@@ -488,11 +488,11 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         return 0
 
     def product_workspace(self, device: int) -> int:
-        """The size that the environment grants; 0 by default."""
+        """Return the size that the environment grants; 0 by default."""
         return self._granted_workspace
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """A number that no library accepts, as with raw streams."""
+        """Return a number that no library accepts, as with raw streams."""
         with self._lock:
             return self._blas_handles.get(self._queue(stream).device, next_handle)
 

@@ -176,7 +176,7 @@ class Events:
             queue.late = later_of(queue.late, latest.late)
 
     def is_done(self, event: Event, orders: bool = True) -> bool:
-        """Whether the latest record is complete at the host's modelled time.  If so, its work is run first.
+        """Return whether the latest record is complete at the host's modelled time.  If so, its work is run first.
 
         An interprocess event is done once recorded: its work has run by then, and another process may have seen that.
         orders: whether an answer of True orders later work of the host after the record.
@@ -197,7 +197,7 @@ class Events:
         return True
 
     def waited_on_host(self, event: Event, point: Generation) -> None:
-        """The host has waited for a record of an event, or seen it done: its later work follows."""
+        """Note that the host has waited for a record of an event or seen it done, so that its later work follows."""
         self._note(event, self._engine.host_waited)
         self._engine.clocks.host_learn(point.clock)
 

@@ -37,13 +37,13 @@ _met_in = 0  # id of the process whose first machine has met FLAMBEAU_FAULTS
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The failures of a text such as `oom:3,lost_link:0:1`.  Raises ArgumentError."""
+    """Return the failures of a text such as `oom:3,lost_link:0:1`.  Raises ArgumentError."""
     wanted: dict[str, Any] = {}
     for each in text.split(","):
         name, _, value = each.strip().partition(":")
         if name not in FORMS:
             raise ArgumentError(
-                f"{each.strip()!r} names no failure",
+                f"{each.strip()!r} is not the name of a failure",
                 hint=f"write one of {', '.join(FORMS.values())}",
                 operator=OPERATOR,
             )
@@ -56,7 +56,7 @@ def parse(text: str) -> dict[str, Any]:
         else:
             wanted[name], is_wrong = value, name != "oom" or not value
         if is_wrong:
-            raise ArgumentError(f"{each.strip()!r} is no failure", hint=f"write {FORMS[name]}", operator=OPERATOR)
+            raise ArgumentError(f"{each.strip()!r} is not a failure", hint=f"write {FORMS[name]}", operator=OPERATOR)
         check(name, wanted[name])
     return wanted
 
@@ -73,13 +73,13 @@ def check(name: str, value: Any, devices: int | None = None) -> None:
 
 
 def size_of(text: str) -> int:
-    """The bytes of a size.  Raises ArgumentError."""
+    """Return the bytes of a size.  Raises ArgumentError."""
     try:
         size = parse_bytes(text)
     except ConfigError as failure:
         raise ArgumentError(f"oom is {text!r}: {failure.fact}", hint=failure.hint, operator=OPERATOR) from None
     if size == 0:
-        raise ArgumentError(f"oom is {text!r}: no block is that small", hint="write oom:64MiB", operator=OPERATOR)
+        raise ArgumentError(f"oom is {text!r}: every block is larger", hint="write oom:64MiB", operator=OPERATOR)
     return size
 
 
@@ -143,15 +143,15 @@ class Faults:
         self._slow: dict[frozenset[int], int] = {}
 
     def out_of_memory_at(self, n: int) -> None:
-        """The n-th `mem_alloc` from now fails, once."""
+        """Make the n-th `mem_alloc` from now fail, once."""
         self.allocation.left, self.is_used = n, True
 
     def fail_launch_at(self, n: int) -> None:
-        """The n-th launch from now fails when it runs, and its device with it."""
+        """Make the n-th launch from now fail when it runs, which loses its device."""
         self.launch.left, self.is_used = n, True
 
     def break_capture_at(self, n: int) -> None:
-        """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
+        """Make the n-th operation captured from now find its capture invalidated, as if by another thread."""
         self.capture.left, self.is_used = n, True
 
     def drop_peer(self, a: int, b: int) -> None:
@@ -162,11 +162,11 @@ class Faults:
         return frozenset((a, b)) not in self._dropped
 
     def slowdown(self, a: int, b: int) -> int:
-        """How many times longer a copy between two devices takes."""
+        """Return the factor by which a copy between two devices takes longer."""
         return self._slow.get(frozenset((a, b)), 1) if self._slow else 1
 
     def refuses_block(self, nbytes: int) -> bool:
-        """Whether a block that an allocator takes is refused."""
+        """Return whether a block that an allocator takes is refused."""
         return bool(self.too_large and nbytes >= self.too_large) or self.block.strikes()
 
     def ask_once(self, text: str, devices: int) -> None:

@@ -219,7 +219,7 @@ class FollowedDriver(VirtualDriver):
             self._memory.devices[device].drop_mapped(address, nbytes)
 
     def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
-        """The driver orders uses of its pool, so that each allocation is memory of its own."""
+        """Return the driver orders uses of its pool, so that each allocation is memory of its own."""
         address = self._real.pool_alloc(device, nbytes, self._real_handles[stream])
         with self._lock:
             self._memory.devices[device].adopt(address, nbytes)

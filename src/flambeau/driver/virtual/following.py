@@ -40,7 +40,7 @@ class Handles(dict[Any, Any]):
 
     def __missing__(self, handle: int) -> Any:
         raise AcceleratorError(
-            f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+            f"handle {handle} does not exist: it was never created, or was destroyed", error_code=INVALID_HANDLE
         )
 
 
@@ -88,7 +88,7 @@ class FollowedKernel(Loaded):
         self._touched: dict[Any, Touched] = {}
 
     def touched(self, arguments: Any) -> Touched:
-        """The memory that a launch with these arguments accesses."""
+        """Return the memory that a launch with these arguments accesses."""
         touched = self._touched.get(arguments)
         if touched is None:
             if len(self._touched) >= BOUND_LAUNCHES:
@@ -113,7 +113,7 @@ def no_time(accesses: list[Access]) -> int:
 
 
 def shapes_of(kernel: Kernel) -> Split | None:
-    """The split of a kernel's argument buffer into addresses and what the arrays' shapes depend on.
+    """Return the split of a kernel's argument buffer into addresses and what the arrays' shapes depend on.
 
     None for kernels of the program, whose buffers may hold more.
     """
@@ -152,7 +152,7 @@ def shapes_of(kernel: Kernel) -> Split | None:
 
 
 def _fields(fields: Sequence[tuple[int, int, str]]) -> Struct:
-    """The struct of some fields of a buffer: (start, end, format) of each, in order."""
+    """Return the struct of some fields of a buffer: (start, end, format) of each, in order."""
     ends = [0, *[end for _, end, _ in fields]]
     return Struct("=" + "".join(f"{start - end}x{form}" for end, (start, _, form) in zip(ends, fields)))
 
@@ -388,7 +388,7 @@ class FollowedDevice(DeviceMemory):
         return found
 
     def take_pieces(self, pieces: Sequence[Block], low: int, high: int, history: History) -> None:
-        """As `take`, given the result of `pieces`."""
+        """Like `take`, given the result of `pieces`."""
         if not pieces or pieces[0].low != low or any([piece.is_live for piece in pieces]):
             self.take(low, high, history)
             return
@@ -435,7 +435,7 @@ class FollowedMemory(Memory):
         self._unknown = Space(0, None)
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high); a new one, without a history, for memory that is not known."""
+        """Return the live block around [low, high); a new one, without a history, for memory that is not known."""
         block = self.devices[device].blocks.at.get(low)
         if block is None or not block.is_live or high > block.high:
             block = self.around(low)

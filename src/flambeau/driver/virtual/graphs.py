@@ -51,7 +51,7 @@ class Graph:
         self.awaited = {at for node in nodes for at in node.after}
 
     def dot(self) -> str:
-        """The graph in Graphviz's DOT language: nodes with name, device and source line, and edges."""
+        """Return the graph in Graphviz's DOT language: nodes with name, device and source line, and edges."""
         lines = ["digraph graph_1 {"]
         last: dict[int, int] = {}
         for at, node in enumerate(self.nodes):
@@ -177,7 +177,7 @@ class GraphCalls(Calls):
             if queue.is_default:
                 raise AcceleratorError(
                     f"stream {stream} is the default stream of device {queue.device}, which cannot be captured",
-                    hint="capture on a stream of your own",
+                    hint="capture on a side stream",
                     error_code=CAPTURE_UNSUPPORTED,
                     operator="capture_begin",
                 )
@@ -315,7 +315,7 @@ class GraphCalls(Calls):
             raise _gone(node, access, "the graph's own memory was freed")
         block = memory.find(device, access.low, access.high, f"graph_launch: {node.name}, captured at {node.site}")
         if block is not home.block or block.takes != home.takes:
-            raise _gone(node, access, "the memory was freed after the capture, and another owner has it")
+            raise _gone(node, access, "the memory was freed after the capture and has a new owner")
         return block
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:

@@ -159,7 +159,7 @@ class Ipc:
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
 
     def known(self, device: int, handle: bytes) -> Import | None:
-        """The import of a handle, None if it is not open.  The caller holds the lock."""
+        """Return the import of a handle, None if it is not open.  The caller holds the lock."""
         return self._imports.get((device, handle))
 
     def map_import(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:

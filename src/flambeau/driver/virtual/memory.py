@@ -32,7 +32,7 @@ HOST_MEMORY_NOT_REGISTERED = 713  # CUresult
 
 
 def device_of(address: int) -> int | None:
-    """The device that an address belongs to, or None for an address of the host."""
+    """Return the device that an address belongs to, or None for an address of the host."""
     return (address - FIRST_ADDRESS) >> ADDRESS_BITS if address >= FIRST_ADDRESS else None
 
 
@@ -67,7 +67,7 @@ class Block:
         return self.is_unused and not self.history.newest
 
     def part(self, low: int, high: int) -> Block:
-        """The part of a dead block in [low, high)."""
+        """Return the part of a dead block in [low, high)."""
         part = Block(self.space, self.device, low, high, self.history)
         part.is_live, part.is_unused, part.fate = False, self.is_unused, self.fate
         return part
@@ -212,14 +212,14 @@ class DeviceMemory:
         reservation.space.discard(low, high)
 
     def _around(self, address: int, nbytes: int, name: str) -> Reservation:
-        """The reservation around whole granules of addresses."""
+        """Return the reservation around whole granules of addresses."""
         segment = self._segments.find(address)
         if (
             not isinstance(segment, Reservation) or address + nbytes > segment.high or nbytes <= 0
             or (address - segment.low) % GRANULE or nbytes % GRANULE
         ):  # fmt: skip
             raise self._refused(
-                f"{nbytes} bytes at {address:#x} are no multiples of {GRANULE} bytes within one reservation", name
+                f"{nbytes} bytes at {address:#x} are not multiples of {GRANULE} bytes within one reservation", name
             )
         return segment
 
@@ -227,7 +227,7 @@ class DeviceMemory:
         return AcceleratorError(f"device {self.device}: {why}", error_code=INVALID_VALUE, operator=name)
 
     def segment(self, address: int, name: str) -> Segment:
-        """The segment that begins at `address`, and is no reservation."""
+        """Return the segment that begins at `address`, and is no reservation."""
         segment = self._segments.at.get(address)
         if segment is None or isinstance(segment, Reservation):
             raise AcceleratorError(
@@ -238,17 +238,17 @@ class DeviceMemory:
         return segment
 
     def blocks_in(self, segment: Segment) -> list[Block]:
-        """All blocks whose uses are uses of the segment."""
+        """Return all blocks whose uses are uses of the segment."""
         low, high = segment.low, segment.high
         blocks = self.blocks.overlapping(low, high)
         return blocks if segment.shared is None else [*blocks, segment.shared]
 
     def is_there(self, segment: Segment) -> bool:
-        """Whether the segment is still allocated."""
+        """Return whether the segment is still allocated."""
         return self._segments.at.get(segment.low) is segment
 
     def of_graphs(self, low: int) -> Segment | None:
-        """The segment around an address, None if it does not belong to graphs."""
+        """Return the segment around an address, None if it does not belong to graphs."""
         segment = self._segments.find(low)
         return segment if segment is not None and segment.shared is not None else None
 
@@ -276,7 +276,7 @@ class DeviceMemory:
         return [block for block in self.blocks.overlapping(low, high) if block.is_live]
 
     def pieces(self, low: int, high: int) -> list[Block]:
-        """As `room_for`, with a fast path for a dead block of exactly this range."""
+        """Like `room_for`, with a fast path for a dead block of exactly this range."""
         block = self.blocks.at.get(low)
         return [block] if block is not None and not block.is_live and block.high == high else self.room_for(low, high)
 
@@ -297,7 +297,7 @@ class DeviceMemory:
         if segment.carved and live:
             raise AccessError(
                 f"bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
-                f"[{live[0].low:#x}, {live[0].high:#x}), which was not given back",
+                f"[{live[0].low:#x}, {live[0].high:#x}), which was not freed",
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
@@ -401,7 +401,7 @@ class PinnedMemory:
         self.blocks.add(Block(Space(address, buffer), None, address, address + nbytes))
 
     def block(self, address: int, name: str) -> Block:
-        """The pinned block that begins at `address`."""
+        """Return the pinned block that begins at `address`."""
         block = self.blocks.at.get(address)
         if block is None:
             raise AcceleratorError(
@@ -426,27 +426,27 @@ class Memory:
         self.peers: set[tuple[int, int]] = set()
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high) that work on `device` may access.  Raises AccessError for `name`."""
+        """Return the live block around [low, high) that work on `device` may access.  Raises AccessError for `name`."""
         block = self.devices[device].blocks.at.get(low)
         if block is not None and block.is_live and high <= block.high:
             return block
         return self._search(device, low, high, name)
 
     def around(self, address: int) -> Block | None:
-        """The block, live or dead, or the pinned memory that an address lies in."""
+        """Return the block, live or dead, or the pinned memory that an address lies in."""
         owner = device_of(address)
         return self.pinned.blocks.find(address) if owner is None else self.devices[owner].blocks.find(address)
 
     def owner(self, address: int) -> int | None:
-        """The device that an address belongs to, or None for an address of the host."""
+        """Return the device that an address belongs to, or None for an address of the host."""
         return device_of(address)
 
     def graph_segment(self, block: Block) -> Segment | None:
-        """The segment that a block lies in, if it belongs to graphs."""
+        """Return the segment that a block lies in, if it belongs to graphs."""
         return None if block.device is None else self.devices[block.device].of_graphs(block.low)
 
     def pinned_block(self, low: int, high: int, name: str) -> Block | None:
-        """The pinned block around host bytes [low, high), or None if they are pageable."""
+        """Return the pinned block around host bytes [low, high), or None if they are pageable."""
         block = self.pinned.blocks.find(low)
         if block is not None and high > block.high:
             raise self._error(name, low, high, "the host", _beyond(high, block))

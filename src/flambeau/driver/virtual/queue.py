@@ -71,7 +71,7 @@ class Join:
         return self.holder() is None
 
     def holder(self) -> Command | None:
-        """An unfinished command of the join; None if all are done."""
+        """Return an unfinished command of the join; None if all are done."""
         stack = [self]
         while stack:
             parts = stack[-1].parts
@@ -139,7 +139,7 @@ class Queue:
         return "the default stream" if self.is_default else f"stream {self.handle}"
 
     def tail(self) -> Awaited | None:
-        """A command or join that follows all submitted work; None if all of it is done."""
+        """Return a command or join that follows all submitted work; None if all of it is done."""
         last = None if self.last is None or self.last.done else self.last
         if not self.waits:
             return last
@@ -221,7 +221,7 @@ class Runner:
         return True
 
     def _is_held_up(self, target: Awaited, fails: bool) -> bool:
-        """Whether a gate is found shut without a look at more than the first commands of streams.
+        """Return whether a gate is found shut without a look at more than the first commands of streams.
 
         Looks at one thing after the other that holds up the target.  Its cost does not depend on how many commands the
         streams hold.
@@ -267,7 +267,7 @@ class Runner:
         return shut
 
     def _goes_on(self, queue: Queue, needed: dict[Queue, int]) -> bool:
-        """Whether a queue's next command is ready and follows nothing else, where no other queue is ready."""
+        """Return whether a queue's next command is ready and follows nothing else, where no other queue is ready."""
         if not queue.pending:
             return False
         head = queue.pending[0]
@@ -294,7 +294,7 @@ class Runner:
                 self._look_at(candidate, {}, ready, held_up, [], False)
 
     def _is_next(self, command: Command, fails: bool) -> bool:
-        """Whether a command can run at once, without asking the schedule."""
+        """Return whether a command can run at once, without asking the schedule."""
         queue = command.queue
         if queue.pending[0] is not command or command.predecessors or queue.device in self.failures:
             return False
@@ -540,7 +540,7 @@ class Form:
             self.places.append((index, start, start + access.high - access.low, access))
 
     def at(self, addresses: Sequence[int], name: str) -> Bound:
-        """The bound arguments with these addresses."""
+        """Return the bound arguments with these addresses."""
         accesses = tuple([access.moved(addresses[index] + start, name) for index, start, _, access in self.places])
         return Bound(self.bound.values, accesses, self.bound.duration_ns)
 
@@ -599,14 +599,14 @@ class Loaded:
         return self._form((rest, *firsts), arguments, split, firsts).at(addresses, self.name)
 
     def form(self, arguments: Any, split: Split, addresses: Sequence[int], rest: Hashable) -> Form:
-        """The form of launch arguments, which `split` has split.  Equal addresses count as different ones."""
+        """Return the form of launch arguments, which `split` has split.  Equal addresses count as different ones."""
         known = self._forms.get(rest)
         if known is not None:
             return known
         return self._form(rest, arguments, split, [at if each else 0 for at, each in enumerate(addresses, 1)])
 
     def _form(self, key: Hashable, arguments: Any, split: Split, operands: Sequence[int]) -> Form:
-        """The form kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
+        """Return the form kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:

@@ -64,7 +64,7 @@ class Witness(ClockWitness, Protocol):
         """Operation `number` of a stream, or an access of the host, is about to be compared."""
 
     def submitted(self, command: Command) -> None:
-        """A command was queued."""
+        """Called when a command was queued."""
 
     def found(
         self,
@@ -75,7 +75,7 @@ class Witness(ClockWitness, Protocol):
         conflicts: Sequence[Conflict],
         accesses: Sequence[MemoryAccess],
     ) -> None:
-        """An operation races.  The arguments are those of `race_error`, and all accesses of the operation."""
+        """Called when an operation races, with the arguments of `race_error` and all accesses of the operation."""
 
 
 class Races:
@@ -225,7 +225,7 @@ class Races:
                 stack += self._covered(older, stream, conflict)
 
     def _covered(self, command: Command, stream: StreamKey, conflict: Conflict) -> Iterator[Conflict]:
-        """The races of an access with commands that a racing older command replaced."""
+        """Return the races of an access with commands that a racing older command replaced."""
         access, block = conflict.access, conflict.block
         for use in command.covered or ():
             if self._is_ordered(stream, use.stream, use.number) or not (access.writes or use.access.writes):
@@ -254,7 +254,7 @@ class Races:
 
     # blocks
     def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
-        """The races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
+        """Return the races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
         taking = Taking(History(), [], [])
         for piece in pieces if self.looks else ():
             if self.mode == "real" and piece.history.is_of(stream):
@@ -302,7 +302,7 @@ FRESH = "the bytes are fresh from the driver: hardware would allow this until th
 def race_error(
     queue: Queue | None, name: str, call: tuple[str, str], waited: Sequence[Waited], conflicts: Sequence[Conflict]
 ) -> RaceError:
-    """The error of a call that races with older work.
+    """Return the error of a call that races with older work.
 
     queue: the call's stream, None for the host;  waited: the waits that it made so far.
     """
@@ -344,7 +344,7 @@ def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
 
 
 def _when(conflict: Conflict) -> tuple[int, int]:
-    """The submission order of the older access; an allocation without a command comes after the last one."""
+    """Return the submission order of the older access; an allocation without a command comes after the last one."""
     return conflict.use.commands[-1].sequence, conflict.use.number
 
 
@@ -354,7 +354,7 @@ def _comes_after(use: Use, other: Use) -> bool:
 
 
 def awaited_queue(use: Use) -> Queue:
-    """The stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
+    """Return the stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
     return waiting_queue(use.commands[-1].queue)
 
 
@@ -411,7 +411,7 @@ def _verb(access: MemoryAccess, takes: bool) -> str:
 
 
 def shared_bytes(conflict: Conflict) -> tuple[int, int]:
-    """The first shared byte and the end of the last one."""
+    """Return the first shared byte and the end of the last one."""
     overlap = conflict.overlap
     low, high = overlap.low, overlap.high
     if overlap.ranges is not None:
@@ -421,7 +421,7 @@ def shared_bytes(conflict: Conflict) -> tuple[int, int]:
 
 
 def _shared(conflict: Conflict) -> str:
-    """Text of the shared bytes: their range and location."""
+    """Return the text for the shared bytes: their range and location."""
     low, high = shared_bytes(conflict)
     where = "pinned host memory" if conflict.block.device is None else f"device {conflict.block.device}"
     return f"bytes [{low:#x}, {high:#x}) of {where}"

@@ -25,7 +25,7 @@ class Schedule(Protocol):
         return None
 
     def choose(self, ready: Sequence[StreamHandle]) -> int:
-        """The index of the stream that runs its first command next; `ready` is in order of submission."""
+        """Return the index of the stream that runs its first command next; `ready` is in order of submission."""
         ...
 
 
@@ -106,7 +106,7 @@ class Replay(Schedule):
 
 
 def from_text(text: str) -> Schedule:
-    """The schedule that `submission`, `seeded:N`, `delay:N` or `replay:N,N` names.  Raises ConfigError."""
+    """Return the schedule that `submission`, `seeded:N`, `delay:N` or `replay:N,N` names.  Raises ConfigError."""
     name, _, number = text.partition(":")
     if text == "submission":
         return Submission()

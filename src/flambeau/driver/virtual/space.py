@@ -56,14 +56,14 @@ class Ranges:
                 self._put(high, end)
 
     def within(self, low: int, high: int) -> list[tuple[int, int]]:
-        """The parts of the ranges that lie in [low, high)."""
+        """Return the parts of the ranges that lie in [low, high)."""
         if not self._high:
             return []
         parts = [(max(low, start), min(high, self._high[start])) for start in self._touching(low, high)]
         return [(start, end) for start, end in parts if start < end]
 
     def first_fit(self, nbytes: int) -> int | None:
-        """The lowest start of a range with `nbytes` bytes, or None."""
+        """Return the lowest start of a range with `nbytes` bytes, or None."""
         for low in sorted(self._high) if self._lows is None else self._lows:
             if self._high[low] - low >= nbytes:
                 return int(low)
@@ -73,7 +73,7 @@ class Ranges:
         return max((high - low for low, high in self._high.items()), default=0)
 
     def _touching(self, low: int, high: int) -> list[int]:
-        """The starts of the ranges that overlap [low, high) or adjoin it."""
+        """Return the starts of the ranges that overlap [low, high) or adjoin it."""
         if self._lows is None:
             return sorted([start for start, end in self._high.items() if start <= high and low <= end])
         starts = list(self._lows.irange(low, high))
@@ -129,7 +129,7 @@ class Blocks(Generic[T]):
         del self.at[item.low]
 
     def find(self, address: int) -> T | None:
-        """The item that `address` lies in, or None."""
+        """Return the item that `address` lies in, or None."""
         low = next(self._lows.irange(maximum=address, reverse=True), None)
         if low is None:
             return None
@@ -185,7 +185,7 @@ POISON = 0xFF
 
 
 def reservable(nbytes: int, count: int) -> int:
-    """The number of bytes, at most `nbytes`, that each of `count` devices can map.
+    """Return the number of bytes, at most `nbytes`, that each of `count` devices can map.
 
     Under a limit of the address space (RLIMIT_AS) the devices share half of what is left; the host keeps the rest.
     """
@@ -203,7 +203,7 @@ def reservable(nbytes: int, count: int) -> int:
 
 
 def _mapped() -> int:
-    """The size of this process's address space, in bytes."""
+    """Return the size of this process's address space, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * mmap.PAGESIZE
 
@@ -222,7 +222,7 @@ class Space:
         self.is_lasting = is_lasting
 
     def bytes(self, low: int, high: int) -> Any:
-        """A uint8 array over the bytes at [low, high)."""
+        """Return a uint8 array over the bytes at [low, high)."""
         return host.numpy().frombuffer(self.buffer, "uint8", high - low, low - self.base)
 
     def poison(self, low: int, high: int) -> None:
@@ -326,7 +326,7 @@ class DeviceSpace(Space):
         self.buffer[self._marks + first : self._marks + last] = b"\1" * (last - first)
 
     def is_pending(self, low: int, high: int) -> bool:
-        """Whether poison is pending for all of [low, high)."""
+        """Return whether poison is pending for all of [low, high)."""
         first, last = (low - self.base) // GRAIN, (high - self.base - 1) // GRAIN + 1
         return 1 not in self.buffer[self._marks + first : self._marks + last]
 

@@ -84,7 +84,7 @@ class PoolCalls(Calls):
             pool = self._pools[device]
             if address not in pool.taken:
                 raise AcceleratorError(
-                    f"{address:#x} is no allocation of the pool of device {device}",
+                    f"{address:#x} is not an allocation of the pool of device {device}",
                     error_code=INVALID_VALUE,
                     operator="pool_free",
                 )

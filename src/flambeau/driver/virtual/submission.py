@@ -166,7 +166,7 @@ class Command:
 
 
 def place_of(site: str, launched: str) -> str:
-    """A source line, and the line of the graph's launch if it was captured."""
+    """Return a source line, and the line of the graph's launch if it was captured."""
     return f"{site}, captured, and launched at {launched}" if launched else site
 
 
@@ -402,7 +402,7 @@ class Submission:
             last.poisoned_writes.append(block.poisoning)
 
     def _take_block(self, queue: Queue, low: int, high: int) -> None:
-        """As `take_block`, in any case.
+        """Like `take_block`, in any case.
 
         - If the host has waited for all work of the stream, the poison is written at once.
         - If the stream has new waits or no command yet, the allocation is a command of its own.  So it is if it races
@@ -455,13 +455,13 @@ class Submission:
 
 
 def _nbytes(command: Command) -> int:
-    """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
+    """Return the bytes that a copy or a fill moves, or the size of a kernel's operands."""
     accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
     return sum(access.high - access.low for access in accesses)
 
 
 def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
-    """The start and the end of work that followed a collective, which has run."""
+    """Return the start and the end of work that followed a collective, which has run."""
     return settled(start_ns, start)[0], settled(end_ns, end)[0]
 
 
