@@ -229,8 +229,8 @@ class _Members:
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
         """Copy the module, with other parameters and buffers, by the original's id."""
         copied = {id(each): object.__new__(type(each)) for each in self.modules}
-        for each in self.modules:
-            _fill(copied[id(each)], each, copied, params, buffers)
+        for each, replica in zip(self.modules, copied.values()):
+            _fill(replica, each, copied, params, buffers)
         return copied[id(self.modules[0])]
 
 
