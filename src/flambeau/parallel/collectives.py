@@ -20,7 +20,7 @@ from . import messages, several
 from .alike import AlikeRanks
 from .batches import begin_together
 from .collective_options import CollectiveOptions
-from .group import AllOf, Coalescing, Group, GroupError, GroupMember, ReduceOp, Work
+from .group import AllOf, Coalescing, Group, GroupError, GroupMember, PremulSum, ReduceOp, Work
 from .store import ClientStore, HashStore, PrefixStore, Store
 
 SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
@@ -87,8 +87,55 @@ def _copy(name: str, target: Any, source: Any) -> Any:
     return target
 
 
+def make_premul_sum(factor: Any) -> PremulSum:
+    """Make a reduction that multiplies this rank's values by a factor before the sum.  Factors of ranks may differ.
+
+    factor: a number, or a tensor with one element.
+    Raises: ArgumentTypeError for another value; ArgumentError for a tensor with several elements.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> x = torch.ones(2)
+        >>> torch.distributed.all_reduce(x, torch.distributed._make_nccl_premul_sum(0.5))
+        >>> x
+        tensor([0.5000, 0.5000])
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "_make_nccl_premul_sum"
+    if isinstance(factor, TensorBase):
+        if factor.numel() != 1:
+            raise ArgumentError(
+                f"factor is {factor.describe()}", hint="pass a number, or a tensor with one element", operator=name
+            )
+    elif isinstance(factor, bool) or not isinstance(factor, (int, float)):
+        raise ArgumentTypeError(
+            f"factor must be a number or a Tensor, got {shown(factor)}", hint="for example 0.5", operator=name
+        )
+    return PremulSum(factor)
+
+
+def _scaled(name: str, op: Any, tensors: list[Any]) -> tuple[ReduceOp, list[Any]]:
+    """Return the ReduceOp, and what is reduced: the tensors, or products of them and the factor of PREMUL_SUM."""
+    if not isinstance(op, PremulSum):
+        return op, tensors
+    is_tensor = isinstance(op.factor, TensorBase)
+    factor = op.factor.detach().reshape(()) if is_tensor else op.factor  # without dimensions, its type does not matter
+    for each in tensors:
+        if not each.dtype.is_floating_point:
+            raise NotSupportedError(
+                f"PREMUL_SUM is there for floating point numbers, and the tensor is {each.describe()}",
+                hint="multiply the tensor first, and use SUM",
+                operator=name,
+            )
+    with GradMode(False):
+        return ReduceOp.PREMUL_SUM, [(each.detach() * factor).to(each.dtype) for each in tensors]
+
+
 def check_reduction(name: str, op: Any) -> None:
-    if not isinstance(op, ReduceOp):
+    if op is ReduceOp.PREMUL_SUM:
+        raise NotSupportedError(
+            "PREMUL_SUM has no factor", hint="pass torch.distributed._make_nccl_premul_sum(factor)", operator=name
+        )
+    if not isinstance(op, (ReduceOp, PremulSum)):
         raise ArgumentTypeError(
             f"op must be a ReduceOp, got {shown(op)}", hint="for example torch.distributed.ReduceOp.SUM", operator=name
         )
@@ -260,7 +307,10 @@ class ProcessGroup(Group):
         group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
         op = _option(options, "reduceOp", op)
         check_reduction(name, op)
-        return _begun(several.all_reduce(group, tensor, op) if self.is_shared else Work([tensor]), options)
+        op, (source,) = _scaled(name, op, [tensor])
+        if self.is_shared:
+            return _begun(several.all_reduce(group, tensor, op, source), options)
+        return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
         """Reduce each of several tensors over all processes, in place, as one operation.
@@ -311,7 +361,10 @@ class ProcessGroup(Group):
         group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
         target, op = root_of(self, name, _option(options, "rootRank", root)), _option(options, "reduceOp", op)
         check_reduction(name, op)
-        return _begun(several.reduce(group, tensor, target, op) if self.is_shared else Work([tensor]), options)
+        op, (source,) = _scaled(name, op, [tensor])
+        if self.is_shared:
+            return _begun(several.reduce(group, tensor, target, op, source), options)
+        return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
         """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, as opts is.
@@ -463,6 +516,7 @@ class ProcessGroup(Group):
         op = _option(options, "reduceOp", op)
         check_reduction(name, op)
         inputs = tensors_of(name, "input_list", _list_of(name, "input_list", input_tensors), self)
+        op, inputs = _scaled(name, op, inputs)
         if self.is_shared:
             return _begun(several.reduce_scatter(group, name, output, inputs, op), options)
         return Work([_copy(name, output, inputs[0])])
@@ -480,10 +534,11 @@ class ProcessGroup(Group):
         name, op = "reduce_scatter_tensor", _option(opts, "reduceOp", ReduceOp.SUM)
         group = self._within(name, opts)
         check_reduction(name, op)
+        op, (source,) = _scaled(name, op, [checked_tensor(name, "the input", inputTensor)])
         if self.is_shared:
-            _check_parts(name, inputTensor, outputTensor, self)
-            return _begun(several.reduce_scatter(group, name, outputTensor, [inputTensor], op), opts)
-        return Work([_copy(name, outputTensor, inputTensor)])
+            _check_parts(name, source, outputTensor, self)
+            return _begun(several.reduce_scatter(group, name, outputTensor, [source], op), opts)
+        return Work([_copy(name, outputTensor, source)])
 
     _reduce_scatter_base = reduce_scatter_single
 
