@@ -1,12 +1,14 @@
 """Collectives and messages that run as one operation: values, order, and what is said of ranks that differ."""
 
+from itertools import chain
+
 import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.core import hooks
 from flambeau.errors import ArgumentError
-from flambeau.parallel.coalesced import Coalesced
+from flambeau.parallel.batches import Coalesced
 from flambeau.parallel.links import START_NS, STEP_NS
 from flambeau.parallel.several import Part
 from tests.parallel.coalesced_calls import deprecated, expected, filled, values, zeros
@@ -124,6 +126,73 @@ def test_one_operation_is_one_exchange_with_one_start():
         ("batch_isend_irecv", 8, START_NS + STEP_NS),  # both directions at once
     ]
     assert run(function, 2, "nccl", gpus=2) == [(expected, 1, [1.0]), (expected, 1, [0.0])]
+
+
+def methods(group, rank, size, device):
+    """The methods that run several calls as one operation: their names, calls and outputs."""
+    x, y = filled(rank, device=device), filled(rank, 1, device=device)
+    lists = [[zeros(1, device), zeros(2, device)] for _ in range(size)]
+    wholes, parts = [zeros(size, device), zeros(2 * size, device)], [zeros(1, device), zeros(2, device)]
+    inputs = [torch.arange(1.0 * size, device=device), torch.ones(2 * size, device=device)]
+    return [
+        ("all_reduce_coalesced", lambda: group.allreduce_coalesced([x, y]), [x, y]),
+        ("all_gather_coalesced", lambda: group.allgather_coalesced(lists, [x, y]), [*chain(*lists)]),
+        ("all_gather_into_tensor_coalesced", lambda: group.allgather_into_tensor_coalesced(wholes, [x, y]), wholes),
+        ("reduce_scatter_tensor_coalesced", lambda: group.reduce_scatter_tensor_coalesced(parts, inputs), parts),
+    ]
+
+
+@pytest.mark.parametrize(("device", "backend"), [("cpu", "gloo"), ("cuda", "gloo"), ("cuda", "nccl")])
+def test_coalesced_methods_are_one_operation(device, backend):
+    def function(rank):
+        exchanges, found = [], {}
+        hooks.subscribe(on_exchange=lambda stream, exchange: exchanges.append(exchange.name))
+        for name, call, outputs in methods(dist.group.WORLD, rank, 2, device):
+            work = call()
+            assert work.wait()
+            found[name] = [each.tolist() for each in outputs]
+        return exchanges, found
+
+    expected = {
+        "all_reduce_coalesced": [[1.0], [1.0, 2.0]],
+        "all_gather_coalesced": [[1.0], [1.0, 2.0], [1.0], [1.0, 2.0]],
+        "all_gather_into_tensor_coalesced": [[1.0, 1.0], [1.0, 2.0, 1.0, 2.0]],
+    }
+    for rank, (exchanges, found) in enumerate(run(function, 2, backend, gpus=2)):
+        assert exchanges == ([] if device == "cpu" else [*found])
+        assert found == {**expected, "reduce_scatter_tensor_coalesced": [[2.0 * rank], [2.0, 2.0]]}
+
+
+def test_coalesced_methods_take_options_and_name_wrong_tensors():
+    def function(rank):
+        group, options, texts = dist.group.WORLD, dist.AllreduceCoalescedOptions(), []
+        options.reduceOp, options.asyncOp = ReduceOp.MAX, False
+        x, y = filled(rank, device="cuda"), filled(rank, 5, device="cuda")
+        group.allreduce_coalesced([x, y], options)
+        for tensors in (3, [x, 3], [x, torch.ones(1)], [x, x]):
+            with pytest.raises((TypeError, ValueError)) as error:
+                group.allreduce_coalesced(tensors)
+            texts.append(str(error.value))
+        assert group.coalescing is None and group.allreduce_coalesced([]).wait()
+        with dist._coalescing_manager(device="cuda"):
+            group.allreduce_coalesced([x, y])  # parts of the outer operation
+        return x.tolist(), y.tolist(), options.asyncOp, texts
+
+    for x, y, is_async, texts in run(function, 2, "gloo", gpus=2):
+        assert (x, y, is_async) == ([2.0], [2.0, 10.0], False)
+        assert all(text.startswith("all_reduce_coalesced: ") for text in texts)
+        assert "list of tensors, got 3" in texts[0] and "an entry of the list must be a Tensor" in texts[1]
+        assert "tensors are on cpu, cuda:" in texts[2] and "writes memory of the other" in texts[3]
+
+
+def test_coalesced_methods_that_differ_are_named_on_both_ranks():
+    def function(rank):
+        dist.group.WORLD.allreduce_coalesced([filled(1), filled(*range(2 + rank))]).wait()
+        torch.cuda.synchronize()
+
+    for name, text in run(function, 2, "nccl", gpus=2):
+        assert name == "CollectiveError" and "ranks make different calls" in text
+        assert "all_reduce(float32[2], SUM, coalesced) at" in text and "all_reduce(float32[3], SUM, coalesced)" in text
 
 
 def test_a_missing_wait_is_a_race():

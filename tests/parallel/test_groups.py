@@ -350,7 +350,7 @@ WRONG = {
     ),
     "itself": (lambda: dist.send(torch.ones(1), dist.get_rank()), "is this process"),
     "no receiver": (lambda: dist.send(torch.ones(1)), "send: dst is missing"),
-    "no reduction": (lambda: dist.all_reduce(torch.ones(1), ReduceOp.PREMUL_SUM), "PREMUL_SUM is not there"),
+    "no reduction": (lambda: dist.all_reduce(torch.ones(1), ReduceOp.PREMUL_SUM), "PREMUL_SUM has no factor"),
     "group": (lambda: dist.new_group([0, 2]), "ranks are [0, 2], of a job with 2 processes"),
 }
 

@@ -74,7 +74,7 @@ def test_the_rank_on_this_machine(monkeypatch):
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_collectives_of_one_process(device, group, gpus):
     x = torch.tensor([1.0, 2.0], device=device)
-    for op in dist.ReduceOp:
+    for op in set(dist.ReduceOp) - {dist.ReduceOp.PREMUL_SUM}:  # which needs a factor
         assert dist.all_reduce(x, op) is None
     dist.reduce(x, dst=0, op=dist.ReduceOp.MAX)
     dist.broadcast(x, 0)

@@ -30,6 +30,7 @@ from ..parallel.collective_options import (
     ScatterOptions,
 )
 from ..parallel.collectives import ProcessGroup
+from ..parallel.collectives import make_premul_sum as _make_nccl_premul_sum  # noqa: F401  (programs import it)
 from ..parallel.debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from ..parallel.exchange import (
     CollectiveError,

@@ -1,175 +1,21 @@
-"""Collectives and messages that run as one operation: `_coalescing_manager`, `batch_isend_irecv` and their kin.
-
-- Calls of a group are collected (`group.Coalescing`) and begun together, on the group's stream of the device: they
-  follow what the current stream has then, and later work follows all of them.  They have no order among each other.
-- With NCCL, they are one group of calls.  A message is one between all ranks of the group there, not of two.
-- On virtual GPUs, they are one exchange.  The hub compares each call for itself, with its own line, and the exchange is
-  ready when all are: it waits where NCCL would, and messages wait for nothing of the same operation.
-- On the CPU, and on NVIDIA GPUs without NCCL, they are begun one after the other, before any of them is waited for.
-"""
+"""Calls that begin together: `_coalescing_manager`, `batch_isend_irecv` and their kin; batches.py runs them."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from .. import callers
-from ..core.tensor import TensorBase, address_of
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..runtime.device import as_device
-from ..runtime.stream import Stream
 from . import process_group, several
+from .batches import begin_together
 from .group import AllOf, Coalescing, Group, GroupError, ReduceOp, Work
-from .links import START_NS
-from .several import Collective, Part, Received, Transfer, Written
+from .several import Part
 
 NAME = "_coalescing_manager"
-
-
-def _no_values(found: Received) -> Written:
-    """The outputs' values of the whole operation: its parts compute them."""
-    return []
-
-
-class Coalesced(Collective):
-    """Collectives and messages on one GPU that run as one operation (`driver.api.Exchange`)."""
-
-    def __init__(self, name: str, group: Group, parts: Sequence[Part]) -> None:
-        assert group.client is not None
-        own = group.ranks[group.rank()]
-        self.sent = [each for part in parts for each in part.sent]
-        self.outputs = [each for part in parts for each in part.outputs]
-        nbytes = sum(part.collective.nbytes for part in parts)
-        called = group.client.descriptions.of(name, name, [*self.sent, *self.outputs])
-        kind, transfers = f"{own}/batch/", self._transfers
-        super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
-        self.channel_members = [own]  # the others may take no part: each call is compared in its own channel
-        self.parts = parts
-        self._ready = 0  # how many of the first parts are known to be ready
-
-    def _transfers(self) -> list[Transfer]:
-        """The steps of all parts."""
-        made = [part.collective.transfers for part in self.parts]
-        return [step for each in made if each is not None for step in each()]
-
-    def model(self, driver: Any) -> None:
-        """Set the modelled time: one start; then each collective's time, and the larger one of sends and receives."""
-        total = {"": 0, "send": 0, "receive": 0}
-        for part in self.parts:
-            part.collective.model(driver)
-            direction = "" if not part.collective.kind else "send" if part.sent else "receive"
-            total[direction] += part.collective.duration_ns - START_NS
-        self.duration_ns = START_NS + total[""] + max(total["send"], total["receive"])
-        for part in self.parts:
-            part.collective.duration_ns = self.duration_ns
-
-    def make_steps(self, stream: Stream | None) -> None:
-        """Make the steps of all parts.  Raises NotSupportedError if NCCL does not have one of them."""
-        super().make_steps(stream)
-        if self.steps is None:
-            raise NotSupportedError(
-                "NCCL does not have the reduction of one of the calls, so it cannot run them as one operation",
-                hint="make that call alone: it passes through the host",
-                operator=self.name,
-            )
-
-    def begin(self, stream: Stream | None) -> bool:
-        """Tell the others of each call; return whether the stream runs them as steps."""
-        runs_steps = self.process_group.runs_steps and super().begin(stream)
-        for part in self.parts:
-            if runs_steps:
-                part.collective.log()
-            else:
-                part.collective.begin(stream)
-        return runs_steps
-
-    @property
-    def keys(self) -> list[str]:
-        """That of the first call that is not ready, for which the others have to wait too."""
-        return [] if self.is_ready() else self.parts[self._ready].collective.keys
-
-    def give(self, inputs: Sequence[Any], start_ns: int) -> None:
-        """Give the others the bytes of arrays; there are none where no values are computed."""
-        rest = iter(inputs)
-        for part in self.parts:
-            count = sum(1 for each in part.sent if each.numel()) if inputs else 0
-            part.collective.give([next(rest) for _ in range(count)], start_ns)
-
-    def is_ready(self) -> bool:
-        """Return whether all members of all calls have given their bytes."""
-        ready = self._ready
-        while ready < len(self.parts) and self.parts[ready].collective.is_ready():
-            ready += 1
-        self._ready = ready
-        return ready == len(self.parts)
-
-    def finish(self, outputs: Sequence[Any] | None) -> int:
-        """Write the outputs of all calls; return the modelled end.  Raises CollectiveError."""
-        rest = None if outputs is None else iter(outputs)
-        try:
-            ends = [
-                part.collective.finish(None if rest is None else [next(rest) for _ in part.collective.written])
-                for part in self.parts
-            ]
-        finally:
-            self.is_over = True
-        return max(ends)
-
-
-def _begin(name: str, group: Group, parts: Sequence[Part]) -> Work:
-    """Begin calls together.  Raises ArgumentError if they are of several devices, or overlap."""
-    devices = sorted({part.device for part in parts})
-    if len(devices) > 1:
-        names = ", ".join("cpu" if each < 0 else f"cuda:{each}" for each in devices)
-        raise ArgumentError(f"tensors are on {names}", hint="coalesce the calls of one device at a time", operator=name)
-    place = several.place_of(name, group, devices[0])
-    is_one = place.stream is not None and (group.runs_steps or place.stream.driver.capabilities.exchanges)
-    if not is_one:
-        works = [several.begin(part.collective, place, part.sent, part.outputs) for part in parts]
-        return AllOf(works, [each for part in parts for each in part.outputs])
-    _check_apart(name, parts)
-    whole = Coalesced(name, group, parts)
-    return several.begin(whole, place, whole.sent, whole.outputs)
-
-
-def _check_apart(name: str, parts: Sequence[Part]) -> None:
-    """Raise ArgumentError if a call writes memory that another one reads or writes: they have no order."""
-    written = sorted(_ranges(parts, [part.outputs for part in parts]))
-    for one, other in pairwise(written):
-        _check_pair(name, parts, one, other)
-    ends = [end for _, end, _ in written]
-    for read in _ranges(parts, [part.sent for part in parts]):
-        for number in range(bisect_right(ends, read[0]), len(written)):
-            if written[number][0] >= read[1]:
-                break
-            _check_pair(name, parts, read, written[number])
-
-
-def _ranges(parts: Sequence[Part], tensors: Sequence[Sequence[Any]]) -> list[tuple[int, int, int]]:
-    """The memory of tensors: start, end, and the number of the part.  tensors: by part."""
-    return [
-        (address_of(each), address_of(each) + each.numel() * each.dtype.itemsize, number)
-        for number in range(len(parts))
-        for each in tensors[number]
-        if each.numel()
-    ]
-
-
-def _check_pair(name: str, parts: Sequence[Part], one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
-    numbers = sorted((one[2], other[2]))
-    if numbers[0] < numbers[1] and one[0] < other[1] and other[0] < one[1]:
-        first, second = (parts[number].collective.called.text for number in numbers)
-        raise ArgumentError(
-            f"one of two calls writes memory of the other, and they have no order: {first}, and {second}",
-            hint="give each call memory of its own, or make them one after the other",
-            operator=name,
-        )
-
-
-# interface
 
 
 class CoalescingManager:
@@ -198,7 +44,7 @@ class CoalescingManager:
             return
         if self._device_type is None:
             _check_alike(collected.parts)
-        work = several.ended(_begin(self._name, self._group, collected.parts), self._async_ops)
+        work = several.ended(begin_together(self._name, self._group, collected.parts), self._async_ops)
         if work is not None:
             self.append(work)
 

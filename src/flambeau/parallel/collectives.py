@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -17,8 +18,9 @@ from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeE
 from ..runtime.device import as_device
 from . import messages, several
 from .alike import AlikeRanks
+from .batches import begin_together
 from .collective_options import CollectiveOptions
-from .group import AllOf, Group, GroupError, GroupMember, ReduceOp, Work
+from .group import AllOf, Coalescing, Group, GroupError, GroupMember, PremulSum, ReduceOp, Work
 from .store import ClientStore, HashStore, PrefixStore, Store
 
 SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
@@ -85,8 +87,55 @@ def _copy(name: str, target: Any, source: Any) -> Any:
     return target
 
 
+def make_premul_sum(factor: Any) -> PremulSum:
+    """Make a reduction that multiplies this rank's values by a factor before the sum.  Factors of ranks may differ.
+
+    factor: a number, or a tensor with one element.
+    Raises: ArgumentTypeError for another value; ArgumentError for a tensor with several elements.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> x = torch.ones(2)
+        >>> torch.distributed.all_reduce(x, torch.distributed._make_nccl_premul_sum(0.5))
+        >>> x
+        tensor([0.5000, 0.5000])
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "_make_nccl_premul_sum"
+    if isinstance(factor, TensorBase):
+        if factor.numel() != 1:
+            raise ArgumentError(
+                f"factor is {factor.describe()}", hint="pass a number, or a tensor with one element", operator=name
+            )
+    elif isinstance(factor, bool) or not isinstance(factor, (int, float)):
+        raise ArgumentTypeError(
+            f"factor must be a number or a Tensor, got {shown(factor)}", hint="for example 0.5", operator=name
+        )
+    return PremulSum(factor)
+
+
+def _scaled(name: str, op: Any, tensors: list[Any]) -> tuple[ReduceOp, list[Any]]:
+    """Return the ReduceOp, and what is reduced: the tensors, or products of them and the factor of PREMUL_SUM."""
+    if not isinstance(op, PremulSum):
+        return op, tensors
+    is_tensor = isinstance(op.factor, TensorBase)
+    factor = op.factor.detach().reshape(()) if is_tensor else op.factor  # without dimensions, its type does not matter
+    for each in tensors:
+        if not each.dtype.is_floating_point:
+            raise NotSupportedError(
+                f"PREMUL_SUM is there for floating point numbers, and the tensor is {each.describe()}",
+                hint="multiply the tensor first, and use SUM",
+                operator=name,
+            )
+    with GradMode(False):
+        return ReduceOp.PREMUL_SUM, [(each.detach() * factor).to(each.dtype) for each in tensors]
+
+
 def check_reduction(name: str, op: Any) -> None:
-    if not isinstance(op, ReduceOp):
+    if op is ReduceOp.PREMUL_SUM:
+        raise NotSupportedError(
+            "PREMUL_SUM has no factor", hint="pass torch.distributed._make_nccl_premul_sum(factor)", operator=name
+        )
+    if not isinstance(op, (ReduceOp, PremulSum)):
         raise ArgumentTypeError(
             f"op must be a ReduceOp, got {shown(op)}", hint="for example torch.distributed.ReduceOp.SUM", operator=name
         )
@@ -213,6 +262,37 @@ class ProcessGroup(Group):
         check_exists(self, operator)
         return self.within(_timeout(options, timeout))
 
+    def _together(self, name: str, tensors: Any, options: Any, begin: Callable[[Any], list[Work]], value: Any) -> Work:
+        """Begin one call per tensor, by `begin`, as one operation.
+
+        begin: gets the options.  value: of the result.
+        Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for tensors of several
+                devices.
+        """
+        group = self._within(name, options)
+        if not isinstance(tensors, (list, tuple)):
+            raise ArgumentTypeError(
+                f"expected a list of tensors, got {shown(tensors)}", hint="pass [tensor, ...]", operator=name
+            )
+        devices = {checked_tensor(name, "an entry of the list", each).device_index for each in tensors}
+        if not self.is_shared or self.coalescing is not None or not devices:
+            return AllOf(begin(options), value)
+        if len(devices) > 1:
+            raise ArgumentError(
+                f"tensors are on {', '.join(sorted({str(each.device) for each in tensors}))}",
+                hint="coalesce the calls of one device at a time",
+                operator=name,
+            )
+        collected = self.coalescing = Coalescing("cpu" if min(devices) < 0 else "cuda")
+        each_options = copy(options)
+        if isinstance(options, CollectiveOptions):
+            each_options.asyncOp = True  # only the whole can be waited for
+        try:
+            begin(each_options)
+        finally:
+            self.coalescing = None
+        return _begun(AllOf([begin_together(name, group, collected.parts)], value), options)
+
     def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
         """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions, as opts is.
 
@@ -227,11 +307,16 @@ class ProcessGroup(Group):
         group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
         op = _option(options, "reduceOp", op)
         check_reduction(name, op)
-        return _begun(several.all_reduce(group, tensor, op) if self.is_shared else Work([tensor]), options)
+        op, (source,) = _scaled(name, op, [tensor])
+        if self.is_shared:
+            return _begun(several.all_reduce(group, tensor, op, source), options)
+        return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
-        """Reduce each of several tensors over all processes, in place.
+        """Reduce each of several tensors over all processes, in place, as one operation.
 
+        Raises: ArgumentTypeError for no list of tensors; ArgumentError for tensors of several devices, and for those
+                that share memory.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -239,7 +324,11 @@ class ProcessGroup(Group):
             [tensor([1., 1.]), tensor([1.])]
             >>> torch.distributed.destroy_process_group()
         """
-        return AllOf([self.allreduce(each, opts=opts) for each in tensors], tensors)
+
+        def begin(options: Any) -> list[Work]:
+            return [self.allreduce(each, opts=options) for each in tensors]
+
+        return self._together("all_reduce_coalesced", tensors, opts, begin, tensors)
 
     def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
         """Send a tensor of one process to all processes.  root: its number, or BroadcastOptions, as opts is.
@@ -272,7 +361,10 @@ class ProcessGroup(Group):
         group, tensor = self._within(name, options, timeout), _single(name, "tensor", tensors)
         target, op = root_of(self, name, _option(options, "rootRank", root)), _option(options, "reduceOp", op)
         check_reduction(name, op)
-        return _begun(several.reduce(group, tensor, target, op) if self.is_shared else Work([tensor]), options)
+        op, (source,) = _scaled(name, op, [tensor])
+        if self.is_shared:
+            return _begun(several.reduce(group, tensor, target, op, source), options)
+        return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
         """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, as opts is.
@@ -297,8 +389,9 @@ class ProcessGroup(Group):
         return Work(listed)
 
     def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Work:
-        """Copy every process's tensors into lists of tensors, one list per process.
+        """Copy every process's tensors into lists of tensors, one list per process, as one operation.
 
+        Raises: as allreduce_coalesced.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -309,11 +402,14 @@ class ProcessGroup(Group):
             [[tensor([1., 1.]), tensor([1.])]]
             >>> torch.distributed.destroy_process_group()
         """
-        works = [
-            self.allgather([each[number] for each in output_lists], tensor, opts=opts)
-            for number, tensor in enumerate(input_list)
-        ]
-        return AllOf(works, output_lists)
+
+        def begin(options: Any) -> list[Work]:
+            return [
+                self.allgather([each[number] for each in output_lists], tensor, opts=options)
+                for number, tensor in enumerate(input_list)
+            ]
+
+        return self._together("all_gather_coalesced", input_list, opts, begin, output_lists)
 
     def all_gather_single(self, output: Any, input: Any, opts: Any = None) -> Work:
         """Copy every process's tensor into one tensor.
@@ -338,8 +434,9 @@ class ProcessGroup(Group):
     _allgather_base = all_gather_single
 
     def all_gather_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        """Copy every process's tensors into one tensor each.
+        """Copy every process's tensors into one tensor each, as one operation.
 
+        Raises: as allreduce_coalesced.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -348,7 +445,11 @@ class ProcessGroup(Group):
             [tensor([1., 1.])]
             >>> torch.distributed.destroy_process_group()
         """
-        return AllOf([self.all_gather_single(*each, opts) for each in zip(outputs, inputs, strict=True)], outputs)
+
+        def begin(options: Any) -> list[Work]:
+            return [self.all_gather_single(*each, options) for each in zip(outputs, inputs, strict=True)]
+
+        return self._together("all_gather_into_tensor_coalesced", inputs, opts, begin, outputs)
 
     allgather_into_tensor_coalesced = all_gather_single_coalesced
 
@@ -415,6 +516,7 @@ class ProcessGroup(Group):
         op = _option(options, "reduceOp", op)
         check_reduction(name, op)
         inputs = tensors_of(name, "input_list", _list_of(name, "input_list", input_tensors), self)
+        op, inputs = _scaled(name, op, inputs)
         if self.is_shared:
             return _begun(several.reduce_scatter(group, name, output, inputs, op), options)
         return Work([_copy(name, output, inputs[0])])
@@ -432,16 +534,18 @@ class ProcessGroup(Group):
         name, op = "reduce_scatter_tensor", _option(opts, "reduceOp", ReduceOp.SUM)
         group = self._within(name, opts)
         check_reduction(name, op)
+        op, (source,) = _scaled(name, op, [checked_tensor(name, "the input", inputTensor)])
         if self.is_shared:
-            _check_parts(name, inputTensor, outputTensor, self)
-            return _begun(several.reduce_scatter(group, name, outputTensor, [inputTensor], op), opts)
-        return Work([_copy(name, outputTensor, inputTensor)])
+            _check_parts(name, source, outputTensor, self)
+            return _begun(several.reduce_scatter(group, name, outputTensor, [source], op), opts)
+        return Work([_copy(name, outputTensor, source)])
 
     _reduce_scatter_base = reduce_scatter_single
 
     def reduce_scatter_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        """Reduce several tensors; each process gets a part of each.
+        """Reduce several tensors, as one operation; each process gets a part of each.
 
+        Raises: as allreduce_coalesced.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -449,7 +553,11 @@ class ProcessGroup(Group):
             [tensor([1., 1.])]
             >>> torch.distributed.destroy_process_group()
         """
-        return AllOf([self.reduce_scatter_single(*each, opts) for each in zip(outputs, inputs, strict=True)], outputs)
+
+        def begin(options: Any) -> list[Work]:
+            return [self.reduce_scatter_single(*each, options) for each in zip(outputs, inputs, strict=True)]
+
+        return self._together("reduce_scatter_tensor_coalesced", inputs, opts, begin, outputs)
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 

@@ -30,6 +30,27 @@ class ReduceOp(IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
 
+class PremulSum:
+    """The sum of the ranks' values, each multiplied by its rank's factor before: ReduceOp.PREMUL_SUM with a factor.
+
+    factor: a number, or a tensor with one element.
+    """
+
+    name = ReduceOp.PREMUL_SUM.name
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is ReduceOp.PREMUL_SUM
+
+    def __hash__(self) -> int:
+        return hash(ReduceOp.PREMUL_SUM)
+
+    def __repr__(self) -> str:
+        return f"PremulSum({self.factor!r})"
+
+
 setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumeration in PyTorch, where ReduceOp wraps it)
 
 

@@ -690,6 +690,7 @@ def _reduced(op: ReduceOp, arrays: list[Any]) -> Any:
 FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
     ReduceOp.SUM: lambda a, b: host.np.add(a, b),
     ReduceOp.AVG: lambda a, b: host.np.add(a, b),
+    ReduceOp.PREMUL_SUM: lambda a, b: host.np.add(a, b),  # of values that each rank has multiplied
     ReduceOp.PRODUCT: lambda a, b: host.np.multiply(a, b),
     ReduceOp.MIN: lambda a, b: host.np.minimum(a, b),
     ReduceOp.MAX: lambda a, b: host.np.maximum(a, b),
@@ -707,8 +708,6 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
             hint="use SUM, or convert it with float()",
             operator=name,
         )
-    if op not in FUNCTIONS:
-        raise NotSupportedError(f"{op.name} is not there", hint="multiply the tensor first, and use SUM", operator=name)
     is_bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
     if is_bits and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         raise NotSupportedError(
@@ -735,11 +734,17 @@ def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other
             )
 
 
-def all_reduce(group: Group, tensor: Any, op: ReduceOp) -> Work:
-    key = _key(group, "all_reduce", op, tensor, tensor)
+def _step_reduction(op: ReduceOp) -> str:
+    """The reduction of a step.  Values of PREMUL_SUM have been multiplied before."""
+    return ReduceOp.SUM.name if op is ReduceOp.PREMUL_SUM else op.name
+
+
+def all_reduce(group: Group, tensor: Any, op: ReduceOp, source: Any) -> Work:
+    """source: what is reduced, usually the tensor itself."""
+    key = _key(group, "all_reduce", op, source, tensor)
     earlier = group.earlier.get(key)
     if earlier is not None:
-        return _again(earlier, tensor, tensor)
+        return _again(earlier, source, tensor)
     _check_reduction("all_reduce", op, tensor)
     form, size = form_of(tensor), group.size()
 
@@ -747,13 +752,14 @@ def all_reduce(group: Group, tensor: Any, op: ReduceOp) -> Work:
         yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
     def transfers() -> list[Transfer]:
-        return [Transfer("all_reduce", tensor, tensor, op.name)]
+        return [Transfer("all_reduce", source, tensor, _step_reduction(op))]
 
     same = op.name, like([tensor])
-    return _run("all_reduce", group, same, [tensor], [tensor], compute, form.nbytes, transfers, op.name, key=key)
+    return _run("all_reduce", group, same, [source], [tensor], compute, form.nbytes, transfers, op.name, key=key)
 
 
-def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp) -> Work:
+def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp, source: Any) -> Work:
+    """source: what is reduced, usually the tensor itself."""
     _check_reduction("reduce", op, tensor)
     form, size, is_target = form_of(tensor), group.size(), group.rank() == dst
 
@@ -762,11 +768,11 @@ def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp) -> Work:
             yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
     def transfers() -> list[Transfer]:
-        return [Transfer("reduce", tensor, tensor if is_target else None, op.name, dst)]
+        return [Transfer("reduce", source, tensor if is_target else None, _step_reduction(op), dst)]
 
     same = op.name, dst, like([tensor])
     outputs = [tensor] if is_target else []
-    return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, transfers, f"{op.name}, dst={dst}")
+    return _run("reduce", group, same, [source], outputs, compute, form.nbytes, transfers, f"{op.name}, dst={dst}")
 
 
 def broadcast(group: Group, tensor: Any, src: int) -> Work:
@@ -867,9 +873,9 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
 
     def transfers() -> list[Transfer]:
         if len(inputs) < size:
-            return [Transfer("reduce_scatter", inputs[0], output, op.name)]
+            return [Transfer("reduce_scatter", inputs[0], output, _step_reduction(op))]
         return [
-            Transfer("reduce", each, output if root == rank else None, op.name, root)
+            Transfer("reduce", each, output if root == rank else None, _step_reduction(op), root)
             for root, each in enumerate(inputs)
         ]
 
