@@ -536,7 +536,7 @@ def detach_(input: Tensor) -> Tensor:
 def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy outside any graph, contiguous in memory."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
+    """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
 def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1004,7 +1004,7 @@ def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generat
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Sum of the singular values of matrices: `linalg.matrix_norm` with ord "nuc".  dim: the matrices' dimensions."""
+    """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices."""
 def numel(input: Tensor) -> _int:
     """Return the number of elements of a tensor."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1188,7 +1188,7 @@ def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor 
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+    """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split`, but each result is a contiguous copy."""
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1210,7 +1210,7 @@ def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None =
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
+    """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0."""
 def std_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:

@@ -89,9 +89,10 @@ def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
 
 
 def note_read(of: dtype, what: str) -> None:
-    """Warn of values that are read, of a tensor that `what` describes.
+    """Warn that values are read that were not computed.  what: describes the tensor.
 
-    Raises: NotSupportedError if an operator needs the values, or a line reads so many that it seems to await one.
+    Raises: NotSupportedError if an operator needs the values, or if one line reads values so often that it seems to
+            wait for a change.
     """
     if getattr(_thread, "reads_flag", False):
         return

@@ -26,7 +26,7 @@ def test_the_architectures_of_virtual_gpus():
 
 @pytest.fixture
 def chosen():
-    """A machine with a choice of GPUs, which has not started."""
+    """Return a machine that has not started, for a choice of GPUs."""
     former = []
 
     def choose(kind):

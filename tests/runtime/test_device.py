@@ -295,7 +295,7 @@ def test_the_forms_of_to_without_names():
 )
 def test_what_is_no_form_of_to_is_a_type_error(args, shown):
     for target in (torch.ones(2), torch.nn.Linear(1, 1)):
-        with pytest.raises(TypeError, match=re.escape(f"to: received ({shown}), which matches none of its forms\nhint: ")):
+        with pytest.raises(TypeError, match=re.escape(f"to: received ({shown}), which matches none of its forms")):
             target.to(*args)
 
 

@@ -40,7 +40,7 @@ def test_values_survive_growth_and_lie_across_pages(gpu):
 
 @pytest.mark.devices(1)
 def test_unmapped_memory_is_returned_to_the_device(gpu):
-    """Several times where other processes may take memory of the same GPU in between."""
+    """Retry if other processes may have taken memory of the same GPU in between."""
     for _ in range(1 if torch.cuda.get_device_name().startswith("virtual") else 20):
         x = empty(100)
         free, _ = torch.cuda.mem_get_info()

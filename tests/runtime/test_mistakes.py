@@ -1,4 +1,4 @@
-"""Mistakes other than races that a check reports, and what it does not take for one."""
+"""Mistakes other than races that a check reports, and correct programs for which it reports none."""
 
 import threading
 

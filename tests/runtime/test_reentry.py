@@ -48,7 +48,7 @@ CALLS = {
 
 
 class Cycle:
-    """Garbage that only the collector finds, and whose finalizer calls the library."""
+    """Create cyclic garbage whose finalizer calls the library."""
 
     def __init__(self, call, failures):
         self.me, self.call, self.failures = self, call, failures

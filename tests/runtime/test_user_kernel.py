@@ -39,7 +39,7 @@ def of_one(text, reference, parameters=None):
 
 @pytest.fixture
 def gpus():
-    """References run on virtual GPUs only, so these tests are the same where there are others."""
+    """Run these tests on virtual GPUs, on which alone references run."""
     with machine(devices=2) as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""torch.utils.benchmark: how often a statement runs, and what is computed from its times."""
+"""torch.utils.benchmark: how often a statement runs, and the statistics of its times."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The warning where no module is compiled although a C compiler is there, and what `flambeau doctor` says."""
+"""The warning if no module is compiled although a C compiler is installed, and the report of `flambeau doctor`."""
 
 import os
 import subprocess

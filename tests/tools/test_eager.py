@@ -1,4 +1,4 @@
-"""PyTorch's compilers with eager meanings: compile, jit, onnx, fx, library."""
+"""Stand-ins for PyTorch's compilers, which run eagerly: compile, jit, onnx, fx, library."""
 
 import logging
 import pickle

@@ -1,4 +1,4 @@
-"""explain() says what the copy itself decided.  Rows 1.21.1, 1.2.2, 1.2.3, 1.3.1, 1.9.6 to 1.9.9"""
+"""explain() reports the decisions of the copy itself.  Rows 1.21.1, 1.2.2, 1.2.3, 1.3.1, 1.9.6 to 1.9.9"""
 
 import threading
 

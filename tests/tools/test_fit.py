@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def seen(program, *, card="h200", steps=3, values=False, devices=1):
-    """What a meter sees of a program in this process, and the allocator's peak."""
+    """Run a program in this process under a meter; return the meter's measurements and the allocator's peak."""
     meter = Meter(card, 0, steps, values)
     meter.begin()
     try:

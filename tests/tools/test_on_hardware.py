@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def flambeau(verb, *arguments):
-    """Run a command of flambeau's; return the process.  Again if other tests have taken the GPU's memory meanwhile."""
+    """Run a command of flambeau's; return the process.  Retry if other tests have taken the GPU's memory meanwhile."""
     command = [sys.executable, "-m", "flambeau", verb, "--gpus", GPUS, *map(str, arguments)]
     for _ in range(TRIES):
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
@@ -197,7 +197,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What a program measured: kernels, a copy beside them, a product, two replays of a graph; and nested profiles."""
+    """Measurements of a program: kernels, a concurrent copy, a product, two replays of a graph; and nested profiles."""
     program = tmp_path_factory.mktemp("measured") / "program.py"
     program.write_text(MEASURED)
     ran = flambeau("run", program)

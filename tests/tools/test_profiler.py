@@ -159,7 +159,7 @@ def test_events_of_two_devices_lie_on_one_clock(by_events):
 
 @pytest.mark.devices(1)
 def test_on_the_gpus_that_there_are(gpus):
-    """With FLAMBEAU_GPUS=nvidia, what CUPTI or events say of hardware."""
+    """With FLAMBEAU_GPUS=nvidia, measurements of hardware by CUPTI or events."""
     x, host = torch.ones(MIB, device="cuda"), torch.ones(MIB).pin_memory()
     side = torch.cuda.Stream()
     (x + x)[:4096].view(64, 64) @ x[:4096].view(64, 64)

@@ -1,4 +1,4 @@
-"""What `flambeau check --prove` answers, against an enumeration of all schedules."""
+"""The results of `flambeau check --prove`, against an enumeration of all schedules."""
 
 import math
 import os
@@ -120,7 +120,7 @@ def test_answers_of_queries_are_a_condition():
 
 
 def reads_early(schedule=None, waits=False):
-    """The host reads what a copy writes."""
+    """The host reads memory that a copy writes."""
     with machine(devices=1, races="real", schedule=schedule or "submission"):
         host, x = torch.zeros(2).pin_memory(), torch.full((2,), 7.0, device="cuda")
         torch.cuda.synchronize()
@@ -131,7 +131,7 @@ def reads_early(schedule=None, waits=False):
 
 
 def rewrites_early(schedule=None, waits=False):
-    """The host writes what a copy reads."""
+    """The host writes memory that a copy reads."""
     with machine(devices=1, races="real", schedule=schedule or "submission"):
         host, other = torch.ones(4).pin_memory(), torch.zeros(4, device="cuda")
         x = host.to("cuda", non_blocking=True)

@@ -1,4 +1,4 @@
-"""torch.utils.tensorboard: what is written, and the error without the package."""
+"""torch.utils.tensorboard: the written files, and the error without the package."""
 
 import struct
 import sys

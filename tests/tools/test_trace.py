@@ -1,4 +1,4 @@
-"""What a trace records, how it is analysed, and the page and the command that show it."""
+"""Recording and analysis of traces; their page and the command that shows it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_hidden_wait_names_its_call_and_the_work_that_it_waited_for(two):
 
 
 def test_measured_waits_and_work(two, monkeypatch):
-    """As on hardware, by events."""
+    """Measure by events, as on hardware."""
     monkeypatch.setattr("flambeau.tools.recorder.is_modelled", lambda machine: False)
     x = torch.ones(16 * MIB, device="cuda")
     torch.cuda.synchronize()

@@ -65,9 +65,10 @@ class Dataset(Generic[Sample_co]):
 
 
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
-    """Base class of datasets that are streams: subclasses define `__iter__`.
+    """Base class of datasets that are only iterated over, such as streams: subclasses define `__iter__`.
 
-    Every worker process iterates over its own copy, and should yield its share only: `get_worker_info` has its number.
+    Every worker process iterates over its own copy and should yield only its share: `get_worker_info` returns its
+    index.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):

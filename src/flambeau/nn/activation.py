@@ -137,7 +137,7 @@ class PReLU(Layer):
 
 
 class RReLU(Layer):
-    """x where it is positive, else x times a slope: random in [lower, upper) in training, else their mean.
+    """Keep positive x and multiply others by a slope: random in [lower, upper) in training, else their mean.
 
     inplace: overwrite the input.
     Example:

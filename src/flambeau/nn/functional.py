@@ -303,7 +303,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p).
+    """Zero each element with probability p in training, and multiply the others by 1 / (1 - p).
 
     inplace: the input is overwritten.
     Raises: ArgumentError if p is not in [0, 1].

@@ -81,7 +81,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., si
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: str = ..., zero_infinity: _bool = ...) -> Tensor:
     """Negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p)."""
+    """Zero each element with probability p in training, and multiply the others by 1 / (1 - p)."""
 def dropout1d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
 def dropout2d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -145,7 +145,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., redu
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions."""
+    """Normalize the last dimensions: (input - mean) / sqrt(variance + eps) * weight + bias."""
 def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else input * negative_slope; inplace: the input is overwritten."""
 def leaky_relu_(input: Tensor, negative_slope: Tensor | Number = ...) -> Tensor:

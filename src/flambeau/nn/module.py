@@ -550,7 +550,7 @@ class Module(Hooked):
         if not isinstance(module, Module):
             raise ArgumentError(
                 f"module is not an nn.Module, found {type(module).__name__}: {shown(module)}",
-                hint="give a module",
+                hint="pass an nn.Module",
                 operator="set_submodule",
             )
         path, _, name = target.rpartition(".")

@@ -78,7 +78,7 @@ def _diag_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diag_samples, errors=_diag_errors, dtypes=dtypes.ALL)
 def diag(input: Operand, diagonal: int = 0) -> Any:
-    """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal.
+    """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix.
 
     diagonal: 0 is the main diagonal; positive numbers are above it.
     Host:   returns at once.

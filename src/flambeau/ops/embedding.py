@@ -334,7 +334,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
         )
     if per_sample_weights is not None and mode != "sum":
         raise NotSupportedError(
-            f"per_sample_weights exist for mode 'sum' only, got {mode!r}", hint="use mode='sum'", operator=name
+            f"per_sample_weights require mode 'sum', got {mode!r}", hint="use mode='sum'", operator=name
         )
 
 

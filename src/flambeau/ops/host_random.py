@@ -255,7 +255,7 @@ def bernoulli(state: Any, out: Any, dtype: Any, p: float) -> None:
 
 
 def bernoulli_each(state: Any, out: Any, p: Any) -> None:
-    """1 with the probabilities of an array, in float64 or float32."""
+    """Draw ones and zeros; `p` has each element's probability of a one, in float64 or float32."""
     for part, chances in zip(_parts(out), _parts(p)):
         part[...] = fractions(state, part.size, p.dtype == np.float64) < chances
 

@@ -391,7 +391,7 @@ def _column_sum(terms: Any, weight: Any) -> Any:
 def layer_norm(
     input: Operand, normalized_shape: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions.
+    """Normalize the last dimensions: (input - mean) / sqrt(variance + eps) * weight + bias.
 
     normalized_shape: the sizes of these dimensions.
 

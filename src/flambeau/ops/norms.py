@@ -235,7 +235,7 @@ def _no_dimension() -> Iterator[ErrorSample]:
 
 @composite(samples=_former_samples, errors=_no_matrix, dtypes=TYPES, host="waits", method=False)
 def nuclear_norm(input: Operand, dim: Any = LAST, keepdim: bool = False) -> Any:
-    """Sum of the singular values of matrices: `linalg.matrix_norm` with ord "nuc".  dim: the matrices' dimensions.
+    """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices.
 
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError, DtypeError.

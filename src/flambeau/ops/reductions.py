@@ -394,7 +394,7 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0.
+    """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0.
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.

@@ -283,7 +283,7 @@ def _split_errors() -> Iterator[ErrorSample]:
     other_names={"tensor": "input", "split_size": "split_size_or_sections"},
 )  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes.
+    """Split a dimension into views of one size (the last may be smaller), or of the listed sizes.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.

@@ -77,7 +77,7 @@ def write_cholesky(call: Call, factor: Any, codes: Any, a: Any, upper: bool) -> 
 
 
 def write_reflectors(call: Call, packed: Any, factors: Any, a: Any) -> None:
-    """R and the vectors of the reflections below it, and their factors."""
+    """Write a QR factorization in packed form: R, the reflection vectors below it, and their factors."""
     _launch(call, reflectors_kernel, [packed, factors], [a], (*a.shape[-2:], min(a.shape[-2:])))
 
 

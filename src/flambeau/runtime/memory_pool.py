@@ -34,7 +34,7 @@ class CUDAPluggableAllocator:
         self._functions = LibraryFunctions(path_to_so_file, alloc_fn_name, free_fn_name)
 
     def allocator(self) -> LibraryFunctions:
-        """Return the functions, for `MemPool(allocator=...)`.
+        """Return the two functions as an object for `MemPool(allocator=...)`.
 
         Example:
             >>> functions = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free").allocator()

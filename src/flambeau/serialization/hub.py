@@ -165,8 +165,8 @@ def _local(name: str, place: Any, source: str) -> Path:
         )
     if source == "github":
         raise NotSupportedError(
-            f"the repository {shown(place)} is not fetched: programs of others are not downloaded and run",
-            hint="clone it, and pass the folder with source='local'",
+            f"the repository {shown(place)} is not fetched: flambeau does not download and run code",
+            hint="clone it, and pass its folder with source='local'",
             operator=name,
         )
     folder = Path(place).expanduser()

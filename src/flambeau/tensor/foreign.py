@@ -46,11 +46,11 @@ CODES = {element_type: code for code, element_type in TYPES.items()}
 
 
 class ExchangeError(NotSupportedError, BufferError):
-    """A tensor cannot be exchanged with another library."""
+    """Raised if a tensor cannot be exchanged with another library."""
 
 
 class ExchangeGraphError(AutogradError, BufferError):
-    """A tensor in a graph cannot be exchanged with another library."""
+    """Raised if a tensor that takes part in a graph is to be exchanged with another library."""
 
 
 class _Tensor(ctypes.Structure):

@@ -379,7 +379,7 @@ class Tensor:
     def device(self) -> _device:
         """The device of the memory, such as cpu or cuda:0."""
     def diag(self, diagonal: _int = ...) -> Tensor:
-        """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
+        """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
     def diagflat(self, offset: _int = ...) -> Tensor:
@@ -959,7 +959,7 @@ class Tensor:
     def not_equal_(self, other: Tensor | Number) -> Self:
         """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
     def numel(self) -> _int:
-        """The number of elements."""
+        """Return the number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
@@ -1149,7 +1149,7 @@ class Tensor:
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+        """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self) -> Tensor:
@@ -1165,7 +1165,7 @@ class Tensor:
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
+        """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0."""
     def storage(self) -> TypedStorage:
         """Return the memory of this tensor as elements of its type; all of it, also for a view."""
     def storage_offset(self) -> _int:

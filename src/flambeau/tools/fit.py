@@ -413,7 +413,8 @@ class Fit(NamedTuple):
 class Question(NamedTuple):
     """A program to measure, and the settings of the measurement.
 
-    run: runs it with a batch size, None for its own, and returns its status.  steps, values: see Meter.
+    run: runs the program with a batch size (None: the program's own) and returns its exit status.  steps, values: see
+    Meter.
     """
 
     run: Callable[[int | None], int]

@@ -124,7 +124,7 @@ class FakeCuda:
 
 
 def read_extra(address: int) -> bytes:
-    """The launch buffer that cuLaunchKernel finds through `extra`."""
+    """Return the launch buffer that `extra` of cuLaunchKernel refers to."""
     key, data, size_key, size, end = (ctypes.c_size_t * 5).from_address(address)
     assert (key, size_key, end) == (1, 2, 0)
     return ctypes.string_at(data, ctypes.c_size_t.from_address(size).value)
@@ -144,7 +144,7 @@ def driver(cuda: FakeCuda) -> NvidiaDriver:
 
 @pytest.fixture
 def stub(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """The library in C that a test module has as STUB, compiled, loaded and wrapped in the module's class Stub."""
+    """Compile the C source STUB of a test module, load it, and wrap it in the module's class Stub."""
     module, source, built = request.module, tmp_path / "stub.c", tmp_path / "stub.so"
     source.write_text(module.STUB)
     subprocess.run([module.COMPILER, "-shared", "-fPIC", "-w", "-o", built, source], check=True)
@@ -192,7 +192,7 @@ class FakeNvml:
 
 
 def _nvmlInit_v2(fake: FakeNvml) -> None:
-    """Nothing to do."""
+    """Do nothing."""
 
 
 def _nvmlDeviceGetCount_v2(fake: FakeNvml, count: Any) -> None:
@@ -250,7 +250,7 @@ def _nvmlDeviceGetComputeRunningProcesses_v3(fake: FakeNvml, handle: Any, count:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
-    """NVML with two devices, in the place of whatever is installed."""
+    """NVML with two devices, in place of an installed one."""
     fake = FakeNvml()
     made = nvml.Nvml(fake)
     monkeypatch.setattr(nvml, "load", lambda: made)

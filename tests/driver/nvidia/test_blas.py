@@ -1,4 +1,4 @@
-"""Matrix products by cuBLASLt, against a stand-in that computes what it is asked for, column by column, on the host."""
+"""Matrix products by cuBLASLt, against a stand-in that computes them on the host, column by column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAM = Stream(0, 0xABC, is_ours=True)
 
 
 class FakeBlasLt:
-    """Objects are dicts of what was set; addresses are of host memory."""
+    """A stand-in for cuBLASLt: objects are dicts of the attributes that were set; addresses are of host memory."""
 
     def __init__(self):
         self.objects = {}

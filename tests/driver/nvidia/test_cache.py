@@ -1,4 +1,4 @@
-"""Which cached files are trusted, and who may make one."""
+"""Cached files: which ones are trusted, and claims to create them."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def real(nvrtc):
 
 
 class Nvrtc:
-    """Counts what is compiled.  `version` is that of a library at `path`; `fails` are sources with an error."""
+    """A compiler that counts its compilations.  version, path: those of its library.  fails: sources with an error."""
 
     def __init__(self, path):
         self.version = (13, 5)
@@ -284,7 +284,7 @@ def listed(fake, monkeypatch):
 
 
 def warmed(fake, *names):
-    """A compiler that missed `names`, and compiled what follows them."""
+    """A compiler that did not find `names` in the cache, and compiled the kernels that follow them."""
     compiler = Compiler(ahead=True)
     for name in names:
         compiler.cubin(kernel(name, name), ARCH)

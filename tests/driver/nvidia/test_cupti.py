@@ -1,4 +1,4 @@
-"""Measurement by CUPTI, on a library of our own in its place."""
+"""Measurement by CUPTI, on a stand-in for its library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = [ctypes.create_string_buffer(text) for text in (b"add_float32", b"_Z5sca
 
 
 def record(of, version=130001, /, **fields):
-    """A record's bytes, by the layout of CUPTI's headers; what is not given is filled with ones."""
+    """Return a record's bytes in the layout of CUPTI's headers; omitted fields are filled with ones."""
     made = bytearray(b"\xff" * SIZES[version][list(OFFSETS).index(of)])
     for field, value in {"kind": KINDS[of], "graphId": 0, **fields}.items():
         if field in OFFSETS[of]:
@@ -109,7 +109,7 @@ class FakeCupti:
         return self._record(RUNTIME, number, enabled)
 
     def _record(self, kind, number, enabled):
-        """Record a function or not; without its kind this has no effect, as where a context was there first."""
+        """Switch the recording of a function.  Without its kind it has no effect, as in a process with a context."""
         if number > FUNCTIONS[kind]:
             return 1  # CUPTI_ERROR_INVALID_PARAMETER
         if kind in self.enabled:

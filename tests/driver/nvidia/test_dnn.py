@@ -23,7 +23,7 @@ BAD_PARAMETER, NOT_SUPPORTED, FAILED = 2000, 3001, 5000
 
 
 class FakeDnn:
-    """Descriptors are dicts of what was set; addresses are of host memory.
+    """A stand-in for cuDNN: descriptors are dicts of the attributes that were set; addresses are of host memory.
 
     fails: the status of a call, by its name, or by (name, kind of descriptor).
     """

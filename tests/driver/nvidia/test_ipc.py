@@ -1,4 +1,4 @@
-"""Memory and events of other processes against stand-in bindings: which calls, with which bytes, and all checked."""
+"""Memory and events of other processes against stand-in bindings: the calls, their bytes, and their checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled calls, on a library of our own in the place of NVIDIA's driver."""
+"""The compiled calls, on a stand-in for the library of NVIDIA's driver."""
 
 import ctypes
 import shutil

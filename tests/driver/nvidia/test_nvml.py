@@ -118,7 +118,7 @@ class Result(IntEnum):
 
 @pytest.fixture(autouse=True)
 def bindings(cuda, monkeypatch):
-    """The driver's bindings; what they are asked stands in `cuda.calls`."""
+    """The driver's bindings, which record their calls in `cuda.calls`."""
     monkeypatch.setattr(library, "driver_bindings", lambda: cuda)
     monkeypatch.setattr(library, "_first", [])
     return cuda

@@ -70,7 +70,7 @@ def test_a_truncated_archive_has_nothing(path, kept):
 
 @pytest.mark.filterwarnings("ignore:.*is damaged:RuntimeWarning")
 def test_a_flipped_byte_never_changes_what_is_read(path):
-    """Whatever byte is flipped: an entry is what was written, or there is none."""
+    """With any byte flipped, an entry is either as written or absent."""
     whole = path.read_bytes()
     lost = 0
     for at in range(0, len(whole), 3):

@@ -22,7 +22,7 @@ NAMES = {number: name for name, number in recurrent.MODES.items()}
 
 
 class FakeRnn:
-    """A descriptor is the list of what was set.  Every argument is where cudnn_adv.h has it.
+    """A stand-in for cuDNN: a descriptor is the list of its attributes; arguments have the order of cudnn_adv.h.
 
     shift: bytes that are added to the place of every bias.  fails: the status of a call, by its name.
     """

@@ -53,7 +53,7 @@ def numbers(at, count, kind="int32"):
 
 
 class FakeLibraries:
-    """cuSOLVER and cuBLAS in one.  Arguments are where cusolverDn.h and cublas_api.h have them.
+    """A stand-in for cuSOLVER and cuBLAS; arguments have the order of cusolverDn.h and cublas_api.h.
 
     calls: names in order.  fails: the status of a call, by its name.
     """
@@ -365,7 +365,7 @@ def test_reflections(planner, library, batch, shape):
 
 
 def test_a_corner_of_wider_matrices(planner, library):
-    """Q has more columns than A, which is its first part."""
+    """Reflectors of matrices that are the first columns of wider ones, as if Q had more columns than A."""
     q = filled((2, 5, 5))
     corner, tau = q[..., :3], np.zeros((2, 3))
     strides = tuple(step // 8 for step in corner.strides)

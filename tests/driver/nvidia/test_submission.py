@@ -1,4 +1,4 @@
-"""Calls that native threads of the devices make, on a library of our own in the place of NVIDIA's driver."""
+"""Calls that native threads of the devices make, on a stand-in for the library of NVIDIA's driver."""
 
 import ctypes
 import os

@@ -93,7 +93,7 @@ class Rig:
         return values.tolist()
 
     def wait(self, waiter: int, stream: int) -> None:
-        """wait_stream: later work on `waiter` follows what is on `stream` now."""
+        """wait_stream: later work on `waiter` follows the work on `stream` so far."""
         event = self.driver.event_create(0, False, False, False)
         self.driver.event_record(event, stream)
         self.driver.stream_wait_event(waiter, event)

@@ -41,7 +41,7 @@ def test_a_wait_for_an_event_runs_what_was_recorded(rig):
 
 
 def test_a_record_carries_what_its_stream_waits_for(rig):
-    """An event recorded after a wait, with no work between, orders what follows it after the awaited work."""
+    """An event recorded after a wait, with no work between, orders later work after the awaited work."""
     rig.fill(rig.memory[0], 1, 4, rig.a)
     rig.wait(rig.b, rig.a)
     rig.wait(rig.c, rig.b)

@@ -1,4 +1,4 @@
-"""What a warm call executes and records, and utilization: the union of busy spans in a sample of modelled time."""
+"""The code and records of a warm call; utilization, the union of busy spans in a sample of modelled time."""
 
 import sys
 
@@ -46,7 +46,7 @@ def test_what_a_sample_has_left_behind_is_forgotten():
 @pytest.mark.skipif(ON_HARDWARE, reason="the virtual driver's modules are counted")
 @pytest.mark.devices(1)
 def test_a_warm_call_executes_one_module_of_the_driver(gpus):
-    """What stands elsewhere is for unusual cases: see driver/virtual/submission.py."""
+    """A warm call runs no other module of the driver than submission.py; the others are for unusual cases."""
     a, b = torch.ones(4, device="cuda"), torch.ones(4, device="cuda")
     for _ in range(5):
         c = a + b

@@ -175,7 +175,7 @@ class PruningContainer(BasePruningMethod):
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Append a method.
+        """Append a pruning method to the container.
 
         Raises: ArgumentTypeError for an object of another class, ArgumentError for a method of another parameter.
         Example:

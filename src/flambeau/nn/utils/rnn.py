@@ -139,7 +139,7 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The inverse of a permutation; None stays None.
+    """Return the inverse of a permutation; None for None.
 
     Example:
         >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
