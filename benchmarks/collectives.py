@@ -84,7 +84,7 @@ def bus_bytes(operation: str, nbytes: int, count: int) -> float:
 def of_flambeau(group: ProcessGroup) -> Side:
     def make(operation: str, whole: Any, part: Any) -> Callable[[], Any]:
         return {
-            "all_reduce": lambda: several.all_reduce(group, whole, dist.ReduceOp.SUM).wait(),
+            "all_reduce": lambda: several.all_reduce(group, whole, dist.ReduceOp.SUM, whole).wait(),
             "all_gather": lambda: several.all_gather_into_tensor(group, "all_gather_into_tensor", whole, part).wait(),
             "reduce_scatter": lambda: several.reduce_scatter(
                 group, "reduce_scatter_tensor", part, [whole], dist.ReduceOp.SUM

@@ -82,7 +82,7 @@ def main():
     faulthandler.enable()
     name, rank = sys.argv[1], int(os.environ["RANK"])
     torch.cuda.set_device(rank)
-    limit = timedelta(seconds=2 if name == "late" else 60)
+    limit = timedelta(seconds=10 if name == "late" else 60)
     dist.init_process_group("nccl", f"file://{os.environ['MEETING']}", limit)
     try:
         answer = nccl_calls.after_a_first(sys.argv[2], rank) if name == "planted" else FUNCTIONS[name](rank)

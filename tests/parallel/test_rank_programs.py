@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.conftest import ON_HARDWARE
 from tests.forks import ROOT, SOURCES, Wanted
 
 FOLDER = ROOT / "tests" / "programs" / "ranks"
@@ -74,7 +75,8 @@ def test_a_program_may_start_its_ranks_itself(two_ranks):
 
 
 @pytest.mark.two_gpus
+@pytest.mark.skipif(not ON_HARDWARE, reason="FLAMBEAU_GPUS is not nvidia")
 @pytest.mark.parametrize("name", ["tutorial", "nano_gpt", "imagenet", "spawned"])
-def test_two_nvidia_gpus_print_what_one_prints(name, programs):
+def test_two_nvidia_gpus_print_what_one_prints(name, gpus, programs):
     arguments = [] if name == "spawned" else ["--nproc", "2"]
     agrees(printed(programs, ["run", "--as-torch", "--gpus", "nvidia", *arguments, f"{name}.py"]), name, 1e-8)

