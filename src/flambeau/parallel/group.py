@@ -211,7 +211,7 @@ class Work:
     def __init__(self, value: Any = None, done: Event | None = None) -> None:
         self.value = value
         self.source: int | None = None  # of a message that is received, the sender's number in the group
-        self.receive: Any = None  # what learns it, `messages.MatchedReceive`
+        self.receive: Any = None  # the `messages.MatchedReceive` that knows the source after the wait
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
