@@ -60,6 +60,7 @@ cdef extern from "submission.h" nogil:
     unsigned long long ring_tail(Ring* ring)
     RingCall* ring_reserve(Ring* ring, size_t nbytes)
     void ring_commit(Ring* ring, RingCall* call)
+    void ring_wait(Ring* ring, unsigned long long position)
     void ring_wait_for_room(Ring* ring)
     void ring_drain(Ring* ring)
     int ring_failure(Ring* ring, int* kind)
@@ -176,6 +177,8 @@ cdef int make_stream_call(RingCall* call) noexcept nogil:
     if call.kind == SYNCHRONIZE:
         return (<Synchronize>of.function)(of.stream)
     if call.kind == WAIT:
+        if of.to:
+            ring_wait(<Ring*><uintptr_t>of.to, of.nbytes)
         return (<Wait>of.function)(of.stream, <void*>of.what, 0)
     if call.kind == COPY:
         return (<Copy>of.function)(of.to, of.what, of.nbytes, of.stream)
@@ -428,14 +431,12 @@ cdef class Native(HotCalls):
             recorded.position = ring_head(of.ring)
 
     cpdef stream_wait_event(self, stream, event, bint external=False):
-        """See Driver.  The record comes first: where it was put off on another device, that one's calls are made now."""
+        """See Driver.  Where the record was put off, whoever makes the wait awaits it: it is earlier, so no circle arises."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = self._stream(stream)
         if external or awaited is None or of is None:
             return self._slow.stream_wait_event(self._driver, stream, event, external)
-        if awaited.ring != NULL and awaited.ring != of.ring and awaited.ring != self._ring_of(of):
-            return self._slow.stream_wait_event(self._driver, stream, event, external)
-        if not self._make_stream_call(of, WAIT, 0, awaited.raw, 0):
+        if not self._make_stream_call(of, WAIT, <uintptr_t>awaited.ring, awaited.raw, awaited.position):
             self._slow.stream_wait_event(self._driver, stream, event)
 
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):

@@ -5,6 +5,7 @@
  * - The thread looks for calls in a loop for SPIN_NS, and then sleeps.  Waking it takes longer than a call, so callers
  *   make the first DIRECT_CALLS calls themselves, counted since it fell asleep or since the last drain (ring_takes).
  * - Of calls that fail, the first one's code is kept until ring_failure asks for it.  The calls after it are made.
+ * - A call may wait for earlier ones of another ring (ring_wait).  Its caller has put those in before.
  * - A forked child has no thread, and must not use the driver: its rings are emptied (ring_forget).
  */
 #ifndef FLAMBEAU_SUBMISSION_H
@@ -164,7 +165,7 @@ static inline void ring_commit(Ring *ring, RingCall *call) {
   pthread_mutex_unlock(&ring->mutex);
 }
 
-/* Wait until calls up to a position of the head are made; make them while the thread sleeps. */
+/* Wait until calls up to a position of the head are made; make them while the thread sleeps.  Any thread may call it. */
 static void ring_wait(Ring *ring, uint64_t position) {
   void *former = NULL;
   int is_set = 0;

@@ -243,6 +243,7 @@ def test_random_calls_of_two_devices_keep_the_order_of_each(native, stub, seed):
     kernels = [kernel_of(native, device) for device in (0, 1)]
     events = [native.event_create(device, False, False, False) for device in (0, 1)]
     expected = [[], []]
+    records, waits = [0, 0], [[], []]  # of each event: its records so far, and how many each wait follows
     for _ in range(3000):
         which = generator.randrange(3)
         device, stream = which % 2, streams[which]
@@ -254,10 +255,13 @@ def test_random_calls_of_two_devices_keep_the_order_of_each(native, stub, seed):
             expected[device].append(("L", raw, number, 0, checksum(data)))
         elif kind == "R":
             native.event_record(one, stream)
+            records[device] += 1
             expected[device].append(("R", raw, native._events[one].raw, 0, 0))
         elif kind == "W":
-            native.stream_wait_event(stream, one)
-            expected[device].append(("W", raw, native._events[one].raw, 0, 0))
+            recorder = generator.randrange(2)
+            native.stream_wait_event(stream, events[recorder])
+            waits[recorder].append(records[recorder])
+            expected[device].append(("W", raw, native._events[events[recorder]].raw, 0, 0))
         elif kind == "C":
             native.copy(number, 1, 2, CopyKind.DEVICE_TO_DEVICE, stream)
             expected[device].append(("C", raw, number, 1, 2))
@@ -271,9 +275,33 @@ def test_random_calls_of_two_devices_keep_the_order_of_each(native, stub, seed):
     for device in (0, 1):
         assert [each for each in stub.calls() if each[1] in raws[device]] == expected[device]
     assert len(stub.calls()) == len(expected[0]) + len(expected[1])
+    for event, needed in zip(events, waits, strict=True):
+        raw, made, found = native._events[event].raw, 0, []
+        for name, _, first, *_ in stub.calls():
+            made += name == "R" and first == raw
+            if name == "W" and first == raw:
+                found.append(made)
+        # Those of one stream are in order; of several streams, only the counts can be compared.
+        assert all(a >= b for a, b in zip(sorted(found), sorted(needed), strict=True))
 
 
-def test_a_wait_for_an_event_of_another_device_follows_its_record(native, stub, cuda, side):
+def test_a_wait_for_an_event_of_another_device_follows_its_record_and_does_not_stop_the_host(native, stub, cuda, side):
+    far, event = native.stream_create(1, 0), native.event_create(0, False, False, False)
+    awake(native, stub, side)
+    awake(native, stub, far)
+    native.event_record(event, side)
+    native.stream_wait_event(far, event)
+    native.copy(1, 2, 99, CopyKind.DEVICE_TO_DEVICE, far)
+    assert not [each for each in stub.calls() if each[0] in "RW"]  # the gate is closed still
+    opened(native, stub)
+    raw = native._events[event].raw
+    of = [native._streams[each].raw for each in (side, far)]
+    found = [each for each in stub.calls() if each[0] in "RW" or each[4] == 99]
+    assert found == [("R", of[0], raw, 0, 0), ("W", of[1], raw, 0, 0), ("C", of[1], 1, 2, 99)]
+    assert not cuda.named("cuStreamWaitEvent")
+
+
+def test_a_wait_that_the_host_makes_follows_the_record_of_another_device(native, stub, cuda, side):
     far, event = native.stream_create(1, 0), native.event_create(0, False, False, False)
     native.copy(1, 2, 3, CopyKind.DEVICE_TO_DEVICE, far)
     awake(native, stub, side)
@@ -282,8 +310,9 @@ def test_a_wait_for_an_event_of_another_device_follows_its_record(native, stub, 
     opener.start()
     native.stream_wait_event(far, event)
     opener.join()
-    assert stub.calls()[-1][0] == "R"
-    assert [each[1] for each in cuda.named("cuStreamWaitEvent")] == [native._events[event].raw]
+    assert [each[0] for each in stub.calls()[-2:]] == ["R", "W"]
+    assert stub.by_owner()[-2:] == [False, True]
+    assert stub.contexts() == {native._devices.contexts[device].raw for device in (0, 1)}
 
 
 def test_a_record_that_other_processes_may_see_is_made_at_once(native, stub, cuda, side):
