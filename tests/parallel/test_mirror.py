@@ -356,6 +356,34 @@ def test_uneven_parts_run_in_threads(rows, ends, monkeypatch):
     assert compared(lambda: nn.Linear(4, 2), floats(rows, 4), monkeypatch=monkeypatch) == ends
 
 
+class ChannelsLast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 2, 2, stride=2)
+        )
+        self.to(memory_format=torch.channels_last)
+
+    def forward(self, x):
+        return self.layers(x) if x.is_contiguous(memory_format=torch.channels_last) else None
+
+
+def test_channels_last_modules_and_inputs_are_mirrored(monkeypatch):
+    def batch():
+        return [torch.randn(6, 3, 4, 4).to(memory_format=torch.channels_last)]
+
+    assert compared(ChannelsLast, batch, batch, monkeypatch=monkeypatch) == [""] * 3
+
+
+def test_gradients_of_channels_last_parameters_have_their_strides():
+    with machine(2):
+        net = ChannelsLast().cuda()
+        x = torch.randn(4, 3, 4, 4, device="cuda").to(memory_format=torch.channels_last)
+        nn.DataParallel(net)(x).sum().backward()
+        assert [each.grad.stride() for each in net.parameters()] == [each.stride() for each in net.parameters()]
+        assert net.layers[0].weight.stride() == (27, 1, 9, 3)
+
+
 def test_a_last_batch_that_is_smaller(monkeypatch):
     batches = floats(6, 4), floats(5, 4), floats(3, 4)
     assert compared(lambda: nn.Linear(4, 2), *batches, monkeypatch=monkeypatch) == ["", None, "", ""]

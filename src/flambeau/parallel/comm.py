@@ -16,6 +16,7 @@ from .. import strides as st
 from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
+from ..core.layout import dense_layout
 from ..core.storage import Storage, on_device, owning
 from ..core.tensor import TensorBase, empty_tensor, new_tensor, tensor_over
 from ..dtypes import FLOATING_TYPES, uint8
@@ -35,6 +36,7 @@ from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import copy_between, copy_bytes
 from ..runtime.stream import Stream, StreamGuard
+from ..strides import Size
 from ..tensor import checks
 from ..tensor.tensor import Tensor
 from ..transfer import lie_alike
@@ -119,8 +121,21 @@ def pack(tensors: Sequence[TensorBase], bucket: Bucket, *, clear_gaps: bool = Fa
     return buffer
 
 
-def unpack(whole: Storage, starts: Sequence[int], likes: Sequence[TensorBase]) -> list[TensorBase]:
-    """Return the tensors of a bucket: dense ones of the shapes and dtypes of `likes`, with versions of their own."""
+def in_memory_order(tensor: TensorBase) -> TensorBase:
+    """Return a compact tensor's elements as a vector in the order of memory; a tensor with gaps as it is."""
+    layout = tensor._layout
+    if layout.dense or not layout.compact:
+        return tensor
+    return new_tensor(tensor._storage, dense_layout(layout.device, layout.dtype, Size((layout.numel,))), tensor._offset)
+
+
+def unpack(
+    whole: Storage, starts: Sequence[int], likes: Sequence[TensorBase], *, keeps_strides: bool = False
+) -> list[TensorBase]:
+    """Return the tensors of a bucket, of the shapes and dtypes of `likes`, with versions of their own.
+
+    They are contiguous.  keeps_strides: those like compact tensors, packed `in_memory_order`, have their strides.
+    """
     address, device = whole.address(), whole.device
     found = []
     for start, each in zip(starts, likes):
@@ -129,7 +144,8 @@ def unpack(whole: Storage, starts: Sequence[int], likes: Sequence[TensorBase]) -
         if layout.dense and layout.aligned and layout.device is device:
             found.append(new_tensor(memory, layout))
         else:
-            strides = layout.strides if layout.dense else st.contiguous(layout.shape)
+            keeps = layout.dense or (keeps_strides and layout.compact)
+            strides = layout.strides if keeps else st.contiguous(layout.shape)
             found.append(tensor_over(memory, layout.dtype, layout.shape, strides))
     return found
 

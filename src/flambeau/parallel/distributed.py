@@ -487,9 +487,7 @@ def _gathered(numbers: Sequence[int], size: int, device: Any, group: Any) -> lis
 def _refuse(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            raise NotSupportedError(
-                f"{name}={shown(value)} is not supported", hint=f"leave {name} out", operator=NAME
-            )
+            raise NotSupportedError(f"{name}={shown(value)} is not supported", hint=f"leave {name} out", operator=NAME)
 
 
 def _group(group: Any) -> Any:

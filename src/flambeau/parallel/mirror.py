@@ -524,7 +524,9 @@ def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
     for batch in comm.batches(comm.buckets(grads, comm.BUFFER_BYTES)):
         thread.set_stream(mirror.stream)
         try:
-            packed = [comm.flat([grads[index] for index in bucket.indexes], bucket) for bucket in batch]
+            packed = [
+                comm.flat([comm.in_memory_order(grads[index]) for index in bucket.indexes], bucket) for bucket in batch
+            ]
         finally:
             thread.set_stream(base)
         for other in others:
@@ -539,7 +541,8 @@ def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
                 else:
                     run_into("add", "DataParallel", total, more)
             likes = [grads[index] for index in bucket.indexes]
-            for index, each in zip(bucket.indexes, comm.unpack(total._storage, bucket.starts, likes)):
+            sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
+            for index, each in zip(bucket.indexes, sums):
                 totals[index] = each
         mark = base._marked()
         for other in others:
@@ -573,7 +576,8 @@ class _Bucket:
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
         """The tensors' ids and their copies on a further device, as tensors."""
-        return zip(map(id, self.tensors), comm.unpack(self.copies[index - 1], self.starts, self.tensors))
+        copies = comm.unpack(self.copies[index - 1], self.starts, self.tensors, keeps_strides=True)
+        return zip(map(id, self.tensors), copies)
 
 
 def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) -> list[_Bucket]:
@@ -581,7 +585,7 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
     found: list[_Bucket] = []
     for batch in comm.batches(comm.buckets(tensors, comm.BUFFER_BYTES)):
         members = [[tensors[at] for at in bucket.indexes] for bucket in batch]
-        packed = [comm.pack(own, bucket) for own, bucket in zip(members, batch)]
+        packed = [comm.pack(list(map(comm.in_memory_order, own)), bucket) for own, bucket in zip(members, batch)]
         copies = comm.send(packed, mirror.indexes)
         found += [_Bucket(mirror, *each) for each in zip(members, [bucket.starts for bucket in batch], copies)]
         if packs is not None:
@@ -657,7 +661,7 @@ class Replicas:
         memories = []
         for each in (*self.params, *self.buffers):
             layout, memory = each._layout, each._storage
-            if type(each) not in _ORDINARY or not layout.dense or each._offset or layout.nbytes != memory.nbytes:
+            if type(each) not in _ORDINARY or not layout.compact or each._offset or layout.nbytes != memory.nbytes:
                 return False
             memories.append(memory)
         self.parts = [list(_tensors(each)) for each in zip(self.args, self.named)]
@@ -677,7 +681,7 @@ class Replicas:
         for part, first in zip(parts, self.parts[0]):
             if type(part) not in _ORDINARY or type(first) not in _ORDINARY or part.dtype is not first.dtype:
                 return False
-            if part.shape != first.shape or not first._layout.dense or not part._layout.dense or part._offset:
+            if part.shape != first.shape or part.strides != first.strides or not part._layout.compact or part._offset:
                 return False
         return True
 
