@@ -1228,7 +1228,7 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
+    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `t`, but the result is a contiguous copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -65,6 +65,13 @@ def test_reshape_copies_only_where_it_must():
     assert x.t().reshape(12).tolist() == x.numpy().T.reshape(12).tolist()
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_t_returns_a_view_of_every_tensor(shape):
+    x = torch.ones(shape)
+    y = x.t()
+    assert y is not x and y._base is x and y.shape == shape[::-1]
+
+
 def test_view_of_strides_that_cannot_show_it_says_so():
     with pytest.raises(
         ShapeError, match=r"size is not compatible with .*: size \[12\], of shape \[4, 3\] with strides \[1, 4\]"

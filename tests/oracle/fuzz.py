@@ -412,7 +412,7 @@ def _has_several_types(case: Case, *_: Any) -> bool:
 NO_FORM = "has no attribute|invalid combination|unexpected keyword|must be Tensor, not|missing 1 required"
 OTHER_TYPE = "Expected (out tensor to have|the) dtype|Found dtype|same (scalar type|dtype)|only supports bool"
 MEANT = (
-    Rule("PyTorch's CPU kernels lack the type", theirs="not implemented for|does not support bool"),
+    Rule("PyTorch's CPU kernels lack the type", theirs="not implemented for|Unsupported dtype|does not support bool"),
     Rule("PyTorch has no such form", theirs=NO_FORM),
     Rule("out= of another shape is an error", "out=", ours="the tensor to write has shape"),
     Rule("a source with gaps that shares memory is copied first", r"^a.*copy_\(a"),

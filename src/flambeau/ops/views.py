@@ -339,6 +339,7 @@ def adjoint(input: Operand) -> Any:
 def _t_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3)),))
     yield Sample((Array((3,)),))
+    yield Sample((Array(()),))
 
 
 def _t_errors() -> Iterator[ErrorSample]:
@@ -347,7 +348,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
-    """Transpose a matrix; a tensor with fewer dimensions is returned as it is.
+    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is.
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
@@ -362,7 +363,7 @@ def t(input: Operand) -> Any:
         raise ShapeError(
             f"expects at most 2 dimensions, but the input has {ndim}", hint="use transpose(-2, -1)", operator="t"
         )
-    return transpose(input, 0, ndim - 1) if ndim else input
+    return transpose(input, 0, -1)
 
 
 def _permute_samples() -> Iterator[Sample]:
