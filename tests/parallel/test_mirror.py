@@ -368,11 +368,12 @@ class ChannelsLast(nn.Module):
         return self.layers(x) if x.is_contiguous(memory_format=torch.channels_last) else None
 
 
-def test_channels_last_modules_and_inputs_are_mirrored(monkeypatch):
-    def batch():
-        return [torch.randn(6, 3, 4, 4).to(memory_format=torch.channels_last)]
+def channels_last():
+    return [torch.randn(6, 3, 4, 4).to(memory_format=torch.channels_last)]
 
-    assert compared(ChannelsLast, batch, batch, monkeypatch=monkeypatch) == [""] * 3
+
+def test_channels_last_modules_and_inputs_are_mirrored(monkeypatch):
+    assert compared(ChannelsLast, channels_last, channels_last, monkeypatch=monkeypatch) == [""] * 3
 
 
 def test_gradients_of_channels_last_parameters_have_their_strides():
@@ -679,6 +680,68 @@ def test_further_devices_repeat_launches_and_share_copies_and_events():
     assert few[1][1:] == many[1][1:] == (1, 5, 5)  # the output is copied from there
     first, other = work_of(2, 2)[0], work_of(2, 5)[0]
     assert [(b - a) / 3 for a, b in zip(first, other)] == [2, 4, 0, 5]  # copies: input, parameters, gradients twice
+
+
+@pytest.fixture
+def many_copies(monkeypatch):
+    """Copy each parameter on its own, and wait for each."""
+    monkeypatch.setattr(mirror, "ALONE_BYTES", 1)
+    monkeypatch.setattr(mirror, "ARRIVAL_BYTES", 1)
+
+
+def test_a_step_waits_only_for_the_parameters_that_it_uses(many_copies):
+    done = []
+
+    def launched(stream, *rest):
+        if stream.device_index == 1:
+            done.append("launch")
+
+    def waited(stream, event):
+        if stream.device_index == 1:
+            done.append("wait")
+
+    with machine(2, races="error"), torch.no_grad():
+        net = nn.DataParallel(nn.Sequential(*[nn.Linear(4, 4, bias=False) for _ in range(3)]).cuda())
+        x = torch.ones(4, 4, device="cuda")
+        expected = net(x)
+        subscribe(on_launch=launched, on_wait=waited)
+        found = net(x)
+        unsubscribe(on_launch=launched, on_wait=waited)
+        assert found.tolist() == expected.tolist()
+    inputs, outputs = ["wait"], ["wait"]
+    assert done == [*inputs, *["wait", "launch"] * 3, *outputs]
+
+
+def test_parameters_that_no_step_uses_arrive_before_the_forward_returns(many_copies):
+    class Net(nn.Linear):
+        def forward(self, x):
+            return x * 2
+
+    with machine(2, races="error"):
+        net = Net(2, 2).cuda()
+        found = nn.DataParallel(net)(torch.ones(4, 2, device="cuda"))
+        with torch.no_grad():
+            net.weight.add_(1)
+        assert found.tolist() == [[2.0, 2.0]] * 4
+
+
+class Writing(nn.Module):
+    """Writes a parameter in its forward, which ends a mirror while copies are on their way."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.shift = nn.Linear(3, 3), nn.Parameter(torch.ones(3), requires_grad=False)
+
+    def forward(self, x):
+        y = self.layer(x)
+        self.shift.mul_(0.5)
+        return y + self.shift
+
+
+@pytest.mark.parametrize("make", [partial(nn.Linear, 3, 2), ChannelsLast, Writing])
+def test_parameters_that_are_copied_on_their_own_compute_the_same_bits(make, many_copies, monkeypatch):
+    ends = compared(make, channels_last if make is ChannelsLast else floats(6, 3, 3), monkeypatch=monkeypatch)
+    assert ends == (["a parameter or an input was written in place"] if make is Writing else [""] * 2)
 
 
 def python_calls(layers, devices):

@@ -17,7 +17,7 @@ class Mirror:
     group: the same object for all mirrors of the same queues.  drawn: for a call that draws random numbers, per further
     device, what it draws there.  made: gets a weak reference to every new tensor, unless it is None.
     lockstep: the Device of parallel/lockstep.py, None where each device allocates on its own.
-    The subclass defines `end`, `load`, `draw` and `twins_of`.
+    The subclass defines `end`, `load`, `draw`, `arrive` and `twins_of`.
     """
 
     __slots__ = ("drawn", "group", "lockstep", "made", "queues")

@@ -38,17 +38,17 @@ class Twins:
 
     memories: one storage per device;  start: where it begins in each, in bytes;  group: see queue.Mirror.
     before: the twins that these replaced;  is_live: whether a mirror may use them.
+    late: what their bytes come with, while their devices do not wait for it yet (see Mirror.arrive), or None.
     kept: what has the bytes in memory that others share (see Mirror.lockstep), or None.
     """
 
-    __slots__ = ("before", "group", "is_live", "kept", "memories", "start")
+    __slots__ = ("before", "group", "is_live", "kept", "late", "memories", "start")
 
-    def __init__(self, group: Any, memories: list[Any], start: int, before: Any = None, kept: Any = None) -> None:
-        self.before, self.kept = before, kept
-        self.is_live = True
-        self.group = group
-        self.memories = memories
-        self.start = start
+    def __init__(
+        self, group: Any, memories: list[Any], start: int, before: Any = None, kept: Any = None, late: Any = None
+    ) -> None:
+        self.before, self.kept, self.late = before, kept, late
+        self.is_live, self.group, self.memories, self.start = True, group, memories, start
 
 
 class Storage:
@@ -175,9 +175,8 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
 
 def add_twins(memory: Storage, mirror: Any) -> None:
     """Allocate a new storage's twins.  Where there is no memory, the mirror ends."""
-    further = mirror.lockstep
     try:
-        if further is None:
+        if (further := mirror.lockstep) is None:
             memory.twins = mirror.twins_of(memory)
         else:
             kept = on_device(further, memory.nbytes or 1, mirror.group[1])

@@ -66,17 +66,24 @@ class Bucket(NamedTuple):
     nbytes: int
 
 
-def buckets(tensors: Sequence[TensorBase], nbytes: int) -> tuple[Bucket, ...]:
-    """Group tensors by dtype into buckets of at most `nbytes` bytes; a larger tensor is alone."""
+def buckets(tensors: Sequence[TensorBase], nbytes: int, alone: int | None = None) -> tuple[Bucket, ...]:
+    """Group tensors by dtype into buckets of at most `nbytes` bytes, in the order of their first tensors.
+
+    alone: a tensor of at least so many bytes is alone; None: only one that is larger than a bucket.
+    """
     layouts = [each._layout for each in tensors]
-    return _buckets(tuple([each.dtype for each in layouts]), tuple([each.nbytes for each in layouts]), nbytes)
+    sizes = tuple([each.nbytes for each in layouts])
+    return _buckets(tuple([each.dtype for each in layouts]), sizes, nbytes, nbytes + 1 if alone is None else alone)
 
 
 @lru_cache(maxsize=64)
-def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int) -> tuple[Bucket, ...]:
+def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int, alone: int) -> tuple[Bucket, ...]:
     found: list[list[int]] = []
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for index, (dtype, size) in enumerate(zip(dtypes, sizes)):
+        if size >= alone:
+            found.append([index])
+            continue
         group, taken = open_groups.get(dtype) or ([], 0)
         if group and taken + size > nbytes:
             found.append(group)
@@ -84,15 +91,15 @@ def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int) -> tu
         group.append(index)
         open_groups[dtype] = group, taken + size
     found += [group for group, _ in open_groups.values()]
-    return tuple([Bucket(group, *packed_starts([sizes[index] for index in group])) for group in found])
+    return tuple([Bucket(group, *packed_starts([sizes[index] for index in group])) for group in sorted(found)])
 
 
-def batches(found: Sequence[Bucket]) -> Iterator[list[Bucket]]:
-    """Group buckets that are packed and copied at once: at most BATCH_BYTES, or a larger bucket alone."""
+def batches(found: Sequence[Bucket], nbytes: int) -> Iterator[list[Bucket]]:
+    """Group buckets that are packed and copied at once: at most `nbytes`, or a larger bucket alone."""
     batch: list[Bucket] = []
     taken = 0
     for each in found:
-        if batch and taken + each.nbytes > BATCH_BYTES:
+        if batch and taken + each.nbytes > nbytes:
             yield batch
             batch, taken = [], 0
         batch.append(each)

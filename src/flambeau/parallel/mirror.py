@@ -46,17 +46,20 @@ from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import queue_between
 from ..runtime.generator import twister_words
-from ..runtime.stream import Stream
+from ..runtime.stream import Event, Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects
 from .broadcast import ReduceAddCoalesced
 from .lockstep import allocator_for
 
 FORWARD, BACKWARD = "forward", "backward"
+ALONE_BYTES = 4 << 20  # of a parameter that is copied on its own; smaller ones share a packed bucket
+ARRIVAL_BYTES = 16 << 20  # bytes of parameters that a step waits for at once
 ADD = REGISTRY["add"]
 _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may look at their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
+_sides: WeakKeyDictionary[Any, dict[int, Stream]] = WeakKeyDictionary()  # per machine, a device's stream of copies
 _running = threading.Lock()  # one module at a time: parameters have one list of twins
 
 
@@ -145,6 +148,9 @@ class Mirror(MirrorBase):
         self.twinned: list[tuple[Storage, Twins]] = []
         self.kept: set[int] = set()  # ids of storages that must not be written
         self.late: list[Any] | None = None
+        self.side = _side_stream(machine, streams[0].device_index)
+        self.arrivals: list[_Arrival] = []  # of copies that the devices do not all wait for yet
+        self.packs: list[Any] = []  # what these copies read
         self.stream = MirroredStream.over(streams[0], self)
         self.streams = {**{each.device_index: each for each in streams}, self.stream.device_index: self.stream}
         self.states = [each.generator.random_state for each in self.devices]
@@ -163,6 +169,26 @@ class Mirror(MirrorBase):
             )
         self.reason = self.reason or reason
         self.stream.mirror = None
+        self.arrive_all()
+
+    def arrive(self, twins: Twins) -> None:
+        """Make the further devices wait for the copies of some twins, which a step uses now."""
+        arrival, twins.late = twins.late, None
+        if not arrival.is_awaited:
+            arrival.is_awaited = True
+            for queue in self.queues[1:]:
+                queue.wait_event(arrival.event)
+
+    def arrive_all(self) -> None:
+        """Make all devices wait for all copies: what these read may change, and the memory of all may be freed."""
+        arrivals, self.arrivals = self.arrivals, []
+        if arrivals:
+            mark = self.side._marked()
+            for queue in self.queues[: 1 if all([each.is_awaited for each in arrivals]) else None]:
+                queue.wait(mark)
+            for each in arrivals:
+                each.is_awaited = True
+            self.packs = []
 
     def load(self, step: Any) -> Any:
         if isinstance(step, Launch):
@@ -186,12 +212,14 @@ class Mirror(MirrorBase):
 
     # its own
 
-    def adopt(self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage]) -> None:
+    def adopt(
+        self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage], late: _Arrival | None = None
+    ) -> None:
         """Give the storages of tensors their twins, until `release`."""
         group, twinned = self.group, self.twinned
         for start, each in zip(starts, tensors):
             memory = each._storage
-            memory.twins = twins = Twins(group, memories, start, memory.twins)
+            memory.twins = twins = Twins(group, memories, start, memory.twins, None, late)
             twinned.append((memory, twins))
 
     def release(self) -> None:
@@ -248,6 +276,24 @@ class Mirror(MirrorBase):
         for state, (seed, counter) in zip(self.states[1:], self.marks[1:]):
             state.reseed(seed)
             state.count_from(counter)
+
+
+class _Arrival:
+    """The end of some copies to the further devices.  is_awaited: whether their streams wait for it."""
+
+    __slots__ = ("event", "is_awaited")
+    event: Event
+
+    def __init__(self) -> None:
+        self.is_awaited = False
+
+
+def _side_stream(machine: Any, index: int) -> Stream:
+    """Return the stream of a device for copies beside a forward."""
+    known = _sides.setdefault(machine, {})
+    if index not in known:
+        known[index] = Stream(index, name="DataParallel")
+    return known[index]
 
 
 def _host_marks(machine: Any) -> tuple[Any, ...]:
@@ -516,38 +562,64 @@ def _zeros(like: Any, index: int) -> Any:
 def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
     """As comm.reduce_add_coalesced, where each bucket is packed on all devices by one call.
 
-    The first device copies the others' buckets, which keep them until it has.
+    The first device copies the others' buckets on a stream of its own, and adds a batch while it copies the next one.
     """
     totals: list[Any] = [None] * len(grads)
-    base, others = mirror.stream.base, mirror.queues[1:]
-    first = base.device_index
-    for batch in comm.batches(comm.buckets(grads, comm.BUFFER_BYTES)):
+    ahead: _Fetched | None = None
+    others = mirror.queues[1:]
+    for batch in comm.batches(comm.buckets(grads, comm.BUFFER_BYTES, ALONE_BYTES), comm.BATCH_BYTES // len(others)):
+        fetched = _Fetched(mirror, grads, batch)
+        if ahead is not None:
+            ahead.add(totals)
+        ahead = fetched
+    if ahead is not None:
+        ahead.add(totals)
+        mark = mirror.stream.base._marked()
+        for other in others:  # their buckets may be freed now
+            other.wait(mark)
+    return totals
+
+
+class _Fetched:
+    """Packed buckets of gradients, and the other devices' parts of them, which are being copied to the first one."""
+
+    def __init__(self, mirror: Mirror, grads: Sequence[Any], buckets: Sequence[Any]) -> None:
+        self.base, self.buckets = mirror.stream.base, buckets
+        self.likes = [[grads[index] for index in bucket.indexes] for bucket in buckets]
+        side, others = mirror.side, mirror.queues[1:]
         thread.set_stream(mirror.stream)
         try:
-            packed = [
-                comm.flat([comm.in_memory_order(grads[index]) for index in bucket.indexes], bucket) for bucket in batch
+            self.packed = [
+                _flat(list(map(comm.in_memory_order, own)), bucket) for own, bucket in zip(self.likes, buckets)
             ]
         finally:
-            thread.set_stream(base)
-        for other in others:
-            base.follow(other)
-        for bucket, flat in zip(batch, packed):
-            total, twins = _part(flat, 0), flat._storage.twins
-            more = empty_tensor(flat.shape, flat.dtype, first)  # one for all: the stream adds it before the next copy
-            for index, (other, memory) in enumerate(zip(others, twins.memories)):
-                queue_between(base, other, more.address(), memory.address() + twins.start, bucket.nbytes)
-                if index == 0:
-                    total = ADD(total, more)
-                else:
-                    run_into("add", "DataParallel", total, more)
-            likes = [grads[index] for index in bucket.indexes]
+            thread.set_stream(self.base)
+        index = self.base.device_index
+        self.parts = [[empty_tensor(flat.shape, flat.dtype, index) for _ in others] for flat in self.packed]
+        for queue in mirror.queues:
+            side.follow(queue)
+        for flat, parts in zip(self.packed, self.parts):
+            twins, start = flat._storage.twins, flat._offset * flat._layout.itemsize
+            for other, memory, part in zip(others, twins.memories, parts):
+                at = memory.address() + twins.start + start
+                queue_between(side, other, part.address(), at, flat._layout.nbytes)
+        self.arrived = side.record_event()
+
+    def add(self, totals: list[Any]) -> None:
+        """Add the parts in the order of the devices, and put the sums into `totals`."""
+        self.base.wait_event(self.arrived)
+        for bucket, likes, flat, (first, *rest) in zip(self.buckets, self.likes, self.packed, self.parts):
+            total = ADD(_part(flat, 0), first)
+            for part in rest:
+                run_into("add", "DataParallel", total, part)
             sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
             for index, each in zip(bucket.indexes, sums):
                 totals[index] = each
-        mark = base._marked()
-        for other in others:
-            other.wait(mark)
-    return totals
+
+
+def _flat(grads: list[Any], bucket: Any) -> Any:
+    """Return a gradient without gaps that is alone as it is, others packed."""
+    return grads[0] if len(grads) == 1 and grads[0]._layout.dense else comm.flat(grads, bucket)
 
 
 class _Late(Function):
@@ -570,9 +642,11 @@ class _Late(Function):
 class _Bucket:
     """Tensors of the first device, and the copies of their bucket on the others, each from its entry of `starts`."""
 
-    def __init__(self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage]) -> None:
+    def __init__(
+        self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage], arrival: _Arrival
+    ) -> None:
         self.tensors, self.starts, self.copies = tensors, starts, copies
-        mirror.adopt(tensors, starts, copies)
+        mirror.adopt(tensors, starts, copies, arrival)
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
         """The tensors' ids and their copies on a further device, as tensors."""
@@ -581,15 +655,37 @@ class _Bucket:
 
 
 def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) -> list[_Bucket]:
-    """Copy tensors to the further devices.  packs: a list that gets the packed buckets."""
+    """Copy tensors to the further devices, beside the forward: a step waits for the copies that it uses.
+
+    Large tensors are copied from where they are; small ones, and all for `packs`, a list that gets them, are packed.
+    """
     found: list[_Bucket] = []
-    for batch in comm.batches(comm.buckets(tensors, comm.BUFFER_BYTES)):
-        members = [[tensors[at] for at in bucket.indexes] for bucket in batch]
-        packed = [comm.pack(list(map(comm.in_memory_order, own)), bucket) for own, bucket in zip(members, batch)]
-        copies = comm.send(packed, mirror.indexes)
-        found += [_Bucket(mirror, *each) for each in zip(members, [bucket.starts for bucket in batch], copies)]
-        if packs is not None:
-            packs += packed
+    if not tensors:
+        return found
+    buckets = comm.buckets(tensors, comm.BUFFER_BYTES, ALONE_BYTES)
+    members = [[tensors[at] for at in bucket.indexes] for bucket in buckets]
+    sources = [
+        comm.pack(list(map(comm.in_memory_order, own)), bucket) if len(own) > 1 or packs is not None else own[0]
+        for own, bucket in zip(members, buckets)
+    ]
+    places = list(zip(mirror.devices[1:], mirror.queues[1:]))
+    copies = [[on_device(at, each._layout.nbytes, queue.handle) for at, queue in places] for each in sources]
+    side, arrival, taken = mirror.side, _Arrival(), 0
+    for queue in mirror.queues:
+        side.follow(queue)
+    for own, bucket, source, memories in zip(members, buckets, sources, copies):
+        start, nbytes = source._storage.address() + source._offset * source._layout.itemsize, source._layout.nbytes
+        for memory, (_, queue) in zip(memories, places):
+            queue_between(side, queue, memory.address(), start, nbytes)
+        found.append(_Bucket(mirror, own, bucket.starts, memories, arrival))
+        taken += nbytes
+        if taken >= ARRIVAL_BYTES or bucket is buckets[-1]:
+            arrival.event = side.record_event()
+            mirror.arrivals.append(arrival)
+            arrival, taken = _Arrival(), 0
+    mirror.packs += sources
+    if packs is not None:
+        packs += sources
     return found
 
 
@@ -692,7 +788,10 @@ class Replicas:
         replica = self.build(params, params)
         places = effects.places(self.modules)
         before = effects.marks(self.modules, places)
-        output = self._first(mirror, replica, first)
+        try:
+            output = self._first(mirror, replica, first)
+        finally:
+            mirror.arrive_all()
         del replica, first
         mirror.check(output)
         if effects.marks(self.modules, places) != before:
@@ -719,7 +818,7 @@ class Replicas:
         wanted = [each for each in self.params if in_graph(each)] if recorded else []
         frozen = [each for each in self.params if not in_graph(each)] if recorded else self.params
         self.packed: list[Any] = []
-        self.sent = [_sent(mirror, wanted), _sent(mirror, frozen), _sent(mirror, self.buffers, self.packed)]
+        self.sent = [_sent(mirror, self.buffers, self.packed), _sent(mirror, wanted), _sent(mirror, frozen)]
         firsts = self.parts[0]
         for parts in zip(*self.parts):
             memories = [part._storage for part in parts[1:]]
@@ -753,12 +852,12 @@ class Replicas:
     def _rest(self, mirror: Mirror, hold: _Hold, params: Any) -> list[tuple[int, Any, Any]]:
         """Return the calls of the further replicas, which start with the state that the first one started with."""
         mirror.rewind()
-        for bucket, copies in zip(self.sent[2], comm.send(self.packed, mirror.indexes)):
+        for bucket, copies in zip(self.sent[0], comm.send(self.packed, mirror.indexes)):
             bucket.copies = copies
         further = range(1, len(self.gpus))
         buckets = [bucket for sent in self.sent for bucket in sent]
         copied = [dict(each for bucket in buckets for each in bucket.of_device(at)) for at in further]
-        wanted = [id(each) for bucket in self.sent[0] for each in bucket.tensors]
+        wanted = [id(each) for bucket in self.sent[1] for each in bucket.tensors]
         if wanted:
             late = _Late.apply(hold, [[own[key] for key in wanted] for own in copied], *[params[key] for key in wanted])
             for at, own in enumerate(copied):
