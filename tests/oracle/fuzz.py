@@ -386,6 +386,10 @@ def _is_not_cast(_: Case, theirs: Outcome, ours: Outcome) -> bool:
     return theirs.kind == "value" and "can't be cast" in str(ours.found)
 
 
+def _fails_in_backward(_: Case, theirs: Outcome, ours: Outcome) -> bool:
+    return "error: " in str(theirs.found) and "error: " not in str(ours.found)
+
+
 def _differ_in_strides(case: Case, theirs: Outcome, ours: Outcome) -> bool:
     """Whether strides alone differ."""
     one, other = (Outcome(each.kind, _without_strides(each.found)) for each in (theirs, ours))
@@ -478,6 +482,12 @@ MEANT = (
     Rule("operands are not copied to the common type", r"is_contiguous\(\)$", holds=_has_several_types),
     Rule("the number of nonzero elements joins no graph", r"norm\(.*p=0[,)]", holds=_has_gradients),
     Rule("a variance over no named dimensions has a gradient", r"(var|std)\(.*(\(\)|\[\])", holds=_has_gradients),
+    Rule("a stack of contiguous tensors may be channels last", r"stack\(", holds=_differ_in_strides),
+    Rule(
+        "a checkpoint of which nothing is needed is not run again",
+        r"(?s)checkpoint\(.*use_reentrant=False.*requires_grad_\(False\)",
+        holds=_fails_in_backward,
+    ),
     Rule("expanded views may be filled", "zero_|fill_", "more than one element of the written-to"),
 )
 
