@@ -488,6 +488,7 @@ MEANT = (
         r"(?s)checkpoint\(.*use_reentrant=False.*requires_grad_\(False\)",
         holds=_fails_in_backward,
     ),
+    Rule("second derivatives of a product do not run its node", r"(?s)prod\(.*grad_fn\.register_hook"),
     Rule("expanded views may be filled", "zero_|fill_", "more than one element of the written-to"),
 )
 

@@ -182,7 +182,7 @@ class Mirror(MirrorBase):
     def arrive_all(self) -> None:
         """Make all devices wait for all copies: what these read may change, and the memory of all may be freed."""
         arrivals, self.arrivals = self.arrivals, []
-        if arrivals:
+        if self.packs:
             mark = self.side._marked()
             for queue in self.queues[: 1 if all([each.is_awaited for each in arrivals]) else None]:
                 queue.wait(mark)
@@ -670,6 +670,9 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
     ]
     places = list(zip(mirror.devices[1:], mirror.queues[1:]))
     copies = [[on_device(at, each._layout.nbytes, queue.handle) for at, queue in places] for each in sources]
+    mirror.packs += sources
+    if packs is not None:
+        packs += sources
     side, arrival, taken = mirror.side, _Arrival(), 0
     for queue in mirror.queues:
         side.follow(queue)
@@ -683,9 +686,6 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
             arrival.event = side.record_event()
             mirror.arrivals.append(arrival)
             arrival, taken = _Arrival(), 0
-    mirror.packs += sources
-    if packs is not None:
-        packs += sources
     return found
 
 
@@ -784,11 +784,11 @@ class Replicas:
     def _outputs(self) -> tuple[list[Any], str]:
         mirror = Mirror([thread.current_stream(index) for index in self.gpus])
         self.hold = hold = _Hold(mirror)
-        first, params, entry = self._entered(mirror, hold)
-        replica = self.build(params, params)
-        places = effects.places(self.modules)
-        before = effects.marks(self.modules, places)
         try:
+            first, params, entry = self._entered(mirror, hold)
+            replica = self.build(params, params)
+            places = effects.places(self.modules)
+            before = effects.marks(self.modules, places)
             output = self._first(mirror, replica, first)
         finally:
             mirror.arrive_all()
