@@ -177,7 +177,7 @@ def test_classes_of_several_processes_name_themselves():
     from flambeau.distributed.checkpoint import hf_storage
 
     for made in (fsdp.CPUOffload, fsdp.MixedPrecision, hf_storage.HuggingFaceStorageReader):
-        with pytest.raises(NotSupportedError, match=f"^{made.__name__}: nothing is spread"):
+        with pytest.raises(NotSupportedError, match=f"^{made.__name__}: values distributed over processes"):
             made()
     assert fsdp.CPUOffload.__name__ == "CPUOffload" and not isinstance(nn.Linear(1, 1), fsdp.MixedPrecision)
 

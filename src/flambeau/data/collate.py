@@ -257,7 +257,7 @@ def _of_sequences(batch: Sequence[Any], by_type: Collators) -> Any:
 
 
 def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
-    """A mapping of `like`'s type with other entries; a dict if that type cannot be constructed from entries.
+    """Return a mapping of `like`'s type with other entries; a dict if that type cannot be constructed from entries.
 
     A mutable mapping is copied and updated, to keep its attributes.
     """
@@ -273,7 +273,7 @@ def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
 
 
 def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
-    """As rebuilt_mapping, for a sequence that is not a tuple; a list if its type cannot be constructed."""
+    """Return a sequence of `like`'s type with other entries; a list if that type cannot be constructed."""
     try:
         if isinstance(like, MutableSequence):
             same = copy.copy(like)

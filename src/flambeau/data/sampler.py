@@ -300,7 +300,7 @@ class DistributedSampler(Sampler[Index_co]):
 
 
 def _count_positive(weights: Any) -> int:
-    """The number of positive weights.  Raises ArgumentError."""
+    """Return the number of positive weights.  Raises ArgumentError."""
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):
         index = int(wrong[0])

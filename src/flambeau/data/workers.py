@@ -44,7 +44,7 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The WorkerInfo of this process; None outside worker processes of a DataLoader.
+    """Return the WorkerInfo of this process; None outside worker processes of a DataLoader.
 
     Example:
         >>> torch.utils.data.get_worker_info() is None
@@ -115,7 +115,7 @@ def _seed(base_seed: int, number: int) -> None:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """The seed of a worker's NumPy; the name is PyTorch's."""
+    """Return the seed of a worker's NumPy; the name is PyTorch's."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
     state: list[int] = np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4).tolist()
     return state
@@ -192,7 +192,7 @@ class UnsendableError(FlambeauError, pickle.PicklingError, TypeError, AttributeE
 
 
 def _refused(what: str, value: Any, error: BaseException) -> BaseException:
-    """The error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
+    """Return the error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
     if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
         return error
     place, entry = _unpicklable(value, "")
@@ -354,7 +354,7 @@ class WorkerIterator(BatchIterator):
             return result
 
     def _next_number(self) -> int | None:
-        """The number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
+        """Return the number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
         while self._rcvd_idx < self._send_idx:
             worker = self._tasks.get(self._rcvd_idx)
             if worker is not None and (worker.has_more or self._rcvd_idx in self._arrived):
@@ -478,7 +478,7 @@ class _WorkerProcess:
         self.is_open = True
 
     def received(self) -> Iterator[tuple[int, int, Any]]:
-        """Results received so far."""
+        """Yield the results received so far."""
         while self.is_open:
             try:
                 yield self.pipe.receive()
@@ -493,7 +493,7 @@ class _WorkerProcess:
         self.pipe.close()
 
     def failure(self) -> WorkerDiedError:
-        """The process's exit, as text for errors."""
+        """Return the error that says how the process exited."""
         self.process.join(END_SECONDS)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"

@@ -31,7 +31,7 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 def floating(*values: Any) -> tuple[Any, ...]:
-    """Parameters as floating point tensors of one shape."""
+    """Return parameters as floating point tensors of one shape."""
     return tuple(map(as_floating, broadcast_all(*values)))
 
 
@@ -1023,11 +1023,11 @@ class ContinuousBernoulli(ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _regular_probs(self) -> Any:
-        """The probabilities, with a regular one in place of those near 1/2."""
+        """Return the probabilities, with a regular one in place of those near 1/2."""
         return torch.where(self._is_regular(), self.probs, self._lims[0])
 
     def _log_size(self) -> Any:
-        """The logarithm of the normalizing factor."""
+        """Return the logarithm of the normalizing factor."""
         p = self._regular_probs()
         low, high = torch.where(p <= 0.5, p, 0.0), torch.where(p >= 0.5, p, 1.0)
         inner = torch.where(p <= 0.5, torch.log1p(-2 * low), torch.log(2 * high - 1))

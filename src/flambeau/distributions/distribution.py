@@ -493,7 +493,7 @@ class TransformedDistribution(Distribution):
         return result + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _reflected(self, value: Any) -> Any:
-        """A probability, counted from the other side where the transforms decrease."""
+        """Return a probability, or its complement where the transforms decrease."""
         sign = 1
         for transform in self.transforms:
             sign = sign * transform.sign

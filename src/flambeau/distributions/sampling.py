@@ -18,7 +18,7 @@ STEP = 1e-3  # of the concentration, relative, for the derivative by differences
 
 
 def standard_gamma(concentration: Any) -> Any:
-    """Samples of the gamma distribution with rate 1; gradients reach the concentration.
+    """Return samples of the gamma distribution with rate 1; gradients reach the concentration.
 
     Host:   returns at once; for a gradient, waits if the tensor is on a GPU.
     """
@@ -48,7 +48,7 @@ def _drawn(concentration: Any) -> Any:
 
 
 def _slope(concentration: Any, sample: Any) -> Any:
-    """The derivative of samples by their concentration."""
+    """Return the derivative of samples with respect to their concentration."""
     a, x = (value.cpu().numpy().astype("float64") for value in (concentration, sample))
     step = STEP * a
     lower, upper = (

@@ -137,7 +137,7 @@ _is_worker = False
 
 
 def shares_batches() -> bool:
-    """Whether this process sends its batches through a pipe."""
+    """Return whether this process sends its batches through a pipe."""
     return _is_worker
 
 
@@ -158,7 +158,7 @@ def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _file_of(of: Storage) -> int | None:
-    """The file of a stack, unless its storage has got other memory since."""
+    """Return the file of a stack; None if its storage has been given other memory since."""
     array, file = _stacks.get(of, (None, -1))
     return file if array is not None and of.array() is array else None
 
@@ -314,7 +314,7 @@ def _end_of(descriptor: Any) -> WorkerPipe:
 
 
 def pair() -> tuple[WorkerPipe, WorkerPipe]:
-    """Both ends of a new pipe."""
+    """Return both ends of a new pipe."""
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return WorkerPipe(one), WorkerPipe(other)
 
@@ -336,7 +336,7 @@ def _copied(packet: bytes) -> Any:
 
 
 def _file_bytes(file: int, nbytes: int) -> Any:
-    """The bytes of a file as an array."""
+    """Return the bytes of a file as an array."""
     if nbytes > COPIED_BYTES:
         return _mapped(file, nbytes)
     array = host_storage.on_host(nbytes).array()
@@ -362,7 +362,7 @@ class _Mapping:
 
 @functools.cache
 def _memory_calls() -> Any:
-    """The C library, with the types of `mmap` and `munmap`."""
+    """Return the C library, with the types of `mmap` and `munmap`."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = [
@@ -376,7 +376,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 def _mapped(file: int, nbytes: int) -> Any:
-    """The bytes of a file as an array that shares its memory."""
+    """Return the bytes of a file as an array that shares its memory."""
     mapping = _Mapping(file, nbytes)
     return host.array_at(mapping.address, uint8, (nbytes,), None, mapping)
 

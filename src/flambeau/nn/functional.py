@@ -422,7 +422,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of `weight` that `input` names.
+    """Return the rows of `weight` that `input` names.
 
     padding_idx: a row that gets no gradient.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
@@ -558,7 +558,7 @@ def triplet_margin_with_distance_loss(
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Any:
-    """A former name of `interpolate`.
+    """Call `interpolate`, under its former name.
 
     Example:
         >>> import warnings
@@ -572,7 +572,7 @@ def upsample(
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """A former name of `interpolate` with mode "nearest".
+    """Call `interpolate` with mode "nearest", under a former name.
 
     Example:
         >>> import warnings
@@ -586,7 +586,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """A former name of `interpolate` with mode "bilinear" and aligned corners.
+    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name.
 
     Example:
         >>> import warnings
@@ -604,7 +604,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
 
     offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
@@ -637,7 +637,7 @@ def _corners(name: str, align_corners: Any) -> bool:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
 ) -> Any:
-    """Values of images at the points of a grid.
+    """Sample images at the points of a grid.
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
     mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
@@ -654,7 +654,7 @@ def grid_sample(
 
 
 def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
-    """The points of an image under affine maps: a grid for `grid_sample`.
+    """Return the points of an image under affine maps: a grid for `grid_sample`.
 
     size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
@@ -670,7 +670,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
 
 def _lengths(name: str, values: Any) -> list[int]:
-    """Lengths as numbers.  Host: waits for those on a GPU."""
+    """Return lengths as a list of ints.  Host: waits for those on a GPU."""
     if not isinstance(values, TensorBase):
         return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
     lengths: Any = values
@@ -760,7 +760,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The logarithm of `softmax`.
+    """Return the logarithm of `softmax`.
 
     Example:
         >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
@@ -770,7 +770,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The softmax of -input.
+    """Return the softmax of -input.
 
     Example:
         >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0, -1.0]), dim=0)
@@ -780,7 +780,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`.
+    """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`.
 
     hard: the result is one-hot, with the gradient of the soft one.  eps has no effect.
     Example:

@@ -27,15 +27,15 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool =
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool1d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool2d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
+    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool3d` with return_indices=True: (maxima, their places)."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
-    """The points of an image under affine maps: a grid for `grid_sample`."""
+    """Return the points of an image under affine maps: a grid for `grid_sample`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -93,9 +93,9 @@ def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
 def elu_(input: Tensor, alpha: _float = ..., scale: _float = ..., input_scale: _float = ...) -> Tensor:
     """In-place version of `elu`: stores the result in `input`, in its dtype, and returns it."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """The rows of `weight` that `input` names."""
+    """Return the rows of `weight` that `input` names."""
 def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
-    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
@@ -105,7 +105,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool2d` with return_indices=True: (maxima, their places)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
+    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool3d` with return_indices=True: (maxima, their places)."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -115,13 +115,13 @@ def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> 
 def glu(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The first half along `dim` times the sigmoid of the second."""
 def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = ..., align_corners: Any = ...) -> Tensor:
-    """Values of images at the points of a grid."""
+    """Sample images at the points of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
-    """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
+    """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 from -lambd to lambd, else x."""
 def hardsigmoid(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -157,7 +157,7 @@ def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, line
 def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The logarithm of `softmax`."""
+    """Return the logarithm of `softmax`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of 1 / (1 + exp(-x))."""
 def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
@@ -181,11 +181,11 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool3d` with return_indices=True: (maxima, their places)."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Sequences of zeros with `input` at the places that `max_pool1d` returned."""
+    """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned."""
 def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Images of zeros with `input` at the places that `max_pool2d` returned."""
+    """Return images of zeros, with the values of `input` at the indices that `max_pool2d` returned."""
 def max_unpool3d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Volumes of zeros with `input` at the places that `max_pool3d` returned."""
+    """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned."""
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * tanh(softplus(input)); inplace: the input is overwritten."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -247,7 +247,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None =
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The softmax of -input."""
+    """Return the softmax of -input."""
 def softplus(input: Tensor, beta: _float = ..., threshold: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold."""
 def softshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -267,10 +267,10 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
     """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
-    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
+    """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
 def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:
-    """A former name of `interpolate`."""
+    """Call `interpolate`, under its former name."""
 def upsample_bilinear(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """A former name of `interpolate` with mode "bilinear" and aligned corners."""
+    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name."""
 def upsample_nearest(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """A former name of `interpolate` with mode "nearest"."""
+    """Call `interpolate` with mode "nearest", under a former name."""

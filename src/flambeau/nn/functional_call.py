@@ -71,7 +71,7 @@ def _merged(tables: Any) -> dict[str, Any]:
 
 
 def _own(module: Module) -> dict[str, Any]:
-    """The parameters and buffers of a module by every name that they have."""
+    """Return the parameters and buffers of a module by every name that they have."""
     return {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
@@ -109,7 +109,7 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
 
 @contextmanager
 def _swapped(module: Module, values: dict[str, Any]) -> Iterator[None]:
-    """A context in which tensors stand in the tables of a module."""
+    """Put tensors into the tables of a module for the duration of a with block."""
     before = []
     try:
         for name, value in values.items():

@@ -272,7 +272,7 @@ def _described(value: Any) -> str:
 
 
 def _flat(found: Any) -> tuple[Any, ...]:
-    """The tensors of a result: one, or tuples, lists and dictionaries of them."""
+    """Return the tensors of a result: one, or tuples, lists and dictionaries of them."""
     if isinstance(found, TensorBase):
         return (found,)
     if isinstance(found, dict):
@@ -287,7 +287,7 @@ def _flat(found: Any) -> tuple[Any, ...]:
 
 
 def _shape_of(found: Any) -> Any:
-    """A result with None in the place of its tensors."""
+    """Return a result with None in the place of its tensors."""
     if isinstance(found, dict):
         return {key: _shape_of(each) for key, each in found.items()}
     if isinstance(found, (tuple, list)):
@@ -304,6 +304,6 @@ def _rebuilt(structure: Any, leaves: Any) -> Any:
 
 
 def _like(sequence: Any, values: list[Any]) -> Any:
-    """The values in a sequence of the same type."""
+    """Return the values in a sequence of the same type."""
     kind = type(sequence)
     return kind(*values) if hasattr(sequence, "_fields") else kind(values)

@@ -24,7 +24,7 @@ REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
+    """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
     if nonlinearity in LINEAR:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -317,7 +317,7 @@ _no_grad_uniform_ = uniform_
 
 
 def _calculate_correct_fan(tensor: Any, mode: str) -> int:
-    """The number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
+    """Return the number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
     known = "fan_in", "fan_out"
     if mode.lower() not in known:
         raise ArgumentError(

@@ -194,7 +194,7 @@ class Unflatten(Layer):
 
 
 def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
+    """Return the sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
     found = (shape,) if hasattr(shape, "__index__") else shape
     if not isinstance(found, (tuple, list)):
         raise ArgumentTypeError(

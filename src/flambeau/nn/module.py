@@ -117,7 +117,7 @@ def child(module: Any, name: str, target: str, base: type) -> Any:
 
 
 def member(module: Any, table: str, name: str) -> Any:
-    """A parameter or a buffer of a module.  Raises AttributeError."""
+    """Return a parameter or a buffer of a module.  Raises AttributeError."""
     held, kind = module.__dict__[table], table[1:-1]
     if name not in held:
         have = ", ".join(held) or "none"
@@ -131,7 +131,7 @@ INDENT = "  "
 
 
 def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  (PyTorch's name, which programs import)
-    """A text with every line but the first indented."""
+    """Return a text with every line but the first indented."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 
@@ -149,7 +149,7 @@ def indented(text: str) -> str:
 
 
 def enclosed(name: str, extra: list[str], children: list[str]) -> str:
-    """A module's text from its own lines and its children's."""
+    """Return a module's text from its own lines and its children's."""
     if len(extra) == 1 and not children:
         return f"{name}({extra[0]})"
     lines = extra + children
@@ -157,7 +157,7 @@ def enclosed(name: str, extra: list[str], children: list[str]) -> str:
 
 
 def folded(name: str, children: list[Any]) -> str:
-    """A list of modules as text; neighbours that print alike share a line with their count."""
+    """Return a list of modules as text; neighbours that print alike share a line with their count."""
     runs: list[tuple[int, int, str]] = []
     for index, child in enumerate(children):
         text = repr(child)
@@ -952,7 +952,7 @@ class _Once:
         return self.fn(tensor)
 
     def once(self, buffer: Any) -> Any:
-        """The result for a buffer, the same one each time."""
+        """Return the result for a buffer, the same one each time."""
         if id(buffer) not in self.known:
             made = self.fn(buffer)
             self.known |= {id(buffer): (buffer, made), id(made): (made, made)}
@@ -1010,7 +1010,7 @@ FACTORY_KEYWORDS = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
+    """Return the keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
 
     A keyword factory_kwargs has further ones.
     Raises: ArgumentTypeError for any other keyword, or one that is given twice.

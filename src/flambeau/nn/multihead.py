@@ -17,7 +17,7 @@ def _wrong(fact: str, hint: str) -> ShapeError:
 
 
 def additive_mask(name: str, what: str, mask: Any, dtype: Any) -> Any:
-    """A mask as numbers to add: -inf where a bool mask is True.  None stays None; raises DtypeError for integers."""
+    """Return a mask as numbers to add, -inf where a bool mask is True; or None.  Raises DtypeError for integers."""
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype.name != "bool":
@@ -52,7 +52,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
 
 
 def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
-    """The three projections by one weight; equal inputs are projected together."""
+    """Compute the three projections with one weight; equal inputs are projected together."""
     linear = REGISTRY["linear"]
     if key is value and query is key:
         return tuple(linear(query, weight, bias).chunk(3, -1))
@@ -78,14 +78,14 @@ def _in_projection(
 
 
 def _none_or_dtype(input: Any) -> Any:
-    """The type of a tensor; None of None."""
+    """Return the type of a tensor; None for None."""
     return None if input is None else input.dtype
 
 
 def _canonical_mask(
     mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
 ) -> Any:
-    """A mask as numbers to add; see `additive_mask`."""
+    """Return a mask as numbers to add; see `additive_mask`."""
     return additive_mask(NAME, mask_name, mask, target_type)
 
 
@@ -187,7 +187,7 @@ def multi_head_attention_forward(
 
 
 def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any:
-    """A mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
+    """Return a mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
     wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
     if tuple(mask.shape) != wanted:
         raise _wrong(
@@ -198,7 +198,7 @@ def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any
 
 
 def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> Any:
-    """Keys or values as [batch, heads, length, head size]."""
+    """Return keys or values as [batch, heads, length, head size]."""
     if static is None:
         return projected.reshape(-1, batch, heads, size).permute(1, 2, 0, 3)
     if static.shape[0] != batch * heads or static.shape[-1] != size:

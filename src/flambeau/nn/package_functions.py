@@ -146,7 +146,7 @@ def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, 
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of an LSTM with the given weights: (hidden state, cell state).  hx: the pair of states before it.
+    """Compute one step of an LSTM; return (hidden state, cell state).  hx: the two states before the step.
 
     Shapes: input [n, input_size], states [n, hidden_size].
     Host:   returns at once.
@@ -160,7 +160,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a GRU with the given weights.  hx: the state before it.
+    """Compute one step of a GRU; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -172,7 +172,7 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 
 
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a recurrent layer with tanh and the given weights.  hx: the state before it.
+    """Compute one step of a recurrent layer with tanh; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -184,7 +184,7 @@ def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a recurrent layer with relu and the given weights.  hx: the state before it.
+    """Compute one step of a recurrent layer with relu; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -209,7 +209,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """As `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
+    """Compute `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
 
     Host: waits if the lengths are on a GPU.
     Example:

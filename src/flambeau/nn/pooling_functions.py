@@ -76,7 +76,7 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size.
+    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
@@ -87,7 +87,7 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size.
+    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
@@ -208,7 +208,7 @@ def fractional_max_pool3d(
     input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:  # fmt: skip
-    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
+    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
 
     Example:
         >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 1, 8, 8, 8), 2, output_size=(4, 3, 2)).shape
@@ -306,7 +306,7 @@ def _unpool(
 def max_unpool1d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Sequences of zeros with `input` at the places that `max_pool1d` returned.
+    """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned.
 
     output_size: the size of the result, if that does not follow from the windows.
     Example:
@@ -321,7 +321,7 @@ def max_unpool1d(
 def max_unpool2d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Images of zeros with `input` at the places that `max_pool2d` returned.
+    """Return images of zeros, with the values of `input` at the indices that `max_pool2d` returned.
 
     Example:
         >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]), 2)
@@ -334,7 +334,7 @@ def max_unpool2d(
 def max_unpool3d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Volumes of zeros with `input` at the places that `max_pool3d` returned.
+    """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned.
 
     Example:
         >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]), (1, 2, 2))
@@ -348,7 +348,7 @@ def max_unpool3d(
 
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
+    """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
 
     Example:
         >>> torch.nn.functional.unfold(torch.arange(6.0).reshape(1, 2, 3), (2, 2))

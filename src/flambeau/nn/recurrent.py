@@ -118,7 +118,7 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
 
 
 def _added(mode: str, bias_ih: Any, bias_hh: Any) -> tuple[Any, Any]:
-    """The biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
+    """Return the biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
     return (bias_ih, bias_hh) if bias_ih is None or mode == "GRU" else (bias_ih + bias_hh, None)
 
 
@@ -401,7 +401,7 @@ class RNNBase(Module):
             )
 
     def _state(self, data: Any, batch: int, hx: Any, ndim: int) -> State:
-        """The states before the first step, [layers * directions, batch, size].  Raises ShapeError."""
+        """Return the states before the first step, [layers * directions, batch, size].  Raises ShapeError."""
         count = self.num_layers * (1 + self.bidirectional)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
         if hx is None:
@@ -555,7 +555,7 @@ class RNNCellBase(Module):
         return f"{self.input_size}, {self.hidden_size}{bias}" + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
 
     def _advance(self, mode: str, input: Any, state: Any) -> State:
-        """One step; a state of None is 0.  Raises ArgumentError, ShapeError."""
+        """Compute one step; a state of None is 0.  Raises ArgumentError, ShapeError."""
         name = self._get_name()
         checks.tensor(name, "input", input)
         count = 2 if mode == "LSTM" else 1

@@ -75,7 +75,7 @@ def run(
 
 
 def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
-    """The one array in which weights lie in packed order, as a view; None if they do not."""
+    """Return the one array in which weights lie in packed order, as a view; None if they do not."""
     first = weights[0]
     storage, at = first._storage, first._offset
     for index in packed_order(len(weights), has_biases):

@@ -273,7 +273,7 @@ class Adafactor(Optimizer):
         param.sub_(change * (size / limit))
 
     def _variance(self, state: dict[str, Any], grad: Any, share: float, least: float) -> Any:
-        """The gradient's running square, after this step's share has been added."""
+        """Return the gradient's running square, after this step's share has been added."""
         square = grad * grad
         if "variance" in state:
             return state["variance"].lerp_(square, share)

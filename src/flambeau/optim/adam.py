@@ -129,7 +129,7 @@ class Adam(_AdamLike):
             REGISTRY["counted_adam_step"](*lists, steps, *values)
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
-        """The five lists of tensors that a step takes."""
+        """Return the five lists of tensors that a step takes."""
         if amsgrad:
             return self.lists(params, *self._zeros, "max_exp_avg_sq")
         return [*self.lists(params, *self._zeros), []]

@@ -158,7 +158,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
-        """Each group's current rate; tensors are copied."""
+        """Return each group's current rate; tensors are copied."""
         return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor: float) -> list[Any]:
@@ -213,7 +213,7 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
+    """Return one value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [_copied(value) for _ in range(groups)]
@@ -300,7 +300,7 @@ class _Functions(LRScheduler):
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:
-    """The attributes of an object with `__call__`; None for a plain function."""
+    """Return the attributes of an object with `__call__`; None for a plain function."""
     return None if isinstance(function, types.FunctionType) else dict(getattr(function, "__dict__", {}))
 
 
@@ -1242,7 +1242,7 @@ class OneCycleLR(_Momentum):
 
 
 def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """The number of steps of OneCycleLR.  Raises ArgumentError."""
+    """Return the number of steps of OneCycleLR.  Raises ArgumentError."""
     given = {"total_steps": total_steps} if total_steps is not None else {}
     if total_steps is None and epochs is not None and steps_per_epoch is not None:
         given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
@@ -1264,7 +1264,7 @@ def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
-    """The phases of OneCycleLR: the last step, and the options at the start and at the end of each."""
+    """Return the phases of OneCycleLR: the last step, and the options at the start and at the end of each."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     rest: list[tuple[float, str, str, str, str]]

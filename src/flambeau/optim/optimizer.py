@@ -31,7 +31,7 @@ params_t = ParamsT  # its former name
 
 
 def _get_value(x: Any) -> Any:
-    """A number from a tensor of one element, or itself."""
+    """Return a number from a tensor of one element, or itself."""
     return x.item() if isinstance(x, Tensor) else x
 
 
@@ -459,7 +459,7 @@ class Optimizer:
         return known[2]
 
     def _due_by_device(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
-        """As `due`, with step counters in device memory: the host does not know their values, and yields 0."""
+        """Do the same as `due` with step counters in device memory: the host does not know them and yields 0."""
         batches: dict[int, list[Any]] = {}
         for param in with_gradients(group):
             state = self.state[param]
@@ -733,7 +733,7 @@ def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool
 
 
 def _tensors(params: Any, is_differentiable: bool) -> tuple[list[Any], list[str]]:
-    """The tensors of a group, checked, and their names; no names if they have none."""
+    """Return the tensors of a group, checked, and their names; no names if they have none."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
             "optimizer parameters need to be organized in ordered collections, but the ordering of "
@@ -827,34 +827,34 @@ def _ours(value: Any) -> Any:
 
 
 def counter_beside(step: Any, param: Any) -> Any:
-    """A step counter as a float32 tensor on a parameter's device."""
+    """Return a step counter as a float32 tensor on a parameter's device."""
     if isinstance(step, Tensor):
         return step.to(param.device, float32)
     return factories.full((), float(step), dtype=float32, device=param.device)
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
-    """The parameters of a group that have a gradient, each once."""
+    """Return the parameters of a group that have a gradient, each once."""
     return list({id(each): each for each in group["params"] if each._grad is not None}.values())
 
 
 def options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor, its `locals()`, without self and params: the defaults of groups."""
+    """Return the arguments of a constructor, its `locals()`, without self and params: the defaults of groups."""
     return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
 
 
 def number(value: Any) -> float:
-    """An option, a number or a tensor of one element, as a float.  Host: waits if it is on a GPU."""
+    """Return an option, a number or a tensor of one element, as a float.  Host: waits if it is on a GPU."""
     return value if type(value) is float else float(value)
 
 
 def numbers(group: dict[str, Any], *names: str) -> tuple[float, ...]:
-    """Options of a group as floats."""
+    """Return options of a group as floats."""
     return tuple([number(group[name]) for name in names])
 
 
 def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
-    """A group's learning rate for parameters of a device: (number, None), or (0, tensor) if it is on that device."""
+    """Return a group's learning rate for a device: (number, None), or (0, tensor) for a tensor on that device."""
     rate = group["lr"]
     if isinstance(rate, Tensor) and rate.device.index == device:
         return 0.0, rate.reshape(()).to(float32)
@@ -862,7 +862,7 @@ def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
 
 
 def found_on(optimizer: Optimizer, param: Any) -> Any:
-    """An optimizer's `found_inf` on the device of a parameter, or None."""
+    """Return an optimizer's `found_inf` on the device of a parameter, or None."""
     found = optimizer.found_inf
     return None if found is None else found.to(param.device, non_blocking=True)
 
@@ -890,7 +890,7 @@ def check_not_negative(group: dict[str, Any], names: Iterable[str]) -> None:
 
 
 def shown_number(value: Any) -> Any:
-    """An option's value as errors show it."""
+    """Return an option's value as errors show it."""
     return value.item() if isinstance(value, Tensor) else value
 
 

@@ -331,14 +331,14 @@ class Muon(Optimizer):
 
 
 def _share(adjust: str | None, rows: int, columns: int) -> float:
-    """The factor of Muon's learning rate for a matrix."""
+    """Return the factor of Muon's learning rate for a matrix."""
     if adjust == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
 
 
 def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
-    """A matrix with the same singular vectors and singular values near 1, by the Newton-Schulz iteration."""
+    """Return a matrix with the same singular vectors and singular values near 1, by the Newton-Schulz iteration."""
     one, gram_factor, square_factor = coefficients
     now = matrix.to(bfloat16)
     is_tall = now.shape[0] > now.shape[1]

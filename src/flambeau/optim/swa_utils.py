@@ -295,7 +295,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
-        """The share of swa_lr in the rate of a step, in [0, 1]."""
+        """Return the share of swa_lr in the rate of a step, in [0, 1]."""
         done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 

@@ -109,7 +109,7 @@ def _zip64(*values: int) -> bytes:
 
 
 def _padding(at: int) -> bytes:
-    """An extra field at byte `at` that makes the payload after it aligned."""
+    """Return an extra field at byte `at` that makes the payload after it aligned."""
     count = -(at + EXTRA.size) % ALIGNMENT
     return EXTRA.pack(PADDING_ID, count) + bytes(count)
 
@@ -193,18 +193,18 @@ class Reader:
         return f"{self.root}/{record}" in self._entries
 
     def names(self) -> list[str]:
-        """The full name of every record."""
+        """Return the full name of every record."""
         return list(self._entries)
 
     def extent_of(self, record: str) -> Extent:
-        """The position of a record's bytes in the file.  Raises FileFormatError if there is no such record."""
+        """Return the position of a record's bytes in the file.  Raises FileFormatError if there is no such record."""
         extent = self._extents.get(f"{self.root}/{record}")
         if extent is None:
             raise FileFormatError(f"the file has no record {record[:MAX_SHOWN]!r}", hint=DAMAGED_HINT, operator="load")
         return extent
 
     def read(self, record: str) -> bytes:
-        """The bytes of a record.  Raises FileFormatError if they do not have its checksum."""
+        """Return the bytes of a record.  Raises FileFormatError if they do not have its checksum."""
         start, nbytes = self.extent_of(record)
         data = self._source.read(start, nbytes)
         self._check(record, _checksum(memoryview(data)))
@@ -267,7 +267,7 @@ def _end64(source: Source, at: int, narrow: tuple[int, int, int]) -> tuple[int, 
 
 
 def _parsed(data: bytes, count: int, end: int) -> list[Entry]:
-    """The entries of a directory.  end: the first byte behind the records."""
+    """Return the entries of a directory.  end: the first byte behind the records."""
     entries: dict[str, Entry] = {}
     at = 0
     for index in range(count):
@@ -367,7 +367,7 @@ def _extent(source: Source, entry: Entry, limit: int) -> Extent:
 
 
 def _is_described(data: bytes, entry: Entry) -> bool:
-    """Whether a data descriptor of any of the four forms follows the payload and agrees with the directory."""
+    """Return whether a data descriptor of any of the four forms follows the payload and agrees with the directory."""
     bare = (entry.crc, entry.nbytes, entry.nbytes)
     allowed = bare, (DESCRIPTOR_SIGN, *bare)
     return any(len(data) >= form.size and form.unpack_from(data) in allowed for form in DESCRIPTORS)

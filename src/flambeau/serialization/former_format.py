@@ -35,7 +35,7 @@ _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
 def load(source: Source, restore: Restore) -> Any:
-    """The object in a file.  restore: gives a storage on the device of a location.
+    """Return the object in a file.  restore: gives a storage on the device of a location.
 
     Raises: FileFormatError if the file is damaged.
     """
@@ -92,7 +92,7 @@ def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: R
 
 
 def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
-    """A part of the tree: JSON's own types unchanged, others from {tag: content}."""
+    """Return a part of the tree: JSON's own types unchanged, others from {tag: content}."""
     if not isinstance(value, (dict, list)):
         return value
     tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
@@ -125,7 +125,7 @@ def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    """A number, a dtype or a device; None for any other value."""
+    """Return a number, a dtype or a device; None for any other value."""
     if tag == "float":
         return _FLOATS.get(text)
     if tag == "dtype":

@@ -58,7 +58,7 @@ _chosen: list[str] = []  # the folder of set_dir
 
 
 def home() -> str:
-    """The folder of PyTorch's caches: TORCH_HOME, else torch in XDG_CACHE_HOME, else ~/.cache/torch."""
+    """Return the folder of PyTorch's caches: TORCH_HOME, else torch in XDG_CACHE_HOME, else ~/.cache/torch."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 

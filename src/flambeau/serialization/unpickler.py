@@ -59,7 +59,7 @@ class Budget:
             raise Refusal("its calls copy more than the pickle has")
 
     def key(self, key: Any) -> Any:
-        """A key of a dictionary or an element of a set.  Raises Refusal if it cannot be hashed."""
+        """Return a key of a dictionary or an element of a set.  Raises Refusal if it cannot be hashed."""
         parts = [(key, 0)] if isinstance(key, (tuple, frozenset)) else []
         while parts:
             part, depth = parts.pop()
@@ -81,26 +81,26 @@ class Vocabulary(Protocol):
     """
 
     def find(self, module: str, name: str) -> Any:
-        """The object that a name stands for."""
+        """Return the object that a name stands for."""
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """The result of a call."""
+        """Return the result of a call."""
 
     def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An object whose state is set later."""
+        """Return an object whose state is set later."""
 
     def build(self, target: Any, state: Any) -> None:
         """Set the state of an object."""
 
     def load_persistent(self, reference: Any) -> Any:
-        """The object that a persistent id refers to."""
+        """Return the object that a persistent id refers to."""
 
     def may_fill(self, target: Any, builtin: type) -> bool:
-        """Whether items may be added to an object as to this builtin class."""
+        """Return whether items may be added to an object as to this builtin class."""
 
 
 def cut(text: str) -> str:
-    """A text shortened to one line, for errors."""
+    """Return a text shortened to one line, for errors."""
     start = text[:MAX_SHOWN] if text[:MAX_SHOWN].isprintable() else ascii(text[:MAX_SHOWN])
     return start if len(text) <= MAX_SHOWN else f"{start}… of {len(text)} characters"
 
@@ -140,7 +140,7 @@ class Unpickler:
         self._result: list[Any] = []
 
     def load(self) -> Any:
-        """The object.  Raises UnpicklingError, naming the byte and the opcode."""
+        """Return the object.  Raises UnpicklingError, naming the byte and the opcode."""
         data, handlers, result = self._data, HANDLERS, self._result
         start = 0
         try:

@@ -129,7 +129,7 @@ class FileVocabulary:
         return found
 
     def _loaded(self, storage: Any) -> tuple[Storage, dtype | None]:
-        """The memory and the element type of a storage of this file.  Raises Refusal for anything else."""
+        """Return the memory and the element type of a storage of this file.  Raises Refusal for anything else."""
         if type(storage) is not UntypedStorage or id(storage._storage) not in self._storages:
             raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
         return storage._storage, self._storages[id(storage._storage)][1]
@@ -246,7 +246,7 @@ class FileVocabulary:
         return parameter
 
     def _with_state(self, function: Any, cls: Any, args: Any, state: Any) -> Any:
-        """A tensor with attributes, or of a listed class."""
+        """Return a tensor with attributes, or of a listed class."""
         makers = FileVocabulary._tensor, FileVocabulary._tensor_of_type
         if not any(function is maker for maker in makers) or type(args) is not tuple:
             raise Refusal(f"a tensor that {_named(function)} makes")
@@ -408,7 +408,7 @@ def _set_type(target: Any, state: Any) -> None:
 
 
 def _is(value: Any, *allowed: Any) -> bool:
-    """Whether a value equals one of these and has the same type."""
+    """Return whether a value equals one of these and has the same type."""
     return any(type(value) is type(option) and value == option for option in allowed)
 
 
@@ -432,7 +432,7 @@ def _run(called: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def _named(value: Any) -> str:
-    """A function or class as errors show it: by its name in files, if it has one."""
+    """Return a function or class as errors show it: by its name in files, if it has one."""
     if id(value) in FUNCTIONS:
         return FUNCTIONS[id(value)][0]
     name = getattr(value, "__qualname__", None) if callable(value) else None
@@ -564,7 +564,7 @@ class safe_globals:  # noqa: N801  (PyTorch's name for it)
 
 
 def listed() -> dict[str, Any]:
-    """The listed classes and functions by their full names in files."""
+    """Return the listed classes and functions by their full names in files."""
     return {full_name(entry): entry[0] if isinstance(entry, tuple) else entry for entry in _listed}
 
 

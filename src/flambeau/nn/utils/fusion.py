@@ -57,7 +57,7 @@ def _like(former: Any, value: Any) -> Parameter:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a convolution whose results are those of batch normalization in evaluation mode after it.
 
     transpose: whether it is a transposed convolution.
     Raises: FusionError, an AssertionError, in training mode.
@@ -92,7 +92,7 @@ def fuse_linear_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a linear layer whose results are those of batch normalization in evaluation mode after it.
 
     Raises: FusionError, an AssertionError, in training mode or for other numbers of features.
     Example:

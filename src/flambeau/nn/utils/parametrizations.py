@@ -24,7 +24,7 @@ FIRST_ITERATIONS = 15  # of the power method, when a weight is first parametrize
 
 
 def _weight(called: str, module: Module, name: str) -> Any:
-    """A parameter or buffer.  Raises ArgumentError if there is none."""
+    """Return a parameter or buffer.  Raises ArgumentError if there is none."""
     weight = getattr(module, name, None)
     if not isinstance(weight, TensorBase):
         raise ArgumentError(
@@ -252,7 +252,7 @@ class _SpectralNorm(Module):
 
 
 def as_matrix(weight: Any, dim: int) -> Any:
-    """A weight as a matrix with a row per entry of dimension `dim`."""
+    """Return a weight as a matrix with a row per entry of dimension `dim`."""
     moved = weight if dim == 0 else weight.permute(dim, *[each for each in range(weight.ndim) if each != dim])
     return moved.flatten(1) if moved.ndim > 1 else moved.reshape(-1, 1)
 

@@ -24,7 +24,7 @@ _depth = 0  # of the blocks of `cached` that are open
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each parametrized tensor is computed once, when it is first read.
+    """Compute each parametrized tensor only once inside a with block, when it is first read.
 
     Example:
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))

@@ -301,7 +301,7 @@ class L1Unstructured(_ByAmount):
 
 
 def _without(mask: Any, scores: Any, count: int, largest: bool) -> Any:
-    """A mask without the elements of the largest or smallest scores."""
+    """Return a mask without the elements of the largest or smallest scores."""
     made = mask.clone()
     if count:
         chosen = REGISTRY["topk"](scores.reshape(-1), count, largest=largest)[1]
@@ -367,7 +367,7 @@ class LnStructured(_ByAmount):
 
 
 def _of_channels(t: Any, dim: int, kept: Any) -> Any:
-    """A mask of the shape of `t` from one value per channel."""
+    """Return a mask of the shape of `t` from one value per channel."""
     shape = [1] * t.ndim
     shape[dim] = -1
     return like_factories.ones_like(t.detach()) * kept.reshape(shape).to(dtype=t.dtype)
@@ -414,7 +414,7 @@ def _checked_amount(amount: Any) -> Any:
 
 
 def _count(amount: Any, size: int) -> int:
-    """The number of elements to prune.  Raises ArgumentError if there are fewer."""
+    """Return the number of elements to prune.  Raises ArgumentError if there are fewer."""
     if isinstance(amount, float):
         return round(amount * size)
     if amount > size:
