@@ -193,5 +193,5 @@ def test_what_spreads_over_processes_is_refused():
         lambda: fsdp.FullyShardedDataParallel(nn.Linear(1, 1)),
         tensor.DTensor,
     ):
-        with pytest.raises(NotSupportedError, match=r"several processes here\nhint: Distributed"):
+        with pytest.raises(NotSupportedError, match=r"over processes are not supported\nhint: Distributed"):
             call()

@@ -129,7 +129,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
     """Return rows of a TensorDataset, or of Subsets of one, as one new tensor per field.
 
-    None where one copy per field is impossible: other classes, tensors on a GPU or with gradients, indices that are not
+    None if one copy per field is impossible: other classes, tensors on a GPU or with gradients, indices that are not
     ints in range.
     """
     while type(dataset) is Subset and type(dataset.indices) is list:
@@ -144,7 +144,7 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
         return None
     try:
         return [factories.from_array(each.take(indices, axis=0)) for each in sample_arrays(dataset.tensors)]
-    except IndexError:  # raised again, with a message of its own, by the sample that is out of range
+    except IndexError:  # raised again, with a better message, by the sample that is out of range
         return None
 
 
@@ -305,7 +305,7 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given indices.
 
-    Raises: NotSupportedError for a subclass with a `__getitem__` of its own and without a `__getitems__`.
+    Raises: NotSupportedError for a subclass that overrides `__getitem__` and not `__getitems__`.
     Example:
         >>> torch.utils.data.Subset(["a", "b", "c"], [2, 0])[0]
         'c'
@@ -342,7 +342,7 @@ class Subset(Dataset[Sample_co]):
             fact = f"index {index} is out of range for {count} samples"
             raise IndexRangeError(fact, operator="Subset", hint=f"use {-count} to {count - 1}") from error
         except TypeError as error:
-            fact = f"{shown(index)} is no index of its indices, {shown(self.indices)}"
+            fact = f"{shown(index)} is not a valid index of its indices, {shown(self.indices)}"
             raise ArgumentTypeError(
                 fact, operator="Subset", hint="indices must be a list of ints, and an index an int"
             ) from error

@@ -329,7 +329,7 @@ class DeviceIterator:
             try:
                 raise error
             finally:
-                del error  # or it and this frame would keep each other
+                del error  # otherwise the exception and this frame would keep each other alive
         self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
@@ -367,7 +367,7 @@ class DeviceIterator:
 
 
 def _moved(data: Any, device: Any) -> Any:
-    """`data` with its tensors, and objects that have a `to` method, on a device."""
+    """Return `data` with its tensors, and objects that have a `to` method, moved to a device."""
     if isinstance(data, TensorBase) or callable(getattr(data, "to", None)):
         return data.to(device, non_blocking=True)
     return with_entries(data, lambda entry: _moved(entry, device))

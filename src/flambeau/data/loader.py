@@ -19,7 +19,7 @@ from .iterators import BatchIterator, DeviceIterator, Fetcher, MapFetcher, Seria
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, check_generator, check_iterable
 from .workers import WorkerIterator
 
-PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
+PREFETCH_FACTOR = 2  # default number of batches ahead per worker
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
 
 

@@ -103,7 +103,7 @@ def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
         seed = settings.base_seed + number
         set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
         _Worker(WorkerEnd(pipe), number, settings).work()
-    except (EOFError, KeyboardInterrupt):  # an interrupt reaches the main process, too
+    except (EOFError, KeyboardInterrupt):  # an interrupt also reaches the main process
         pass
 
 
@@ -206,7 +206,7 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
 
 
 def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
-    """(path, value) of the innermost container entry or attribute that cannot be pickled."""
+    """Return (path, value) of the innermost container entry or attribute that cannot be pickled."""
     if depth > MAX_DEPTH or isinstance(value, (type, FunctionType)):
         return place, value
     if isinstance(value, Mapping):
@@ -231,11 +231,11 @@ def _can_be_pickled(value: Any) -> bool:
     return True
 
 
-END_SECONDS = 5.0  # that workers have to end by themselves
+END_SECONDS = 5.0  # time for workers to end by themselves
 
 
 class LoaderTimeoutError(FlambeauError, RuntimeError):
-    """A batch did not come within the DataLoader's `timeout`."""
+    """A batch did not arrive within the DataLoader's `timeout`."""
 
 
 class WorkerDiedError(FlambeauError, RuntimeError):
@@ -291,7 +291,7 @@ class WorkerIterator(BatchIterator):
         return [each.process for each in self._team]
 
     def _shutdown_workers(self) -> None:
-        """`close`, under PyTorch's name: programs call it to end persistent workers."""
+        """Call `close`, under PyTorch's name: programs use it to end persistent workers."""
         self.close()
 
     def reset(self, loader: Any) -> None:
@@ -429,14 +429,14 @@ class WorkerIterator(BatchIterator):
             try:
                 raise failure
             finally:
-                del failure  # or it and this frame would keep each other
+                del failure  # otherwise the exception and this frame would keep each other alive
 
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
         workers, self._team = self._team, []
         self._send_idx = self._rcvd_idx = 0
         self._tasks, self._arrived = {}, {}
-        if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
+        if self._pid != os.getpid():  # a forked child has a copy of the iterator, but does not own its workers
             return
         if self._pinning is not None:
             self._pinning.close()

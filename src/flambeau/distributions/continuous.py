@@ -36,7 +36,7 @@ def floating(*values: Any) -> tuple[Any, ...]:
 
 
 def uniform_open(shape: Any, like: Any) -> Any:
-    """Uniform numbers in (0, 1), without either end."""
+    """Return uniform numbers in (0, 1), without either end."""
     value = torch.rand(shape, dtype=like.dtype, device=like.device)
     return value.clamp(min=tiny(like.dtype), max=1 - epsilon(like.dtype) / 2)
 
@@ -854,7 +854,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _shape(self) -> tuple[Any, Any]:
-        """(whether the concentration is 0, the concentration with 1 in its place)."""
+        """Return (whether the concentration is 0, the concentration with 1 in place of 0)."""
         is_zero = self.concentration.abs() < epsilon(self.concentration.dtype)
         return is_zero, self.concentration.masked_fill(is_zero, 1.0)
 

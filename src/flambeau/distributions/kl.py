@@ -36,8 +36,8 @@ _found: dict[tuple[type, type], Any] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[Divergence], Divergence]:
     """Return a decorator that registers a function of (p, q) for kl_divergence.
 
-    type_p, type_q: the classes of p and q.  The function also serves classes derived of them, unless closer ones are
-    registered.
+    type_p, type_q: the classes of p and q.  The function is also used for derived classes, unless a function for closer
+    classes is registered.
     Raises: ArgumentTypeError for anything but classes of distributions.
     Example:
         >>> class Sure(torch.distributions.Normal):

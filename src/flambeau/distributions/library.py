@@ -67,13 +67,13 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 
 def as_floating(value: Any) -> Any:
-    """Return a tensor of a floating point type, of a tensor or a number."""
+    """Convert a tensor or a number to a floating point tensor."""
     tensor: Any = value if isinstance(value, TensorBase) else torch.tensor(float(value))
     return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, float32))
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities, clamped to [eps, 1 - eps] for the epsilon of their type."""
+    """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type."""
     eps = epsilon(probs.dtype)
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -95,7 +95,7 @@ def sum_rightmost(value: Any, count: int) -> Any:
 
 
 def softplus(value: Any) -> Any:
-    """log(1 + exp(value)), without overflow."""
+    """Return log(1 + exp(value)), without overflow."""
     return REGISTRY["binary_cross_entropy_with_logits"](value, torch.zeros_like(value), reduction="none")
 
 
@@ -108,7 +108,7 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """Lower triangles with the elements of vectors, row by row, up to a diagonal."""
+    """Return lower triangles with the elements of vectors, row by row, up to a diagonal."""
     count = vec.shape[-1]
     size = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
     rows, columns = np.tril_indices(size, diag)

@@ -25,7 +25,7 @@ from .transforms import StickBreakingTransform
 
 
 def squared_length(factor: Any, vector: Any) -> Any:
-    """x^T (L @ L^T)^-1 x for lower triangular factors and vectors, whose batches broadcast."""
+    """Return x^T (L @ L^T)^-1 x for lower triangular factors and vectors, whose batches broadcast."""
     batch = shape_of([factor[..., 0], vector])
     size = vector.shape[-1]
     column = vector.expand(batch).unsqueeze(-1)

@@ -1,11 +1,11 @@
 """Pipes between a process and its workers: any object both ways, with the bytes of its CPU tensors copied once.
 
-- A message is one packet of a local socket.  More than INLINE_BYTES lie in a file without a name, whose descriptor
-  comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
+- A message is one packet of a local socket.  If it exceeds INLINE_BYTES, the bytes are in an unnamed file whose
+  descriptor comes with the packet.  The kernel frees the file after its last use, even if either process is killed.
 - Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
   storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
-- A large batch that a worker stacks lies in a file of its own from the start (`shared_stack`), and that is sent.
-- A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
+- A large batch that a worker stacks is placed in its own file from the start (`shared_stack`), and that file is sent.
+- The receiver reads a file of at most COPIED_BYTES into its own memory, and maps a larger one.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
 
@@ -404,7 +404,7 @@ class WorkerEnd:
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
             self._read()
-        if self._is_closed:  # even with tasks left: their results are no longer needed
+        if self._is_closed:  # even with tasks left, as their results are no longer needed
             raise EOFError
         return self._inbox.popleft()
 

@@ -23,7 +23,7 @@ Hooks = OrderedDict[int, Callable[..., Any]]  # by the ids of their handles
 
 
 class _Everywhere:
-    """Hooks of all modules.  any: all hooks by id, so that a call tests one dictionary to see that there are none."""
+    """Hooks of all modules.  any: all hooks by id, so that a call without hooks tests only one dictionary."""
 
     def __init__(self) -> None:
         self.any: Hooks = OrderedDict()
@@ -503,7 +503,7 @@ def _before_forward(
 
 
 def _after(module: Any) -> list[tuple[int, Callable[..., Any], bool, bool]]:
-    """(id, hook, whether it takes keywords, whether it is always called) of the hooks after forward."""
+    """Return (id, hook, whether it takes keywords, whether it is always called) of the hooks after forward."""
     common = [
         (handle, hook, handle in everywhere.with_kwargs, handle in everywhere.always_called)
         for handle, hook in everywhere.forward.items()
@@ -530,7 +530,7 @@ class _Backward:
         self.module = module
         self.pre = pre  # hooks before and after the backward of this call
         self.full = full
-        self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not come to the inputs yet
+        self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not reached the inputs yet
         self.input_places: list[int] = []
         self.input_count = 0
         self.output_places: list[int] = []

@@ -107,7 +107,7 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
 
 
 def child(module: Any, name: str, target: str, base: type) -> Any:
-    """Child `name` of a module, a step of the path `target`.  Raises AttributeError."""
+    """Return child `name` of a module, a step of the path `target`.  Raises AttributeError."""
     found = getattr(module, name, None)
     if not isinstance(found, base):
         have = ", ".join(module._modules) or "none"
@@ -144,7 +144,7 @@ def describe(module: Any) -> str:
 
 
 def indented(text: str) -> str:
-    """`text` with every line but the first indented."""
+    """Return `text` with every line but the first indented."""
     return text.replace("\n", f"\n{INDENT}")
 
 
@@ -273,7 +273,7 @@ class Module(Hooked):
         """Add a parameter under a name; None reserves the name.
 
         Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
-                Parameter; AutogradError for one that an operator computed.
+                Parameter; AutogradError for a tensor that an operator computed.
         Example:
             >>> module = torch.nn.Module()
             >>> module.register_parameter("scale", torch.nn.Parameter(torch.ones(2)))
@@ -968,7 +968,7 @@ def _no_extra_state(name: str) -> NotSupportedError:
 
 
 def note_place(module: Module, error: FlambeauError) -> None:
-    """Note on an error which module of a network raised it, by its path in the outermost module that was called."""
+    """Add a note to an error that names the module which raised it, by its path in the outermost called module."""
     failing = error.raised_in
     if failing is None:
         error.raised_in = weakref.ref(module)

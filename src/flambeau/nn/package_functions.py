@@ -15,7 +15,7 @@ from ..tensor import checks
 from . import functional as F
 from .recurrent import STEPS, State, run_layers
 
-MODES = ("sum", "mean", "max")  # of bags, by their numbers
+MODES = ("sum", "mean", "max")  # modes of bags, by number
 
 
 # recurrent layers
@@ -60,7 +60,7 @@ def lstm(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run LSTM layers with the given weights: (results, last hidden states, last cell states).
+    """Run LSTM layers with the given weights; return (results, last hidden states, last cell states).
 
     Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
     Shapes: as `nn.LSTM`.
@@ -82,7 +82,7 @@ def gru(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run GRU layers with the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run GRU layers with the given weights; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -101,7 +101,7 @@ def rnn_tanh(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with tanh and the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with tanh; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -120,7 +120,7 @@ def rnn_relu(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with relu and the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with relu; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -225,7 +225,7 @@ def embedding_bag(
     weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """(the result of `nn.functional.embedding_bag`, the bag of each index, sizes of the bags, chosen indices).
+    """Return (`nn.functional.embedding_bag`'s result, the bag of each index, sizes of the bags, chosen indices).
 
     mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].

@@ -297,7 +297,7 @@ class RNNBase(Module):
     def flatten_parameters(self) -> None:
         """Let the parameters lie in one array if they are on a GPU: a library reads them there without a copy.
 
-        Layers do so when they are made and moved.  With dropout between them, each layer has an array of its own.
+        Layers do so when they are made and moved.  With dropout between them, each layer has its own array.
         Parameters that lie elsewhere are copied in every call.
         Example:
             >>> layer = torch.nn.LSTM(2, 4).cuda()
@@ -433,7 +433,7 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """A recurrent layer: h = activation(W_ih x + b_ih + W_hh h + b_hh) for each element of a sequence.
 
-    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether there are biases.
+    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether to use biases.
     batch_first: inputs and results are [batch, length, features].  dropout: between layers, in training.
     bidirectional: a second direction, from the end, whose results follow the first one's.
     Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],

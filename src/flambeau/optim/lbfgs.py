@@ -15,7 +15,7 @@ from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from .optimizer import Closure, Optimizer, number, options
 
-LEAST_CURVATURE = 1e-10  # of a step that is remembered
+LEAST_CURVATURE = 1e-10  # smallest curvature of a step that is stored
 DECREASE, CURVATURE = 1e-4, 0.9  # the two constants of the Wolfe conditions: J. Nocedal, S. Wright, 2006, section 3.1
 NARROWEST = 1e-9  # bracket of a line search, times the largest element of the direction
 
@@ -269,7 +269,7 @@ def _is_too_high(now: Point, start: Point) -> bool:
 
 
 def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
-    """(The step to try in a bracket, whether it is close to the bracket's end).
+    """Return (the step to try in a bracket, whether it is close to an end of the bracket).
 
     A second step in a row that is close to an end is moved away from it.
     """

@@ -25,7 +25,7 @@ from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor takes step 0.
+    """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor performs step 0.
 
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
     last_epoch: the step to resume from; -1 starts from step 0.
@@ -56,7 +56,7 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise NamingError(
                     f"param 'initial_lr' is not specified in param_groups[{index}] when resuming at step {last_epoch}",
-                    hint="load the optimizer's state_dict first, or leave out last_epoch to start anew",
+                    hint="load the optimizer's state_dict first, or leave out last_epoch to start from step 0",
                     operator=type(self).__name__,
                 )
         self.base_lrs: list[Any] = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
@@ -95,7 +95,7 @@ class LRScheduler:
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[Any]:
-        """Return each group's rate, as the last step set it.
+        """Return each group's rate as set by the last step.
 
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -130,7 +130,7 @@ class LRScheduler:
     def _warn_of_epoch(self, epoch: int) -> None:
         callers.warn(
             f"{type(self).__name__}: the epoch parameter of `scheduler.step()` is deprecated, got {epoch}: the rate is "
-            "computed anew from the start, where there is such a formula; call step() once per step"
+            "computed from the start if the scheduler has such a formula; call step() once per step"
         )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -145,7 +145,7 @@ class LRScheduler:
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
-        """Context in which `get_lr` is called for a step."""
+        """Mark the block in which `step` calls `get_lr`."""
         self._get_lr_called_within_step = True
         try:
             yield
@@ -599,7 +599,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     T_0: the steps of the first cycle.  T_mult: factor of each cycle's length over the previous one's, an int.
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
-    Raises: ArgumentError for T_0 or T_mult below 1, or no ints.
+    Raises: ArgumentError for T_0 or T_mult below 1, or not ints.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)

@@ -27,16 +27,16 @@ Closure = Callable[[], Any]
 
 
 ParamsT: TypeAlias = Iterable[Any] | Iterable[dict[str, Any]] | Iterable[tuple[str, Any]]
-params_t = ParamsT  # its former name
+params_t = ParamsT  # former name
 
 
 def _get_value(x: Any) -> Any:
-    """Return a number from a tensor of one element, or itself."""
+    """Return the number in a tensor of one element; any other value unchanged."""
     return x.item() if isinstance(x, Tensor) else x
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a `step` to record gradients if the optimizer is differentiable, and none otherwise."""
+    """Wrap a `step` to record gradients only if the optimizer is differentiable."""
 
     @wraps(func)
     def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +106,7 @@ class Optimizer:
     has_stepped = False  # whether `step` was ever called; read by schedulers
     counts_on_device = False  # whether `step` counts in device memory with capturable, so that it can be captured
     formula: Any = None  # the step as an expression, a function of `optim.formulas`, for differentiable=True
-    _captures_formula = False  # whether capturable=True uses the formula, too
+    _captures_formula = False  # whether capturable=True also uses the formula
     grad_scale: Any = None  # GradScaler sets these two during a step: see amp/grad_scaler.py
     found_inf: Any = None  # a tensor of one number; a step for which it is not 0 is skipped
     _is_in_hooks = False  # whether a subclass's own `step` is running, between its hooks
@@ -143,11 +143,11 @@ class Optimizer:
                 self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own.
+        """Add a group of parameters with its own options.
 
         param_group: a dict with "params" and options; the optimizer's defaults complete it.
-        Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that are in a group
-                already, or options out of range.  Nothing is added then.
+        Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that already are in a
+                group, or options out of range.  Nothing is added then.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=1.0)

@@ -191,7 +191,7 @@ class Groups:
     def __init__(self) -> None:
         self.WORLD: Any = None
         self.others: list[Any] = []
-        self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is no member
+        self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is not a member
 
 
 GroupMember = Groups()

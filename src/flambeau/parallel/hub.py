@@ -619,7 +619,7 @@ class Hub:
         alike = (call.place, call.gpu)
         users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
         if len(users) > 1:
-            what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own"
+            what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs its own GPU"
             self._fail(what, meeting.texts)
         elif call.sends is not None and len(meeting.calls) == len(members):
             made = [(each, meeting.calls[each].sends, meeting.calls[each].takes) for each in members]

@@ -1,6 +1,6 @@
 """Point-to-point messages: send and receive.
 
-- A message is a collective of two processes, in a channel of its own for each direction and tag.
+- A message is a collective of two processes, in a separate channel for each direction and tag.
 - The hub (hub.py) chooses the sender of a receive from any process: the first one whose message no other receive has
   taken.  From then on, the hub matches all receives of that tag, so that messages are received in the order of the
   receives.

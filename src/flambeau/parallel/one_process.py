@@ -224,7 +224,7 @@ def reduce(
 
     output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, warns: entry `root` is used.
     Host:   returns at once.
-    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.reduce(parts, root=1)
@@ -251,7 +251,7 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
     """Copy inputs[root] into the tensors of the other GPUs.
 
     Host:   returns at once.
-    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.broadcast(parts, root=1)

@@ -4,7 +4,7 @@
 - A hook on the node that accumulates a parameter's gradient marks the parameter as ready.  A bucket whose parameters
   are all ready is packed, divided by the number of processes and reduced.  Buckets are reduced strictly in their order,
   so that all processes make the same calls.
-- The group reduces on a stream of its own.  When the backward pass ends, the caller's streams wait for it, and the
+- The group reduces on its own stream.  When the backward pass ends, the caller's streams wait for it, and the
   results go back to the parameters' `grad`.
 - The first pass has one bucket.  The buckets of later passes have the order in which the first pass's gradients became
   ready, as rank 0 saw it.

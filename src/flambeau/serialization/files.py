@@ -79,7 +79,7 @@ def save(
 
     pickle_protocol: checked, and otherwise ignored: files have protocol 2, the one that every version reads.
     Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
-    Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, naming where it is; StorageTypeError
+    Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, with its path; StorageTypeError
             (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
     Example:
         >>> import io
@@ -212,7 +212,7 @@ def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: 
     if start.startswith(former_format.MAGIC):
         if mapped:
             raise ValueRangeError(
-                "mmap needs a file of the present format", hint="load it, and save it anew", operator="load"
+                "mmap needs a file of the present format", hint="load it, and save it again", operator="load"
             )
         return former_format.load(source, restore)
     for at, sign, what in OTHER_FORMATS:
@@ -230,7 +230,7 @@ def _not_read(what: str) -> FileFormatError:
 
 
 def _check_kind(reader: archive.Reader) -> None:
-    """Raise FileFormatError if an archive is no file of `save`, or has an unknown version."""
+    """Raise FileFormatError if an archive is not a file of `save`, or has an unknown version."""
     if PICKLE not in reader or TORCHSCRIPT in reader:
         what = "a TorchScript archive" if TORCHSCRIPT in reader else f"an archive without a record {PICKLE!r}"
         raise FileFormatError(f"the file is {what}, not a file of torch.save()", hint=CONVERT_HINT, operator="load")
@@ -424,7 +424,7 @@ def _check_flags(weights_only: Any, mmap: Any, pickle_module: Any) -> None:
             )
     if weights_only and pickle_module is not None:
         raise ValueRangeError(
-            "weights_only=True and pickle_module say different things", hint="leave pickle_module out", operator="load"
+            "weights_only=True and pickle_module contradict each other", hint="leave pickle_module out", operator="load"
         )
 
 

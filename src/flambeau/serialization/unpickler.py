@@ -403,7 +403,7 @@ class Unpickler:
         items = self._to_mark()
         target = self._target(dict)
         if len(items) % 2:
-            raise Refusal(f"{len(items)} keys and values are no pairs")
+            raise Refusal(f"{len(items)} keys and values are not pairs")
         for key, value in zip(items[::2], items[1::2]):
             target[self._budget.key(key)] = value
 
@@ -441,7 +441,7 @@ class Unpickler:
     def _new_with_names(self) -> None:
         kwargs, args = self._stack.pop(), self._stack.pop()
         if type(kwargs) is not dict or not all(type(key) is str for key in kwargs):
-            raise Refusal("its keyword arguments are no dictionary of names")
+            raise Refusal("its keyword arguments are not a dictionary of names")
         self._stack[-1] = self._vocabulary.new(self._stack[-1], _checked_args(args), kwargs)
 
     @opcode(pickle.BUILD)

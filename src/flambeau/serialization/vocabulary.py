@@ -113,12 +113,12 @@ class FileVocabulary:
 
     def load_persistent(self, reference: Any) -> UntypedStorage:
         if type(reference) is not tuple or len(reference) != 5:
-            raise Refusal("a persistent id that is no storage of five parts")
+            raise Refusal("a persistent id that is not a storage of five parts")
         what, storage_type, key, location, count = reference
         texts = [text.decode("latin1") if type(text) is bytes else text for text in (what, key, location)]
         is_text = all(type(text) is str for text in texts)
         if type(storage_type) is not StorageType or not is_text or texts[0] != "storage":
-            raise Refusal("a persistent id that is no storage with a type, a key and a location")
+            raise Refusal("a persistent id that is not a storage with a type, a key and a location")
         if type(count) is not int or not 0 <= count < pickling.MAX_SPAN:
             raise Refusal(f"a storage of {pickling.brief(count)} elements")
         element_type = storage_type.element_type
@@ -144,7 +144,7 @@ class FileVocabulary:
     def _set_attributes(self, target: Any, state: Any) -> None:
         """Set attributes of an object.  Raises Refusal for a name of its class, which they would hide."""
         if type(state) is not dict or not all(type(name) is str for name in state):
-            raise Refusal(f"attributes of a {type(target).__name__} that are no dictionary of names")
+            raise Refusal(f"attributes of a {type(target).__name__} that are not a dictionary of names")
         hidden = [name for name in state if hasattr(type(target), name)]
         if hidden:
             raise Refusal(f"attribute {cut(hidden[0])} of a {type(target).__name__} would hide one of its class")
@@ -159,7 +159,7 @@ class FileVocabulary:
         attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
         for part in (attributes, slots):
             if part is not None and (type(part) is not dict or not all(type(name) is str for name in part)):
-                raise Refusal(f"the state of a {type(target).__name__} is no dictionary of names")
+                raise Refusal(f"the state of a {type(target).__name__} is not a dictionary of names")
         self._budget.charge(len(attributes or ()) + len(slots or ()))
         _run(type(target), _set_all, target, attributes or {}, slots or {})
 
@@ -169,7 +169,7 @@ class FileVocabulary:
         ordered: OrderedDict[Any, Any] = OrderedDict()
         for pair in self._elements(pairs):
             if type(pair) not in (list, tuple) or len(pair) != 2:
-                raise Refusal("an OrderedDict of what are no pairs")
+                raise Refusal("an OrderedDict with entries that are not pairs")
             ordered[self._budget.key(pair[0])] = pair[1]
         return ordered
 
@@ -214,7 +214,7 @@ class FileVocabulary:
 
     def _complex(self, real: Any, imag: Any) -> complex:
         if type(real) is not float or type(imag) is not float:
-            raise Refusal("a complex number of what are no floats")
+            raise Refusal("a complex number with parts that are not floats")
         return complex(real, imag)
 
     # tensors

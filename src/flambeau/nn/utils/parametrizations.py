@@ -140,7 +140,7 @@ def orthogonal(
     """Parametrize a matrix, or a batch of them, to have orthonormal columns, or rows if it is wide; return the module.
 
     orthogonal_map: "matrix_exp", "cayley" or "householder"; by default the first for square and complex matrices, and
-    the last for others.  use_trivialization: multiply by a matrix of its own, so that it can be set.
+    the last for others.  use_trivialization: multiply by an extra matrix, so that the weight can be set.
     Raises: ArgumentError for a tensor that is not a matrix, or another map.
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 3))

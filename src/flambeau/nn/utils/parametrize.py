@@ -1,6 +1,6 @@
 """torch.nn.utils.parametrize: parameters and buffers that are computed from others each time they are read.
 
-The class of a parametrized module is a subclass of its own, with a property in place of each such tensor.  The tensors
+Each parametrized module gets its own subclass, with a property in place of each parametrized tensor.  The tensors
 that it is computed from belong to `module.parametrizations[name]`.
 """
 
@@ -219,7 +219,7 @@ def _not_pickled(self: Any) -> Any:
 
 
 def _derive_class(module: Module) -> None:
-    """Let a module's class be a subclass of its own, for properties."""
+    """Give a module its own subclass, for properties."""
     base = type(module)
     members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
     if not hasattr(base, "__deepcopy__"):

@@ -414,7 +414,7 @@ def _checked_amount(amount: Any) -> Any:
 
 
 def _count(amount: Any, size: int) -> int:
-    """Return the number of elements to prune.  Raises ArgumentError if there are fewer."""
+    """Return the number of elements to prune.  Raises ArgumentError if there are fewer elements."""
     if isinstance(amount, float):
         return round(amount * size)
     if amount > size:
