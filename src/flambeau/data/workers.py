@@ -96,7 +96,7 @@ class EndOfStream:
 
 
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
-    """Main function of a worker: make batches until the parent closes the pipe or ends."""
+    """Make batches until the parent closes the pipe or ends: the main function of a worker."""
     try:
         host_threads.set_num_threads(1)
         _seed(settings.base_seed, number)

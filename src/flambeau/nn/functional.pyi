@@ -23,7 +23,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None =
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place."""
+    """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool1d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
@@ -101,7 +101,7 @@ def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ...,
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
     """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014)."""
+    """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool2d` with return_indices=True: (maxima, their places)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
@@ -161,23 +161,23 @@ def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of 1 / (1 + exp(-x))."""
 def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
 def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of images."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images."""
 def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`."""
+    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool1d` with return_indices=True: (maxima, their places)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`."""
+    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool2d` with return_indices=True: (maxima, their places)."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`."""
+    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool3d` with return_indices=True: (maxima, their places)."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
@@ -191,7 +191,7 @@ def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Squared difference of input and target: its mean, sum, or each term."""
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
-    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None)."""
+    """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:

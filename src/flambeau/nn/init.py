@@ -236,7 +236,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def fans(tensor: Any) -> tuple[int, int]:
-    """(fan_in, fan_out) of a weight.  Raises ArgumentError below two dimensions."""
+    """Return (fan_in, fan_out) of a weight.  Raises ArgumentError below two dimensions."""
     checks.tensor("fans", "tensor", tensor)
     if tensor.ndim < 2:
         raise ArgumentError(

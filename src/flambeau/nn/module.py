@@ -136,7 +136,7 @@ def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  (PyTorch's name, 
 
 
 def describe(module: Any) -> str:
-    """`Name(extra)`, or `Name(` with a line for each child."""
+    """Return `Name(extra)`, or `Name(` with a line for each child."""
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
     children = [f"({name}): {indented(repr(child))}" for name, child in module._modules.items()]

@@ -65,14 +65,14 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
-    """Queries, keys and values, projected by one weight."""
+    """Return queries, keys and values, projected by one weight."""
     return list(_packed(q, k, v, w, b))
 
 
 def _in_projection(
     q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None, b_k: Any = None, b_v: Any = None
 ) -> tuple[Any, ...]:
-    """Queries, keys and values, each projected by its weight."""
+    """Return queries, keys and values, each projected by its weight."""
     linear = REGISTRY["linear"]
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
@@ -97,7 +97,7 @@ def multi_head_attention_forward(
     v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None).
+    """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None).
 
     in_proj_weight, in_proj_bias: the projections of query, key and value, one below the other; or q_proj_weight,
     k_proj_weight and v_proj_weight with use_separate_proj_weight.
@@ -212,7 +212,7 @@ def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> An
 def _attend(
     q: Any, k: Any, v: Any, mask: Any, dropout_p: float, need_weights: bool, is_causal: bool
 ) -> tuple[Any, Any]:
-    """(result, weights or None) of attention in every head."""
+    """Return (result, weights or None) of attention in every head."""
     if not need_weights:
         return REGISTRY["scaled_dot_product_attention"](q, k, v, mask, dropout_p, is_causal), None
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)

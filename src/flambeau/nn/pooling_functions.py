@@ -24,7 +24,7 @@ def max_pool1d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`.
+    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`.
 
     Example:
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
@@ -37,7 +37,7 @@ def max_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`.
+    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`.
 
     Example:
         >>> torch.nn.functional.max_pool2d(torch.arange(8.0).reshape(1, 2, 4), 2, return_indices=True)
@@ -50,7 +50,7 @@ def max_pool3d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`.
+    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`.
 
     Example:
         >>> torch.nn.functional.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -66,7 +66,7 @@ def _adaptive_maxima(name: str, input: Any, output_size: Any, return_indices: An
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place.
+    """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
@@ -109,7 +109,7 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
 
 
 def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
     Example:
         >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
@@ -119,7 +119,7 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
 
 def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
     Example:
         >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 4), 2, 2)
@@ -129,7 +129,7 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
 
 def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
     Example:
         >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 4), 1, 2)
@@ -193,7 +193,7 @@ def fractional_max_pool2d(
     input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:  # fmt: skip
-    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014).
+    """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014).
 
     output_size, or output_ratio of the input's size: the number of windows.
     _random_samples: [n, c, 2] numbers in [0, 1) that the places follow from.

@@ -65,7 +65,7 @@ STEPS: dict[str, Any] = {"RNN_TANH": _simple("tanh"), "RNN_RELU": _simple("relu"
 
 
 def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_reverse: bool) -> tuple[Any, State]:
-    """(results of all steps, last state) of one layer in one direction.
+    """Return (results of all steps, last state) of one layer in one direction.
 
     projected: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
     """
@@ -91,7 +91,7 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
 
 
 def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) -> tuple[Any, State]:
-    """(results of all steps, last state) of one layer in one direction; see `_scan`.
+    """Return (results of all steps, last state) of one layer in one direction; see `_scan`.
 
     operands: the inputs, the weights of inputs and states, their biases or None, and the states before.
     On the CPU one call computes all steps; elsewhere each step is a few operators.
@@ -126,7 +126,7 @@ def run_layers(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int, dropout: float,
 ) -> tuple[Any, State]:  # fmt: skip
-    """(results, last states) of all layers.
+    """Return (results, last states) of all layers.
 
     data: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
     weights: of each layer and direction weight_ih, weight_hh, bias_ih and bias_hh, and weight_hr of a projection.
@@ -151,7 +151,7 @@ def _stack(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int,
 ) -> tuple[Any, State]:  # fmt: skip
-    """(results, last states) of layers without dropout between them."""
+    """Return (results, last states) of layers without dropout between them."""
     each = 4 if has_biases else 2
 
     def composed(data: Any, *rest: Any) -> Any:
@@ -177,7 +177,7 @@ def _composed(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int,
 ) -> tuple[Any, State]:  # fmt: skip
-    """`_stack`, one layer and direction after the other."""
+    """Compute `_stack`, one layer and direction after the other."""
     last: list[State] = []
     for layer in range(len(weights) // directions):
         results = []
@@ -424,7 +424,7 @@ class RNNBase(Module):
         return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
 
     def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
-        """(results, last states) of all layers."""
+        """Return (results, last states) of all layers."""
         rate = self.dropout if self.training else 0.0
         directions = 1 + self.bidirectional
         return run_layers(self.mode, data, sizes, state, self.all_weights, self.bias, directions, rate)

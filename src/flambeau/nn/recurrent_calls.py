@@ -60,7 +60,7 @@ def run(
     mode_: str, sizes: Sequence[int], directions: int, has_biases: bool, composed: Callable[..., Any], data: Any,
     state: Sequence[Any], weights: Sequence[Any],
 ) -> tuple[Any, ...] | None:  # fmt: skip
-    """(results, last states, last cells) of all layers; None if the device has no library that computes them.
+    """Return (results, last states, last cells) of all layers; None if no library of the device computes them.
 
     composed: the same of (data, first states, weights) by operators, for gradients of gradients.
     weights: those of each layer and direction, one after the other.
@@ -104,7 +104,7 @@ def flatten(weights: Sequence[Any], has_biases: bool) -> None:
 
 
 class LstmLayer(Function):
-    """(results, last state, last cell) of one LSTM layer in one direction, as `recurrent_loops.Layer`."""
+    """Return (results, last state, last cell) of one LSTM layer in one direction, as `recurrent_loops.Layer`."""
 
     @staticmethod
     def forward(
@@ -134,7 +134,7 @@ class LstmLayer(Function):
 
 
 class Layers(Function):
-    """(results, last states, last cells of an LSTM) of recurrent layers."""
+    """Return (results, last states, last cells of an LSTM) of recurrent layers."""
 
     @staticmethod
     def forward(
@@ -178,5 +178,5 @@ class Layers(Function):
 
 
 def _parted(rest: Sequence[Any], states: int) -> tuple[Any, Any, list[Any]]:
-    """(first states, first cells or None, weights)."""
+    """Return (first states, first cells or None, weights)."""
     return rest[0], rest[1] if states == 2 else None, list(rest[states:])

@@ -76,7 +76,7 @@ def _array(tensor: Any) -> Any:
 
 
 def gradients_of(composed: Callable[..., Any], operands: Arrays, needs: Arrays, grads: Arrays) -> list[Any]:
-    """Differentiable gradients, computed by operators."""
+    """Return differentiable gradients, computed by operators."""
     with GradMode(True):
         outputs = composed(*operands)
     wanted = [each for each, need in zip(operands, needs) if need]

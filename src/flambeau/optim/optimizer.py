@@ -665,7 +665,7 @@ class Optimizer:
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Context manager: replace the optimizer's parameters and state inside the block, and restore them at the end.
+    """Replace the optimizer's parameters and state inside the block, and restore them at the end.
 
     swapin_parameters: tensors in the order of the optimizer's parameters.
     swapin_optim_state: a state like that of `state_dict`; its tensors are used, not copied.

@@ -170,7 +170,7 @@ class Client:
         size: int | None = None,
         find: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
-        """find: returns the address, which may change until a hub listens; else it is that of host and port."""
+        """Connect.  find: returns the address, which may change until a hub listens; None uses host and port."""
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)
         self.descriptions = Descriptions()

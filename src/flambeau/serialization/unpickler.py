@@ -110,7 +110,7 @@ HANDLERS: dict[int, Handler] = {}
 
 
 def opcode(*codes: bytes) -> Callable[[Handler], Handler]:
-    """Decorator of methods that interpret an opcode."""
+    """Return a decorator of methods that interpret an opcode."""
 
     def register(handler: Handler) -> Handler:
         HANDLERS.update(dict.fromkeys((code[0] for code in codes), handler))

@@ -569,7 +569,7 @@ def listed() -> dict[str, Any]:
 
 
 def full_name(entry: Any) -> str:
-    """Module and name of an entry."""
+    """Return the module and name of an entry."""
     return entry[1] if isinstance(entry, tuple) else f"{entry.__module__}.{entry.__qualname__}"
 
 

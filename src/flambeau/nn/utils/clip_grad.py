@@ -153,7 +153,7 @@ def clip_grad_norm(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Deprecated name of `clip_grad_norm_`: warns.
+    """Call `clip_grad_norm_`, under its deprecated name, with a warning.
 
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))

@@ -203,7 +203,7 @@ class ParametrizationList(ModuleList):
 
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    """`__deepcopy__` of parametrized modules, which do not pickle."""
+    """Implement `__deepcopy__` of parametrized modules, which do not pickle."""
     made = self.__new__(type(self))
     memo[id(self)] = made
     made.__dict__ = copy.deepcopy(self.__dict__, memo)

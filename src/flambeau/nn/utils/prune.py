@@ -438,7 +438,7 @@ def _dimension(t: Any, dim: int) -> int:
 
 
 def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
-    """(dimension, number of channels to prune).  Raises ArgumentError, IndexRangeError."""
+    """Return (dimension, number of channels to prune).  Raises ArgumentError, IndexRangeError."""
     if t.ndim < 2:
         raise ArgumentError(
             f"structured pruning can only be applied to multidimensional tensors, got shape {list(t.shape)}",

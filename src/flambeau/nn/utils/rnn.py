@@ -210,7 +210,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """(padded sequences, their lengths), in the order in which they were packed.
+    """Return (padded sequences, their lengths), in the order in which they were packed.
 
     total_length: the length to pad to; None is that of the longest sequence.
     Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
