@@ -99,7 +99,7 @@ def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Apply `alpha_dropout` to whole channels."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
-    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it."""
+    """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:

@@ -20,7 +20,7 @@ from ..tensor.random import randperm
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
-REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc_normal_` redraws the values outside
+REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_` redraws the values outside
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -308,7 +308,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-# PyTorch's names of the parts above, which programs import too
+# PyTorch's names of the functions above, which programs also import
 
 _calculate_fan_in_and_fan_out = fans
 _no_grad_normal_ = normal_

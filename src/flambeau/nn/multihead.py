@@ -1,4 +1,4 @@
-"""The function of multi-head attention: projections, masks, attention of every head, output projection."""
+"""Multi-head attention as a function: projections, masks, attention of every head, output projection."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
     return tuple(linear(*each) for each in zip((query, key, value), weights, biases))
 
 
-# PyTorch's names of the parts, which programs import too
+# PyTorch's names of these functions, which programs also import
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:

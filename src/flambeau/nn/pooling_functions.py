@@ -104,7 +104,7 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
     checks.tensor(name, "input", input)
     count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
     means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    positive = means * (means != 0)  # the gradient of a sum of 0 is that of 0
+    positive = means * (means != 0)  # a sum of 0 has a gradient of 0
     return (positive * count).pow(1.0 / norm_type)
 
 
@@ -138,7 +138,7 @@ def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _norms(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-# windows at random places
+# randomly placed windows
 
 
 def _fractional(
@@ -154,7 +154,7 @@ def _fractional(
         )
     kernel, own = per_dimension(name, "kernel_size", kernel_size, spatial), tuple(input.shape[-spatial:])
     sizes = _fractional_sizes(name, own, output_size, output_ratio)
-    room = 0 if spatial == 2 else 1  # in three dimensions one element more is asked for
+    room = 0 if spatial == 2 else 1  # in three dimensions, one more element is required
     if any(k < 1 or size < 1 or size + k - 1 + room > have for k, size, have in zip(kernel, sizes, own)):
         raise ShapeError(
             f"kernel_size={list(kernel)} and output_size={list(sizes)} do not fit input of size {list(own)}",
@@ -196,7 +196,7 @@ def fractional_max_pool2d(
     """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014).
 
     output_size, or output_ratio of the input's size: the number of windows.
-    _random_samples: [n, c, 2] numbers in [0, 1) that the places follow from.
+    _random_samples: [n, c, 2] numbers in [0, 1) that determine the positions.
     Example:
         >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 1, 8, 8), 2, output_ratio=0.5).shape
         torch.Size([1, 1, 4, 4])
@@ -217,11 +217,11 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-# maxima with their places
+# maxima with their indices
 
 
 def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2") -> Callable[..., Any]:
-    """Make the form of a pooling function that always returns the places of the maxima too.
+    """Make the form of a pooling function that also returns the indices of the maxima.
 
     example: arguments of its example, which make two windows of each dimension.
     """
@@ -308,7 +308,7 @@ def max_unpool1d(
 ) -> Any:
     """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned.
 
-    output_size: the size of the result, if that does not follow from the windows.
+    output_size: the size of the result, if the windows do not determine it.
     Example:
         >>> x = torch.tensor([[1.0, 3.0, 5.0, 4.0]])
         >>> maxima, places = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
@@ -361,7 +361,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it.
+    """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it.
 
     Example:
         >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), (2, 2))

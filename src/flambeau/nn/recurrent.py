@@ -67,7 +67,7 @@ STEPS: dict[str, Any] = {"RNN_TANH": _simple("tanh"), "RNN_RELU": _simple("relu"
 def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_reverse: bool) -> tuple[Any, State]:
     """Return (results of all steps, last state) of one layer in one direction.
 
-    projected: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    projected: the inputs of all steps, concatenated; step t has sizes[t] sequences, and sizes never increase.
     """
     inputs = projected.split(list(sizes), 0)
     results: list[Any] = [None] * len(sizes)
@@ -77,10 +77,10 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
     have = sizes[-1] if is_reverse else batch
     for time in order:
         size = sizes[time]
-        if size < have:  # the shortest sequences end
+        if size < have:  # the shortest sequences have ended
             finished.append(tuple(each[size:] for each in now))
             now = tuple(each[:size] for each in now)
-        elif size > have:  # seen from the end, longer ones begin earlier
+        elif size > have:  # backwards, longer sequences begin earlier
             now = tuple(REGISTRY["cat"]([each, first[have:size]]) for each, first in zip(now, state))
         have = size
         now = step(inputs[time], now)
@@ -93,7 +93,7 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
 def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) -> tuple[Any, State]:
     """Return (results of all steps, last state) of one layer in one direction; see `_scan`.
 
-    operands: the inputs, the weights of inputs and states, their biases or None, and the states before.
+    operands: the inputs, the weights of inputs and states, their biases or None, and the initial states.
     On the CPU one call computes all steps; elsewhere each step is a few operators.
     """
 
@@ -128,7 +128,7 @@ def run_layers(
 ) -> tuple[Any, State]:  # fmt: skip
     """Return (results, last states) of all layers.
 
-    data: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    data: the inputs of all steps, concatenated; step t has sizes[t] sequences, and sizes never increase.
     weights: of each layer and direction weight_ih, weight_hh, bias_ih and bias_hh, and weight_hr of a projection.
     dropout: between layers.
     """
@@ -136,7 +136,7 @@ def run_layers(
     state = tuple(casts)
     last: list[State] = []
     count = len(weights) // directions
-    at_once = count if not dropout else 1  # dropout is between the calls
+    at_once = count if not dropout else 1  # dropout is applied between the calls
     for first in range(0, count, at_once):
         numbers = slice(first * directions, (first + at_once) * directions)
         now = tuple(each[numbers] if at_once < count else each for each in state)
@@ -295,10 +295,10 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Let the parameters lie in one array if they are on a GPU: a library reads them there without a copy.
+        """Move parameters on a GPU into one array, which a library reads without a copy.
 
         Layers do so when they are made and moved.  With dropout between them, each layer has its own array.
-        Parameters that lie elsewhere are copied in every call.
+        Otherwise, parameters are copied in every call.
         Example:
             >>> layer = torch.nn.LSTM(2, 4).cuda()
             >>> layer.weight_ih_l0.untyped_storage().nbytes() == 4 * sum(each.numel() for each in layer.parameters())

@@ -391,7 +391,7 @@ class Optimizer:
 
     def _update_by_formula(self, group: dict[str, Any]) -> None:
         """Update one group by the formula: with gradients, or from counters in device memory."""
-        formula = type(self).formula  # `_check_modes` has refused differentiable groups without one
+        formula = type(self).formula  # `_check_modes` has refused differentiable groups without a formula
         is_recorded, on_device = bool(group["differentiable"]), bool(group.get("capturable"))
         for param in with_gradients(group):
             state, lr = self.state[param], group["lr"]
@@ -438,7 +438,7 @@ class Optimizer:
     def cell(self, param: Any, name: str) -> Any:
         """Return a NumPy array of one element over the memory of a number in a parameter's state.
 
-        The entry becomes a tensor on the CPU if it is none.
+        The entry becomes a tensor on the CPU if it is not a tensor.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -551,7 +551,7 @@ class Optimizer:
             group["params"] = own["params"]
             if "param_names" in own:
                 group.setdefault("param_names", own["param_names"])
-            for name, value in self.defaults.items():  # an option newer than the file
+            for name, value in self.defaults.items():  # an option that is newer than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
         self._cells.clear()
@@ -883,7 +883,7 @@ def check_not_negative(group: dict[str, Any], names: Iterable[str]) -> None:
     for name in names:
         check_number(group, name)
         if not group[name] >= 0:
-            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's words
+            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's wording
             raise ArgumentError(
                 f"Invalid {text}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
             )
