@@ -1,8 +1,8 @@
-"""An interpreter of pickles that runs no code of theirs.
+"""An interpreter of pickles that never runs code from them.
 
 - It has the opcodes of protocols 2 to 5, except those of out-of-band buffers and extension codes.
 - Names are looked up in a `Vocabulary`, never imported.  What REDUCE, NEWOBJ and BUILD do is decided there too.
-- Every opcode takes at most the rest of the pickle; nothing is allocated by a length that was not compared with it.
+- Every opcode reads at most the rest of the pickle: a length is checked against it before anything is allocated.
 - There is no recursion.  Keys are hashed by Python, which recurses: their nesting is checked first.
 """
 
@@ -17,7 +17,7 @@ from ..errors import FileFormatError
 
 MAX_KEY_DEPTH = 100  # tuples within tuples, in a key of a dictionary
 COPIES = 1 << 16
-KEY_PARTS, KEY_PARTS_PER_BYTE = 1 << 14, 16  # elements of such tuples that one pickle may have hashed
+KEY_PARTS, KEY_PARTS_PER_BYTE = 1 << 14, 16  # elements of such tuples that one pickle may cause to be hashed
 NAMES = {
     value[0]: name
     for name, value in vars(pickle).items()
@@ -45,7 +45,7 @@ class Refusal(Exception):
 class Budget:
     """Limits of one pickle of `nbytes` bytes: on the bytes that its calls copy, and on the size of its keys.
 
-    A few bytes refer to an earlier value: without limits, a short pickle could copy or hash a large value very often.
+    A few bytes refer to an earlier value: without limits, a short pickle could copy or hash a large value many times.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -96,7 +96,7 @@ class Vocabulary(Protocol):
         """Return the object that a persistent id refers to."""
 
     def may_fill(self, target: Any, builtin: type) -> bool:
-        """Return whether items may be added to an object as to this builtin class."""
+        """Return whether items may be added to an object as to an instance of this builtin class."""
 
 
 def cut(text: str) -> str:

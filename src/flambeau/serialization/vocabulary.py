@@ -38,7 +38,7 @@ from .pickler import (
 )
 from .unpickler import Budget, Refusal, cut
 
-BLOCKED = ("sys", "os", "posix", "nt")  # modules of which nothing is called, listed or not
+BLOCKED = ("sys", "os", "posix", "nt")  # modules whose functions are never called, even if listed
 OF_PYTHON_2 = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 ENCODINGS = ("latin1", "latin-1", "utf-8", "utf8", "ascii")
 NUMPY_TYPE = re.compile(r"b1|[iufcSU][1-9]\d{0,8}")
@@ -440,7 +440,7 @@ def _named(value: Any) -> str:
 
 
 VALUES: dict[str, Any] = {}  # by the names in files
-FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by ids of values: name, argument counts, function
+FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by the value's id: name, argument counts, function
 
 
 def _add(names: str, value: Any, least: int = -1, most: int = -1, function: Callable[..., Any] | None = None) -> None:
@@ -535,7 +535,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:  # noqa: N801  (PyTorch's name for it)
-    """A context in which `load` may call these classes and functions too.
+    """A context manager inside which `load` may also call these classes and functions.
 
     safe_globals: entries as for `add_safe_globals`, which also raises the same errors.
     Example:
@@ -585,5 +585,5 @@ def _checked(name: str, entries: Any) -> list[Any]:
         if not callable(value):
             raise ArgumentTypeError(f"entry {index} cannot be called: {shown(value)}", hint=HINT, operator=name)
         if not is_pair and not all(hasattr(value, part) for part in ("__module__", "__qualname__")):
-            raise ArgumentError(f"entry {index} has no name of its own: {shown(value)}", hint=HINT, operator=name)
+            raise ArgumentError(f"entry {index} has no name: {shown(value)}", hint=HINT, operator=name)
     return checked

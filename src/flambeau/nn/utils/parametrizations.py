@@ -20,7 +20,7 @@ from ..module import Module
 from . import parametrize
 
 TRANSPOSED = ConvTranspose1d, ConvTranspose2d, ConvTranspose3d  # layers whose outputs are dimension 1 of the weight
-FIRST_ITERATIONS = 15  # of the power method, when a weight is first parametrized
+FIRST_ITERATIONS = 15  # iterations of the power method when a weight is first parametrized
 
 
 def _weight(called: str, module: Module, name: str) -> Any:
@@ -195,7 +195,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def adopt(state_dict: Any, prefix: str, *_: Any) -> None:
-        """Take the names of torch.nn.utils.weight_norm."""
+        """Rename the entries that torch.nn.utils.weight_norm wrote."""
         names = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all(each in state_dict for each in names):
             for index, each in enumerate(names):

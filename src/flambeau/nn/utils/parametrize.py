@@ -19,7 +19,7 @@ from ..module import Module
 from ..parameter import Parameter
 
 _cache: dict[tuple[int, str], Any] = {}
-_depth = 0  # of the blocks of `cached` that are open
+_depth = 0  # number of open `cached` blocks
 
 
 @contextmanager
@@ -59,7 +59,7 @@ UNSAFE = "pass unsafe=True to allow that"
 
 
 def _set(target: Any, value: Any) -> None:
-    """Let a tensor have the memory of another one."""
+    """Make a tensor use the memory of another one."""
     if target is not value:
         target.data = value.detach()
 
@@ -105,7 +105,7 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError as error:  # says that there is no inverse: the tensor is kept
+                    except NotImplementedError as error:  # there is no inverse: the tensor is kept
                         if isinstance(error, DtypeError):  # a subclass, from a mistake in right_inverse
                             raise
         if not isinstance(value, (TensorBase, Sequence)):

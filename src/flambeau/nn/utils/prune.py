@@ -22,8 +22,8 @@ class MaskError(FlambeauError, AssertionError):
 class BasePruningMethod(ABC):
     """Base of pruning methods, which are hooks before forward.
 
-    Subclasses define `compute_mask`, and PRUNING_TYPE: which elements `compute_mask` is given where some are masked
-    already, "unstructured" for the others, "structured" for channels with others, "global" for all.
+    Subclasses define `compute_mask`, and PRUNING_TYPE: the elements that `compute_mask` is given if some are already
+    masked: "unstructured" for the unmasked ones, "structured" for channels with unmasked ones, "global" for all.
     Example:
         >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
         ...     PRUNING_TYPE = "unstructured"
@@ -260,7 +260,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    """Base of methods that prune a number of elements or channels, or a share in [0, 1]."""
+    """Base of methods that prune a given number or share of elements or channels."""
 
     def __init__(self, amount: Any) -> None:
         self.amount = _checked_amount(amount)
