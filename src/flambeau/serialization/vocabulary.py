@@ -440,7 +440,7 @@ def _named(value: Any) -> str:
 
 
 VALUES: dict[str, Any] = {}  # by the names in files
-FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by the value's id: name, argument counts, function
+FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by id: name, argument counts, function
 
 
 def _add(names: str, value: Any, least: int = -1, most: int = -1, function: Callable[..., Any] | None = None) -> None:
