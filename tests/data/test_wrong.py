@@ -146,7 +146,7 @@ class Stream(IterableDataset):
         ValueError,
         "WeightedRandomSampler: weights should be a 1d sequence but given weights are float32[2, 2] on cpu",
     ),
-    (lambda: WeightedRandomSampler(["x"], 1), ValueError, "WeightedRandomSampler: weight 0 is no number: 'x'"),
+    (lambda: WeightedRandomSampler(["x"], 1), ValueError, "WeightedRandomSampler: weight 0 is not a number: 'x'"),
     (
         lambda: WeightedRandomSampler([1], 0),
         ValueError,
@@ -184,7 +184,7 @@ class Stream(IterableDataset):
     (lambda: ConcatDataset([[1]])[5], IndexError, "ConcatDataset: index 5 is out of range for 1 samples"),
     (lambda: ConcatDataset([[1]])["x"], TypeError, "ConcatDataset: an index must be an int, got 'x'"),
     (lambda: Subset([1], [0])[5], IndexError, "Subset: index 5 is out of range for 1 samples"),
-    (lambda: Subset([1], 3)[0], TypeError, "Subset: 0 is no index of its indices, 3"),
+    (lambda: Subset([1], 3)[0], TypeError, "Subset: 0 is not a valid index of its indices, 3"),
     (lambda: len(Subset([1], 3)), TypeError, "Subset: object of type 'int' has no len(): indices is 3"),
     (
         lambda: random_split([1, 2], [3]),

@@ -393,7 +393,7 @@ def test_calls_that_cannot_be_coalesced():
     texts = {
         "kinds": ("GroupError", "all_gather_into_tensor, all_reduce SUM"),
         "reductions": ("GroupError", "all_reduce MAX, all_reduce SUM"),
-        "nested": ("GroupError", "the calls of group 0 are coalesced already"),
+        "nested": ("GroupError", "the calls of group 0 are already being coalesced"),
         "waited": ("GroupError", "all_reduce: the call begins when its _coalescing_manager ends"),
         "devices": ("ArgumentError", "tensors are on cpu, cuda:"),
         "overlapping": ("ArgumentError", "all_reduce(float32[2], SUM, coalesced) at "),

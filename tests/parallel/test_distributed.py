@@ -372,7 +372,7 @@ def test_a_hook_sees_the_bucket_and_may_return_another_tensor(monkeypatch):
 def test_bad_hooks(monkeypatch):
     def train(rank, place):
         net = DDP(nn.Linear(1, 1))
-        with pytest.raises(ArgumentTypeError, match="register_comm_hook: the hook cannot be called: 3"):
+        with pytest.raises(ArgumentTypeError, match="register_comm_hook: the hook is not callable: 3"):
             net.register_comm_hook(None, 3)
         net.register_comm_hook(None, lambda state, bucket: wrong(bucket))
         with pytest.raises(ModeError, match="register_comm_hook can only be called once"):

@@ -321,12 +321,12 @@ WRONG = {
     "entries": (lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "a list with 2 entries, one per process"),
     "parts": (
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
-        "float32[3] on cpu has not 2 parts of float32[2] on cpu",
+        "float32[3] on cpu does not have 2 parts of float32[2] on cpu",
     ),
     "rank": (lambda: dist.broadcast(torch.ones(1), 5), "src is 5, and the group has the ranks 0, 1"),
     "rows": (
         lambda: dist.all_to_all_single(torch.ones(2), torch.ones(2), None, [2, 1]),
-        "input is float32[2] on cpu, and its parts have [2, 1] rows",
+        "input is float32[2] on cpu, and the parts have [2, 1] rows",
     ),
     "types of all_to_all": (
         lambda: dist.all_to_all_single(torch.ones(2), torch.ones(2, dtype=torch.int32)),
@@ -346,7 +346,7 @@ WRONG = {
     ),
     "average of bool": (
         lambda: dist.all_reduce(torch.ones(1) > 0, ReduceOp.AVG),
-        "AVG is not there for bool, and the tensor is bool[1] on cpu",
+        "AVG does not support bool, and the tensor is bool[1] on cpu",
     ),
     "itself": (lambda: dist.send(torch.ones(1), dist.get_rank()), "is this process"),
     "no receiver": (lambda: dist.send(torch.ones(1)), "send: dst is missing"),
@@ -481,7 +481,7 @@ def test_stores_of_several_keys_and_queues(name, tmp_path):
         store.multi_get(["one", "missing"])
     with pytest.raises(dist.DistStoreError, match="2 keys and 1 values"):
         store.multi_set(["one", "two"], ["1"])
-    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is no number"):
+    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is not a number"):
         store.add("log", 1)
     assert store.add("count", 1) == 1  # the store goes on
 

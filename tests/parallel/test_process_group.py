@@ -177,7 +177,7 @@ def test_classes_of_several_processes_name_themselves():
     from flambeau.distributed.checkpoint import hf_storage
 
     for made in (fsdp.CPUOffload, fsdp.MixedPrecision, hf_storage.HuggingFaceStorageReader):
-        with pytest.raises(NotSupportedError, match=f"^{made.__name__}: nothing is spread"):
+        with pytest.raises(NotSupportedError, match=f"^{made.__name__}: values distributed over processes"):
             made()
     assert fsdp.CPUOffload.__name__ == "CPUOffload" and not isinstance(nn.Linear(1, 1), fsdp.MixedPrecision)
 
@@ -193,5 +193,5 @@ def test_what_spreads_over_processes_is_refused():
         lambda: fsdp.FullyShardedDataParallel(nn.Linear(1, 1)),
         tensor.DTensor,
     ):
-        with pytest.raises(NotSupportedError, match=r"several processes here\nhint: Distributed"):
+        with pytest.raises(NotSupportedError, match=r"over processes are not supported\nhint: Distributed"):
             call()

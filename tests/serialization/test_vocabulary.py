@@ -200,7 +200,7 @@ def test_storages_that_are_not_as_they_are_referred_to_are_refused(references, f
         (Call("_codecs.encode", "a", "zip"), "'zip'"),
         (Call("_codecs.encode", "é\u0100", "latin1"), "latin1"),
         (Call("_codecs.encode", "a", np.zeros(2)), "encoded as"),
-        (Call("collections.OrderedDict", [1]), "no pairs"),
+        (Call("collections.OrderedDict", [1]), "not pairs"),
         (Call("collections.OrderedDict", [([], 1)]), "unhashable"),
         (Call("collections.Counter", [1]), "Counter of a list"),
         (Call("collections.OrderedDict", state={"keys": 1}), "keys"),

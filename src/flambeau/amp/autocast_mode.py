@@ -91,7 +91,7 @@ class CpuGradScaler(_OneDeviceScaler):
 
 
 def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype | None = None) -> Callable[..., Any]:
-    """Former name of `torch.amp.custom_fwd(device_type="cuda")`, a decorator of `forward`.  Warns: FutureWarning.
+    """Decorate a `forward`: former name of `torch.amp.custom_fwd(device_type="cuda")`.  Warns: FutureWarning.
 
     cast_inputs: under autocast, cast floating point tensors on a GPU to this type, and run without autocast.
     Example:
@@ -111,7 +111,7 @@ def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype
 
 
 def cuda_custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
-    """Former name of `torch.amp.custom_bwd(device_type="cuda")`, a decorator of `backward`.  Warns: FutureWarning.
+    """Decorate a `backward`: former name of `torch.amp.custom_bwd(device_type="cuda")`.  Warns: FutureWarning.
 
     The gradient runs in the same autocast mode as the `forward` that `custom_fwd` decorates.
     Example:

@@ -1,10 +1,10 @@
 """GradScaler: scales losses, so that small gradients do not become zero in float16.
 
 - The scale and its counter are tensors on the device of the first scaled loss.
-- One launch per 64 gradients of a type unscales them and notes in `found_inf`, one number per device, whether a value
-  was not finite.
+- One launch per 64 gradients of a type unscales them and records in `found_inf`, one number per device, whether a
+  value was not finite.
 - Only `step`, `get_scale` and `state_dict` make the host wait: `step` must know whether to skip the optimizer's step.
-  An optimizer that reads `found_inf` itself (fused=True) needs no wait.
+  An optimizer that reads `found_inf` itself (fused=True) does not need this wait.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _collated(batch: Sequence[Any], by_type: Collators) -> Any:
 
 
 def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """Tensors, stacked."""
+    """Stack tensors."""
     _check_kinds(batch, TensorBase, "a tensor")
     stacked = _stacked_on_host(batch)
     return REGISTRY["stack"](list(batch)) if stacked is None else stacked
@@ -141,7 +141,7 @@ def stacked_arrays(arrays: list[Any]) -> Any:
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """NumPy arrays, stacked, as a tensor."""
+    """Stack NumPy arrays as a tensor."""
     first = batch[0]
     if first.dtype.kind in NO_NUMBERS:
         raise ArgumentTypeError(NO_COLLATION.format(first.dtype), hint=KINDS_HINT, operator="default_collate")
@@ -163,19 +163,19 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | 
 
 
 def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """NumPy numbers, as a tensor of their type."""
+    """Convert NumPy numbers to a tensor of their type."""
     return factories.tensor(np.asarray(batch))
 
 
 def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """Python floats, as a float64 tensor."""
+    """Convert Python floats to a float64 tensor."""
     if set(map(type, batch)) == {float}:
         return _where_factories_do(factories.from_array(np.array(batch, np.float64)))
     return factories.tensor(list(batch), dtype=float64)
 
 
 def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """Python ints, as an int64 tensor; bools, as a bool tensor."""
+    """Convert Python ints to an int64 tensor, and bools to a bool tensor."""
     kinds = set(map(type, batch))
     if kinds == {int}:
         fits = max(map(int.bit_length, batch)) < 64
@@ -188,7 +188,7 @@ def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = N
 
 
 def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """str and bytes, as they are."""
+    """Return a list of str or bytes unchanged."""
     return batch
 
 
@@ -257,7 +257,7 @@ def _of_sequences(batch: Sequence[Any], by_type: Collators) -> Any:
 
 
 def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
-    """A mapping of `like`'s type with other entries; a dict if that type cannot be constructed from entries.
+    """Return a mapping of `like`'s type with other entries; a dict if that type cannot be constructed from entries.
 
     A mutable mapping is copied and updated, to keep its attributes.
     """
@@ -273,7 +273,7 @@ def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
 
 
 def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
-    """As rebuilt_mapping, for a sequence that is not a tuple; a list if its type cannot be constructed."""
+    """Return a sequence of `like`'s type with other entries; a list if that type cannot be constructed."""
     try:
         if isinstance(like, MutableSequence):
             same = copy.copy(like)

@@ -28,7 +28,7 @@ Sample_co = TypeVar("Sample_co", covariant=True)
 
 
 def length_of(name: str, what: str, value: Any) -> int:
-    """The number of samples or indices.  Raises ArgumentTypeError for an object without a length."""
+    """Return the number of samples or indices.  Raises ArgumentTypeError for an object without a length."""
     if not hasattr(value, "__len__"):
         raise ArgumentTypeError(
             f"object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
@@ -39,7 +39,7 @@ def length_of(name: str, what: str, value: Any) -> int:
 
 
 def device_of(generator: Any) -> Any:
-    """The device to draw random numbers on: the generator's, or the CPU."""
+    """Return the device to draw random numbers on: the generator's, or the CPU."""
     return generator.device if isinstance(generator, Generator) else "cpu"
 
 
@@ -112,7 +112,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return tuple(each[index] for each in self.tensors)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The samples at these indices; rows of CPU tensors are copied together."""
+        """Return the samples at these indices; rows of CPU tensors are copied together."""
         rows = gathered(self, indices)
         if rows is None:
             return [self[index] for index in indices]
@@ -127,9 +127,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 
 def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
-    """Rows of a TensorDataset, or of Subsets of one, as one new tensor per field.
+    """Return rows of a TensorDataset, or of Subsets of one, as one new tensor per field.
 
-    None where one copy per field is impossible: other classes, tensors on a GPU or with gradients, indices that are not
+    None if one copy per field is impossible: other classes, tensors on a GPU or with gradients, indices that are not
     ints in range.
     """
     while type(dataset) is Subset and type(dataset.indices) is list:
@@ -144,7 +144,7 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
         return None
     try:
         return [factories.from_array(each.take(indices, axis=0)) for each in sample_arrays(dataset.tensors)]
-    except IndexError:  # raised again, with a message of its own, by the sample that is out of range
+    except IndexError:  # raised again, with a better message, by the sample that is out of range
         return None
 
 
@@ -186,7 +186,7 @@ class StackDataset(Dataset[Sample_co]):
         return tuple(each[index] for each in self.datasets)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
-        """The samples at these indices.  Raises ArgumentError if a dataset returns a different number."""
+        """Return the samples at these indices.  Raises ArgumentError if a dataset returns a different number."""
         named = self.datasets.items() if isinstance(self.datasets, dict) else enumerate(self.datasets)
         columns = [_column(f"datasets[{name!r}]", each, indices) for name, each in named]
         rows = zip(*columns)
@@ -197,7 +197,7 @@ class StackDataset(Dataset[Sample_co]):
 
 
 def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
-    """The samples of one of StackDataset's datasets."""
+    """Return the samples of one of StackDataset's datasets."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[index] for index in indices]
     samples: Sequence[Any] = dataset.__getitems__(indices)
@@ -305,7 +305,7 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given indices.
 
-    Raises: NotSupportedError for a subclass with a `__getitem__` of its own and without a `__getitems__`.
+    Raises: NotSupportedError for a subclass that overrides `__getitem__` and not `__getitems__`.
     Example:
         >>> torch.utils.data.Subset(["a", "b", "c"], [2, 0])[0]
         'c'
@@ -328,7 +328,7 @@ class Subset(Dataset[Sample_co]):
         return self.dataset[self._at(index)]
 
     def __getitems__(self, indices: Sequence[Any]) -> Any:
-        """The samples at these positions of `indices`, by the dataset's own `__getitems__` if it has one."""
+        """Return the samples at these positions of `indices`, by the dataset's own `__getitems__` if it has one."""
         chosen = [self._at(index) for index in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__(chosen)
@@ -342,7 +342,7 @@ class Subset(Dataset[Sample_co]):
             fact = f"index {index} is out of range for {count} samples"
             raise IndexRangeError(fact, operator="Subset", hint=f"use {-count} to {count - 1}") from error
         except TypeError as error:
-            fact = f"{shown(index)} is no index of its indices, {shown(self.indices)}"
+            fact = f"{shown(index)} is not a valid index of its indices, {shown(self.indices)}"
             raise ArgumentTypeError(
                 fact, operator="Subset", hint="indices must be a list of ints, and an index an int"
             ) from error
@@ -376,7 +376,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
 
 
 def _checked(name: str, lengths: Any) -> tuple[Any, ...]:
-    """The lengths of the parts.  Raises ArgumentTypeError, ArgumentError for a negative one."""
+    """Return the lengths of the parts.  Raises ArgumentTypeError, ArgumentError for a negative one."""
     found = checks.listed(name, "lengths", "numbers", lengths)
     for place, each in enumerate(found):
         checks.number(name, f"lengths[{place}]", each)

@@ -43,14 +43,14 @@ def pin_memory(data: Any, device: Any = None) -> Any:
 
 
 def pin_host_memory(data: Any) -> Any:
-    """As pin_memory, but tensors on a GPU stay as they are."""
+    """Pin like pin_memory, but leave tensors on a GPU as they are."""
     if isinstance(data, TensorBase) and data.is_cuda:
         return data
     return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
 
 
 def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
-    """A container of `data`'s type with the function applied to every entry; any other object unchanged."""
+    """Return a container of `data`'s type with the function applied to every entry; any other object unchanged."""
     if isinstance(data, (str, bytes)):
         return data
     if isinstance(data, Mapping):
@@ -134,7 +134,7 @@ class Fetcher:
         self.drop_last = drop_last
 
     def fetch(self, possibly_batched_index: Any) -> Any:
-        """The batch of a list of indices, or the sample of one index."""
+        """Return the batch of a list of indices, or the sample of one index."""
         raise NotSupportedError(
             "fetch is not defined",
             hint="define fetch(self, possibly_batched_index)",
@@ -146,7 +146,7 @@ class MapFetcher(Fetcher):
     """Fetch batches of a map-style dataset."""
 
     def fetch(self, possibly_batched_index: Any) -> Any:
-        """The batch of a list of indices, or the sample of one index."""
+        """Return the batch of a list of indices, or the sample of one index."""
         dataset, index = self.dataset, possibly_batched_index
         if not self.auto_collation:
             return self.collate_fn(dataset[index])
@@ -167,7 +167,7 @@ class StreamFetcher(Fetcher):
         self.ended = False
 
     def fetch(self, possibly_batched_index: Any) -> Any:
-        """The next batch.  Raises StopIteration at the end of the stream."""
+        """Return the next batch.  Raises StopIteration at the end of the stream."""
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
@@ -329,7 +329,7 @@ class DeviceIterator:
             try:
                 raise error
             finally:
-                del error  # or it and this frame would keep each other
+                del error  # otherwise the exception and this frame would keep each other alive
         self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
@@ -367,7 +367,7 @@ class DeviceIterator:
 
 
 def _moved(data: Any, device: Any) -> Any:
-    """`data` with its tensors, and objects that have a `to` method, on a device."""
+    """Return `data` with its tensors, and objects that have a `to` method, moved to a device."""
     if isinstance(data, TensorBase) or callable(getattr(data, "to", None)):
         return data.to(device, non_blocking=True)
     return with_entries(data, lambda entry: _moved(entry, device))

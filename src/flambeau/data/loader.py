@@ -19,7 +19,7 @@ from .iterators import BatchIterator, DeviceIterator, Fetcher, MapFetcher, Seria
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, check_generator, check_iterable
 from .workers import WorkerIterator
 
-PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
+PREFETCH_FACTOR = 2  # default number of batches ahead per worker
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
 
 
@@ -137,7 +137,7 @@ class DataLoader(Generic[Sample_co]):
         self._context = None if context is None else _checked_context(context, self.num_workers)
 
     def _worker_context(self) -> Any:
-        """The context that starts workers; one of the standard library is replaced by flambeau's for its method."""
+        """Return the context that starts workers: for a context of the standard library, flambeau's of that method."""
         from .. import multiprocessing
 
         context = self._context
@@ -225,7 +225,7 @@ class DataLoader(Generic[Sample_co]):
             return DeviceIterator(batches, self._stream_of_copies(devices.cuda_index(self.device)))
 
     def _stream_of_copies(self, index: int) -> Stream:
-        """The copy stream, the same one in every epoch: the allocator caches memory per stream."""
+        """Return the copy stream, the same one in every epoch: the allocator caches memory per stream."""
         stream = self._copies
         if stream is None or stream.machine is not thread.machine():
             stream = self._copies = Stream(devices.cuda(index))

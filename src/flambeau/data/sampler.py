@@ -260,7 +260,7 @@ class DistributedSampler(Sampler[Index_co]):
         if not 0 <= rank < num_replicas:
             raise ArgumentError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]",
-                hint="each process has a rank of its own, counted from 0",
+                hint="each process has its own rank, counted from 0",
                 operator="DistributedSampler",
             )
         count = length_of("DistributedSampler", "dataset", dataset)
@@ -300,7 +300,7 @@ class DistributedSampler(Sampler[Index_co]):
 
 
 def _count_positive(weights: Any) -> int:
-    """The number of positive weights.  Raises ArgumentError."""
+    """Return the number of positive weights.  Raises ArgumentError."""
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):
         index = int(wrong[0])
@@ -349,14 +349,14 @@ def check_generator(name: str, generator: Any) -> None:
 
 
 def _weights(weights: Any) -> Any:
-    """Weights as a float64 tensor on the CPU.  Raises ArgumentTypeError, ArgumentError unless it is a 1d sequence."""
+    """Return weights as a float64 CPU tensor.  Raises ArgumentTypeError, ArgumentError unless it is a 1d sequence."""
     name = "WeightedRandomSampler"
     if not isinstance(weights, (TensorBase, np.ndarray)):
         weights = checks.listed(name, "weights", "numbers", weights)
         for index, each in enumerate(weights):
             if isinstance(each, str) or not hasattr(each, "__float__"):
                 raise ArgumentError(
-                    f"weight {index} is no number: {shown(each)}", hint="give one per sample", operator=name
+                    f"weight {index} is not a number: {shown(each)}", hint="give one per sample", operator=name
                 )
         weights = list(map(float, weights))
     elif weights.ndim != 1:

@@ -44,7 +44,7 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The WorkerInfo of this process; None outside worker processes of a DataLoader.
+    """Return the WorkerInfo of this process; None outside worker processes of a DataLoader.
 
     Example:
         >>> torch.utils.data.get_worker_info() is None
@@ -96,14 +96,14 @@ class EndOfStream:
 
 
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
-    """Main function of a worker: make batches until the parent closes the pipe or ends."""
+    """Make batches until the parent closes the pipe or ends: the main function of a worker."""
     try:
         host_threads.set_num_threads(1)
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
         set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
         _Worker(WorkerEnd(pipe), number, settings).work()
-    except (EOFError, KeyboardInterrupt):  # an interrupt reaches the main process, too
+    except (EOFError, KeyboardInterrupt):  # an interrupt also reaches the main process
         pass
 
 
@@ -115,7 +115,7 @@ def _seed(base_seed: int, number: int) -> None:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """The seed of a worker's NumPy; the name is PyTorch's."""
+    """Return the seed of a worker's NumPy; the name is PyTorch's."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
     state: list[int] = np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4).tolist()
     return state
@@ -192,7 +192,7 @@ class UnsendableError(FlambeauError, pickle.PicklingError, TypeError, AttributeE
 
 
 def _refused(what: str, value: Any, error: BaseException) -> BaseException:
-    """The error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
+    """Return the error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
     if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
         return error
     place, entry = _unpicklable(value, "")
@@ -206,7 +206,7 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
 
 
 def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
-    """(path, value) of the innermost container entry or attribute that cannot be pickled."""
+    """Return (path, value) of the innermost container entry or attribute that cannot be pickled."""
     if depth > MAX_DEPTH or isinstance(value, (type, FunctionType)):
         return place, value
     if isinstance(value, Mapping):
@@ -231,11 +231,11 @@ def _can_be_pickled(value: Any) -> bool:
     return True
 
 
-END_SECONDS = 5.0  # that workers have to end by themselves
+END_SECONDS = 5.0  # time for workers to end by themselves
 
 
 class LoaderTimeoutError(FlambeauError, RuntimeError):
-    """A batch did not come within the DataLoader's `timeout`."""
+    """A batch did not arrive within the DataLoader's `timeout`."""
 
 
 class WorkerDiedError(FlambeauError, RuntimeError):
@@ -291,7 +291,7 @@ class WorkerIterator(BatchIterator):
         return [each.process for each in self._team]
 
     def _shutdown_workers(self) -> None:
-        """`close`, under PyTorch's name: programs call it to end persistent workers."""
+        """Call `close`, under PyTorch's name: programs use it to end persistent workers."""
         self.close()
 
     def reset(self, loader: Any) -> None:
@@ -354,7 +354,7 @@ class WorkerIterator(BatchIterator):
             return result
 
     def _next_number(self) -> int | None:
-        """The number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
+        """Return the number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
         while self._rcvd_idx < self._send_idx:
             worker = self._tasks.get(self._rcvd_idx)
             if worker is not None and (worker.has_more or self._rcvd_idx in self._arrived):
@@ -429,14 +429,14 @@ class WorkerIterator(BatchIterator):
             try:
                 raise failure
             finally:
-                del failure  # or it and this frame would keep each other
+                del failure  # otherwise the exception and this frame would keep each other alive
 
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
         workers, self._team = self._team, []
         self._send_idx = self._rcvd_idx = 0
         self._tasks, self._arrived = {}, {}
-        if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
+        if self._pid != os.getpid():  # a forked child has a copy of the iterator, but does not own its workers
             return
         if self._pinning is not None:
             self._pinning.close()
@@ -478,7 +478,7 @@ class _WorkerProcess:
         self.is_open = True
 
     def received(self) -> Iterator[tuple[int, int, Any]]:
-        """Results received so far."""
+        """Yield the results received so far."""
         while self.is_open:
             try:
                 yield self.pipe.receive()
@@ -493,7 +493,7 @@ class _WorkerProcess:
         self.pipe.close()
 
     def failure(self) -> WorkerDiedError:
-        """The process's exit, as text for errors."""
+        """Return the error that says how the process exited."""
         self.process.join(END_SECONDS)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"

@@ -31,12 +31,12 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 def floating(*values: Any) -> tuple[Any, ...]:
-    """Parameters as floating point tensors of one shape."""
+    """Return parameters as floating point tensors of one shape."""
     return tuple(map(as_floating, broadcast_all(*values)))
 
 
 def uniform_open(shape: Any, like: Any) -> Any:
-    """Uniform numbers in (0, 1), without either end."""
+    """Return uniform numbers in (0, 1), without either end."""
     value = torch.rand(shape, dtype=like.dtype, device=like.device)
     return value.clamp(min=tiny(like.dtype), max=1 - epsilon(like.dtype) / 2)
 
@@ -854,7 +854,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _shape(self) -> tuple[Any, Any]:
-        """(whether the concentration is 0, the concentration with 1 in its place)."""
+        """Return (whether the concentration is 0, the concentration with 1 in place of 0)."""
         is_zero = self.concentration.abs() < epsilon(self.concentration.dtype)
         return is_zero, self.concentration.masked_fill(is_zero, 1.0)
 
@@ -1023,11 +1023,11 @@ class ContinuousBernoulli(ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _regular_probs(self) -> Any:
-        """The probabilities, with a regular one in place of those near 1/2."""
+        """Return the probabilities, with a regular one in place of those near 1/2."""
         return torch.where(self._is_regular(), self.probs, self._lims[0])
 
     def _log_size(self) -> Any:
-        """The logarithm of the normalizing factor."""
+        """Return the logarithm of the normalizing factor."""
         p = self._regular_probs()
         low, high = torch.where(p <= 0.5, p, 0.0), torch.where(p >= 0.5, p, 1.0)
         inner = torch.where(p <= 0.5, torch.log1p(-2 * low), torch.log(2 * high - 1))

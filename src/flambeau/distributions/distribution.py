@@ -40,7 +40,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions that are made later check their arguments by default.
+        """Set whether distributions created later check their arguments by default.
 
         Raises: ArgumentError for anything but True and False.
         Example:
@@ -162,7 +162,7 @@ class Distribution:
         raise self._absent("rsample")
 
     def sample_n(self, n: int) -> Any:
-        """Return n samples, as sample((n,)) does: the former name.
+        """Return n samples: the former name of sample((n,)).
 
         Example:
             >>> torch.distributions.Normal(0.0, 1.0).sample_n(4).shape
@@ -318,7 +318,7 @@ class ExponentialFamily(Distribution):
 
 
 def normalizer_gradient(family: Any) -> tuple[list[Any], Any, Sequence[Any]]:
-    """(natural parameters, logarithm of the normalizer, its gradients) of an exponential family."""
+    """Return (natural parameters, logarithm of the normalizer, its gradients) of an exponential family."""
     parameters = [value.detach().requires_grad_() for value in family._natural_params]
     log_normalizer = family._log_normalizer(*parameters)
     return parameters, log_normalizer, grad(log_normalizer.sum(), parameters, create_graph=True)
@@ -493,7 +493,7 @@ class TransformedDistribution(Distribution):
         return result + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _reflected(self, value: Any) -> Any:
-        """A probability, counted from the other side where the transforms decrease."""
+        """Return a probability, or its complement where the transforms decrease."""
         sign = 1
         for transform in self.transforms:
             sign = sign * transform.sign

@@ -36,8 +36,8 @@ _found: dict[tuple[type, type], Any] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[Divergence], Divergence]:
     """Return a decorator that registers a function of (p, q) for kl_divergence.
 
-    type_p, type_q: the classes of p and q.  The function also serves classes derived of them, unless closer ones are
-    registered.
+    type_p, type_q: the classes of p and q.  The function is also used for derived classes, unless a function for closer
+    classes is registered.
     Raises: ArgumentTypeError for anything but classes of distributions.
     Example:
         >>> class Sure(torch.distributions.Normal):
@@ -67,7 +67,7 @@ def _depths(cls: type, base: type) -> int:
 
 
 def _best(type_p: type, type_q: type) -> Any:
-    """The function that is registered for the nearest classes, or None."""
+    """Return the function registered for the nearest base classes, or None."""
     matches = [pair for pair in _registered if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
     if not matches:
         return None
@@ -250,7 +250,7 @@ def _(p: Any, q: Any) -> Any:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _(p: Any, q: Any) -> Any:
-    """The divergence of two members of one family: a Bregman divergence of the normalizer."""
+    """Return the divergence of two members of one family: a Bregman divergence of the normalizer."""
     if type(p) is not type(q):
         raise NotSupportedError(
             f"the families {type(p).__name__} and {type(q).__name__} differ",
@@ -291,7 +291,7 @@ def _differing(p: Any, q: Any) -> NotSupportedError:
 
 
 def _normal_vectors(p: Any, q: Any, factor_p: Any, factor_q: Any) -> Any:
-    """The divergence of normal vectors with Cholesky factors of their covariances."""
+    """Return the divergence of normal vectors with Cholesky factors of their covariances."""
     size = p.event_shape[0]
     batch = torch.broadcast_tensors(p.loc, q.loc)[0].shape[:-1]
     solved = linalg_solve_triangular(
@@ -333,7 +333,7 @@ def _(p: Any, q: Any) -> Any:
 
 
 def _cross_entropy_with_normal(p: Any, q: Any) -> Any:
-    """Minus the mean of log q under p, for a normal q, by the moments of p."""
+    """Return minus the mean of log q under p, for a normal q, from the moments of p."""
     return 0.5 * (LOG_2PI + 2 * q.scale.log() + (p.variance + (p.mean - q.loc).pow(2)) / q.scale.pow(2))
 
 

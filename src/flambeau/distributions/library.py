@@ -33,17 +33,17 @@ torch: Any = _Library()
 
 
 def tiny(dtype: Any) -> float:
-    """The smallest normal number of a type."""
+    """Return the smallest normal number of a type."""
     return float(np.finfo(dtype.numpy).tiny)
 
 
 def lowest(dtype: Any) -> float:
-    """The most negative number of a type."""
+    """Return the most negative number of a type."""
     return -float(np.finfo(dtype.numpy).max)
 
 
 def epsilon(dtype: Any) -> float:
-    """The distance from 1 to the next number of a type."""
+    """Return the distance from 1 to the next number of a type."""
     return float(np.finfo(dtype.numpy).eps)
 
 
@@ -67,40 +67,40 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 
 def as_floating(value: Any) -> Any:
-    """A tensor of a floating point type, of a tensor or a number."""
+    """Convert a tensor or a number to a floating point tensor."""
     tensor: Any = value if isinstance(value, TensorBase) else torch.tensor(float(value))
     return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, float32))
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities, clamped to [eps, 1 - eps] for the epsilon of their type."""
+    """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type."""
     eps = epsilon(probs.dtype)
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """The log-odds of probabilities if is_binary, else their logarithms."""
+    """Return the log-odds of probabilities if is_binary, else their logarithms."""
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """The probabilities of log-odds if is_binary, else the softmax over the last dimension."""
+    """Return the probabilities of log-odds if is_binary, else the softmax over the last dimension."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 
 def sum_rightmost(value: Any, count: int) -> Any:
-    """The sum over the last `count` dimensions."""
+    """Return the sum over the last `count` dimensions."""
     return value if count == 0 else value.reshape((*value.shape[: value.dim() - count], -1)).sum(-1)
 
 
 def softplus(value: Any) -> Any:
-    """log(1 + exp(value)), without overflow."""
+    """Return log(1 + exp(value)), without overflow."""
     return REGISTRY["binary_cross_entropy_with_logits"](value, torch.zeros_like(value), reduction="none")
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """The elements of lower triangles up to a diagonal, row by row, as vectors."""
+    """Return the elements of lower triangles up to a diagonal, row by row, as vectors."""
     size = mat.shape[-1]
     rows, columns = np.tril_indices(size, diag)
     index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=mat.device)
@@ -108,7 +108,7 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """Lower triangles with the elements of vectors, row by row, up to a diagonal."""
+    """Return lower triangles with the elements of vectors, row by row, up to a diagonal."""
     count = vec.shape[-1]
     size = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
     rows, columns = np.tril_indices(size, diag)
@@ -140,10 +140,10 @@ def sizes(value: Any) -> tuple[int, ...]:
 
 
 def one_hot_like(index: Any, count: int, like: Any) -> Any:
-    """Vectors of `count` with a 1 at each index, in the type of `like`."""
+    """Return vectors of `count` with a 1 at each index, in the type of `like`."""
     return torch.arange(count, device=index.device).eq(index.unsqueeze(-1)).to(like.dtype)
 
 
 def shape_of(values: Sequence[Any]) -> tuple[int, ...]:
-    """The shape to which tensors broadcast."""
+    """Return the shape to which tensors broadcast."""
     return tuple(torch.broadcast_tensors(*values)[0].shape)

@@ -25,7 +25,7 @@ from .transforms import StickBreakingTransform
 
 
 def squared_length(factor: Any, vector: Any) -> Any:
-    """x^T (L @ L^T)^-1 x for lower triangular factors and vectors, whose batches broadcast."""
+    """Return x^T (L @ L^T)^-1 x for lower triangular factors and vectors, whose batches broadcast."""
     batch = shape_of([factor[..., 0], vector])
     size = vector.shape[-1]
     column = vector.expand(batch).unsqueeze(-1)
@@ -34,12 +34,12 @@ def squared_length(factor: Any, vector: Any) -> Any:
 
 
 def half_log_det(factor: Any) -> Any:
-    """The logarithm of the determinant of a lower triangular factor."""
+    """Return the logarithm of the determinant of a lower triangular factor."""
     return factor.diagonal(0, -2, -1).log().sum(-1)
 
 
 def factor_of_precision(precision: Any) -> Any:
-    """The Cholesky factor of the inverse of a matrix."""
+    """Return the Cholesky factor of the inverse of a matrix."""
     turned = linalg_cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     one = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
     return linalg_solve_triangular(turned, one, upper=False)
@@ -73,7 +73,7 @@ class _OfMatrix(Distribution):
         self._matrix = name, value
 
     def _factor(self) -> Any:
-        """The Cholesky factor of the covariance, not expanded to the batch of the other parameters."""
+        """Return the Cholesky factor of the covariance, not expanded to the batch of the other parameters."""
         name, value = self._matrix
         if name == "scale_tril":
             return value
@@ -328,7 +328,7 @@ class LKJCholesky(Distribution):
         self._beta = self._radii()
 
     def _radii(self) -> Any:
-        """The distribution of the squared length of each row without its last element."""
+        """Return the distribution of the squared length of each row without its last element."""
         concentration = self.concentration.detach()
         offset = torch.arange(self.dim - 1, device=concentration.device).to(concentration.dtype)
         offset = torch.cat([offset.new_zeros((1,)), offset])
@@ -444,7 +444,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
         return factor @ factor.mT
 
     def _log_size(self) -> Any:
-        """The logarithm of the normalizer."""
+        """Return the logarithm of the normalizer."""
         size = self._event_shape[-1]
         half = 0.5 * self.df
         log_det = half_log_det(self._unbroadcasted_scale_tril)
@@ -478,7 +478,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
 
 
 def multi_digamma(value: Any, size: int) -> Any:
-    """The derivative of mvlgamma."""
+    """Return the derivative of mvlgamma."""
     places = torch.arange(size, device=value.device).to(value.dtype) / 2
     return torch.digamma(value.unsqueeze(-1) - places).sum(-1)
 

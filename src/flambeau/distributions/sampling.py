@@ -1,4 +1,4 @@
-"""Draws from the gamma distribution, with the derivative of a sample by its concentration.
+"""Draws from the gamma distribution, with the derivative of a sample with respect to its concentration.
 
 - Samples are drawn by G. Marsaglia and W. Tsang, "A simple method for generating gamma variables", 2000: at least 95 %
   of the candidates are accepted, and each element has ROUNDS of them.  No value is read, so the host does not wait.
@@ -14,11 +14,11 @@ from ..host import np, special
 from .library import tiny, torch
 
 ROUNDS = 8
-STEP = 1e-3  # of the concentration, relative, for the derivative by differences of fourth order
+STEP = 1e-3  # relative step of the concentration, for the derivative by fourth-order differences
 
 
 def standard_gamma(concentration: Any) -> Any:
-    """Samples of the gamma distribution with rate 1; gradients reach the concentration.
+    """Return samples of the gamma distribution with rate 1; gradients reach the concentration.
 
     Host:   returns at once; for a gradient, waits if the tensor is on a GPU.
     """
@@ -48,14 +48,14 @@ def _drawn(concentration: Any) -> Any:
 
 
 def _slope(concentration: Any, sample: Any) -> Any:
-    """The derivative of samples by their concentration."""
+    """Return the derivative of samples with respect to their concentration."""
     a, x = (value.cpu().numpy().astype("float64") for value in (concentration, sample))
     step = STEP * a
     lower, upper = (
         (8 * (f(a + step, x) - f(a - step, x)) - (f(a + 2 * step, x) - f(a - 2 * step, x))) / (12 * step)
         for f in (special.gammainc, special.gammaincc)
     )
-    change = np.where(x < a, lower, -upper)  # the smaller of the two has the smaller error
+    change = np.where(x < a, lower, -upper)  # the smaller one has the smaller error
     with np.errstate(all="ignore"):
         density = np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
         slope = np.nan_to_num(-change / density)

@@ -110,7 +110,7 @@ class Transform:
         return new
 
     def __call__(self, x: Any) -> Any:
-        """Map x."""
+        """Apply the transform to x."""
         if self._cache_size == 0:
             return self._call(x)
         former, y = self._cached

@@ -130,7 +130,7 @@ class Pool(_Pool):
 
 
 def _choice() -> Gpus | None:
-    """The parent's choice of virtual GPUs, passed to a child."""
+    """Return the parent's choice of virtual GPUs, passed to a child."""
     chosen = thread.machine().choice if thread.has_machine() else None
     return chosen if chosen is not None and chosen.kind == "virtual" else None
 

@@ -57,7 +57,7 @@ _sending = _Sending()
 def packed(value: Any, route: Route) -> bytes:
     """Pickle `value` now, in this thread, after its current streams' work so far.
 
-    After an error nothing was sent.
+    If this raises an error, nothing was sent.
     """
     former, _sending.route = _sending.route, route
     try:
@@ -95,7 +95,7 @@ def reduce_storage(of: Storage) -> tuple[Any, ...]:
 
 
 def _how() -> tuple[str, Route | None]:
-    """(source line, route) of this thread's pickling; the route is None in multiprocessing itself, as in a Pipe."""
+    """Return (source line, route) of this thread's pickling; the route is None in multiprocessing itself (a Pipe)."""
     route = _sending.route
     return (_site(), None) if route is None else (route.site, route)
 

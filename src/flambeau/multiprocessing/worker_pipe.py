@@ -1,11 +1,11 @@
 """Pipes between a process and its workers: any object both ways, with the bytes of its CPU tensors copied once.
 
-- A message is one packet of a local socket.  More than INLINE_BYTES lie in a file without a name, whose descriptor
-  comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
+- A message is one packet of a local socket.  If it exceeds INLINE_BYTES, the bytes are in an unnamed file whose
+  descriptor comes with the packet.  The kernel frees the file after its last use, even if either process is killed.
 - Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
   storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
-- A large batch that a worker stacks lies in a file of its own from the start (`shared_stack`), and that is sent.
-- A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
+- A large batch that a worker stacks is placed in its own file from the start (`shared_stack`), and that file is sent.
+- The receiver reads a file of at most COPIED_BYTES into its own memory, and maps a larger one.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
 
@@ -137,7 +137,7 @@ _is_worker = False
 
 
 def shares_batches() -> bool:
-    """Whether this process sends its batches through a pipe."""
+    """Return whether this process sends its batches through a pipe."""
     return _is_worker
 
 
@@ -158,7 +158,7 @@ def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _file_of(of: Storage) -> int | None:
-    """The file of a stack, unless its storage has got other memory since."""
+    """Return the file of a stack; None if its storage has been given other memory since."""
     array, file = _stacks.get(of, (None, -1))
     return file if array is not None and of.array() is array else None
 
@@ -314,7 +314,7 @@ def _end_of(descriptor: Any) -> WorkerPipe:
 
 
 def pair() -> tuple[WorkerPipe, WorkerPipe]:
-    """Both ends of a new pipe."""
+    """Return both ends of a new pipe."""
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return WorkerPipe(one), WorkerPipe(other)
 
@@ -336,7 +336,7 @@ def _copied(packet: bytes) -> Any:
 
 
 def _file_bytes(file: int, nbytes: int) -> Any:
-    """The bytes of a file as an array."""
+    """Return the bytes of a file as an array."""
     if nbytes > COPIED_BYTES:
         return _mapped(file, nbytes)
     array = host_storage.on_host(nbytes).array()
@@ -362,7 +362,7 @@ class _Mapping:
 
 @functools.cache
 def _memory_calls() -> Any:
-    """The C library, with the types of `mmap` and `munmap`."""
+    """Return the C library, with the types of `mmap` and `munmap`."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = [
@@ -376,7 +376,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 def _mapped(file: int, nbytes: int) -> Any:
-    """The bytes of a file as an array that shares its memory."""
+    """Return the bytes of a file as an array that shares its memory."""
     mapping = _Mapping(file, nbytes)
     return host.array_at(mapping.address, uint8, (nbytes,), None, mapping)
 
@@ -404,7 +404,7 @@ class WorkerEnd:
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
             self._read()
-        if self._is_closed:  # even with tasks left: their results are no longer needed
+        if self._is_closed:  # even with tasks left, as their results are no longer needed
             raise EOFError
         return self._inbox.popleft()
 

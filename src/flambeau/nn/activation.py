@@ -80,7 +80,7 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Layer):
-    """x where it is positive, else x * negative_slope, elementwise; inplace: overwrite the input.
+    """x where positive, else x * negative_slope, elementwise; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
@@ -100,7 +100,7 @@ class LeakyReLU(Layer):
 
 
 class PReLU(Layer):
-    """x where it is positive, else x * weight, with learned weights: one for all, or one for each channel.
+    """x where positive, else x * weight, with learned weights: one for all, or one for each channel.
 
     Shapes: input [*] or [n, num_parameters, *]; result the same; weight [num_parameters], which starts at `init`.
     Example:
@@ -159,7 +159,7 @@ class RReLU(Layer):
 
 
 class ELU(Layer):
-    """x where it is positive, else alpha * (exp(x) - 1), elementwise; inplace: overwrite the input.
+    """x where positive, else alpha * (exp(x) - 1), elementwise; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
@@ -179,7 +179,7 @@ class ELU(Layer):
 
 
 class CELU(Layer):
-    """x where it is positive, else alpha * (exp(x / alpha) - 1), elementwise; inplace: overwrite the input.
+    """x where positive, else alpha * (exp(x / alpha) - 1), elementwise; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.CELU(0.5)(torch.tensor([-1.0, 2.0]))

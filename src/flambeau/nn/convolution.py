@@ -23,7 +23,7 @@ FUNCTIONS: dict[bool, Any] = {
 
 
 def spread(name: str, what: str, value: Any, count: int) -> tuple[int, ...]:
-    """One int for each spatial dimension; a list is not checked for its length.  Raises ArgumentTypeError."""
+    """Return one int per spatial dimension; the length of a list is not checked.  Raises ArgumentTypeError."""
     listed = value if isinstance(value, (tuple, list)) else (value,) * count
     for each in listed:
         checks.integer(name, f"an entry of {what}", each)
@@ -93,7 +93,7 @@ class _ConvNd(Layer):
             )
 
     def _sides(self) -> list[int]:
-        """The padding as `F.pad` takes it: both sides of each dimension, the last dimension first."""
+        """Return the padding as `F.pad` takes it: both sides of each dimension, the last dimension first."""
         if self.padding == "valid":
             return [0, 0] * self.spatial
         if self.padding == "same":
@@ -252,7 +252,7 @@ class _ConvTransposeNd(_ConvNd):
         return found
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """The output padding that gives these sizes.  Raises ArgumentError."""
+        """Return the output padding that gives these sizes.  Raises ArgumentError."""
         count, name = self.spatial, self._get_name()
         lead = input.ndim - count
         wanted = list(output_size)

@@ -60,7 +60,7 @@ from .pooling_functions import (
     unfold,
 )
 
-SMALLEST_NORMAL = {  # the least positive numbers of the types that are not denormal
+SMALLEST_NORMAL = {  # smallest positive normal numbers of the types
     dtypes.float16: 2.0**-14, dtypes.bfloat16: 2.0**-126, dtypes.float32: 2.0**-126, dtypes.float64: 2.0**-1022,
 }  # fmt: skip
 _lookup = REGISTRY["embedding"]
@@ -133,7 +133,7 @@ scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
+    """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
 
     Example:
         >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
@@ -146,7 +146,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
-    """max(input, 0); inplace: the input is overwritten.
+    """Return max(input, 0); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.relu(torch.tensor([-1.0, 0.0, 2.0]))
@@ -158,7 +158,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 def relu_(input: Any) -> Any:
-    """max(input, 0), in place.
+    """Return max(input, 0), in place.
 
     Example:
         >>> x = torch.tensor([-1.0, 2.0])
@@ -171,7 +171,7 @@ def relu_(input: Any) -> Any:
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
-    """input * sigmoid(input); inplace: the input is overwritten.
+    """Return input * sigmoid(input); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
@@ -189,7 +189,7 @@ def _activated(name: str, inplace: bool, input: Any, *numbers: Any) -> Any:
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """input where it is positive, else alpha * (exp(input) - 1); inplace: the input is overwritten.
+    """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
@@ -199,7 +199,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """input where it is positive, else alpha * (exp(input / alpha) - 1); inplace: the input is overwritten.
+    """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]), 0.5)
@@ -209,7 +209,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
-    """1.0507 input where that is positive, else 1.7581 * (exp(input) - 1); inplace: the input is overwritten.
+    """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.selu(torch.tensor([-1.0, 2.0]))
@@ -219,7 +219,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """input where it is positive, else input * negative_slope; inplace: the input is overwritten.
+    """Return input where positive, else input * negative_slope; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]))
@@ -229,9 +229,9 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
-    """input where it is positive, else input times a slope: random in training, else the mean of both.
+    """Return input where positive, else input times a slope: random in training, else the mean of both.
 
-    inplace: the input is overwritten.
+    inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
@@ -243,7 +243,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
-    """input limited to [0, 6]; inplace: the input is overwritten.
+    """Return input limited to [0, 6]; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.relu6(torch.tensor([-1.0, 2.0, 8.0]))
@@ -253,7 +253,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """input limited to [min_val, max_val]; inplace: the input is overwritten.
+    """Return input limited to [min_val, max_val]; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5]))
@@ -263,7 +263,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """(input + 3) / 6 limited to [0, 1]; inplace: the input is overwritten.
+    """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0]))
@@ -273,7 +273,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
-    """input * hardsigmoid(input); inplace: the input is overwritten.
+    """Return input * hardsigmoid(input); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.hardswish(torch.tensor([-1.0, 1.0]))
@@ -283,7 +283,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
-    """input * tanh(softplus(input)); inplace: the input is overwritten.
+    """Return input * tanh(softplus(input)); inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.mish(torch.tensor([-1.0, 1.0]))
@@ -293,7 +293,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """input where it exceeds the threshold, else value; inplace: the input is overwritten.
+    """Return input where it exceeds the threshold, else value; inplace: overwrite the input.
 
     Example:
         >>> torch.nn.functional.threshold(torch.tensor([-1.0, 2.0]), 0.5, 7.0)
@@ -305,7 +305,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zero each element with probability p in training, and multiply the others by 1 / (1 - p).
 
-    inplace: the input is overwritten.
+    inplace: overwrite the input.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> x = torch.nn.functional.dropout(torch.ones(1000), p=0.5)
@@ -318,7 +318,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         checks.flag("dropout", "training", training)
     is_own = inplace and training and 0 < p < 1 and input.is_cuda and input.dtype.is_floating_point
     if is_own and not is_portable.value:
-        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # in place, PyTorch draws so
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # PyTorch draws this way in place
     result = REGISTRY["dropout"](input, p, training)
     return input.copy_(result) if inplace and result is not input else result
 
@@ -332,7 +332,7 @@ def _drop(name: str, called: str, input: Any, p: float, training: bool, inplace:
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p).
 
     Shapes: [n, c, l] or [c, l]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for a wrong number of dimensions.
@@ -354,10 +354,10 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p).
 
-    Shapes: [n, c, h, w]; the result has the input's shape.  Other numbers of dimensions give a warning; dimension 1 is
-            then still the channels.
+    Shapes: [n, c, h, w]; the result has the input's shape.  Other numbers of dimensions give a warning, and dimension 1
+            is still taken as the channels.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> x = torch.nn.functional.dropout2d(torch.ones(50, 4, 2, 2), p=0.5)
@@ -371,7 +371,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p).
 
     Shapes: [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
@@ -389,7 +389,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1.
+    """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1.
 
     Raises: ArgumentError if p is not in [0, 1].
     Example:
@@ -401,7 +401,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 
 
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """`alpha_dropout` of whole channels.
+    """Apply `alpha_dropout` to whole channels.
 
     Shapes: [n, c, *]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
@@ -422,7 +422,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of `weight` that `input` names.
+    """Return the rows of `weight` that `input` names.
 
     padding_idx: a row that gets no gradient.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
@@ -455,7 +455,7 @@ def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
     momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
 
     training: use the mean and variance of the batch, and move the running ones to them by the share `momentum`, in
     place (the variance with count - 1 in its divisor); otherwise use the running ones.
@@ -481,7 +481,7 @@ def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
 
     use_input_stats: use the mean and variance of the instance, and move the running ones to their averages by the share
     `momentum`, in place; otherwise use the running ones.
@@ -533,7 +533,7 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`.
+    """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`.
 
     Raises: ArgumentError for a bad reduction or margin, ShapeError.
     Example:
@@ -558,7 +558,7 @@ def triplet_margin_with_distance_loss(
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Any:
-    """A former name of `interpolate`.
+    """Call `interpolate`, under its former name.
 
     Example:
         >>> import warnings
@@ -572,7 +572,7 @@ def upsample(
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """A former name of `interpolate` with mode "nearest".
+    """Call `interpolate` with mode "nearest", under a former name.
 
     Example:
         >>> import warnings
@@ -586,7 +586,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """A former name of `interpolate` with mode "bilinear" and aligned corners.
+    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name.
 
     Example:
         >>> import warnings
@@ -604,7 +604,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
 
     offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
@@ -637,7 +637,7 @@ def _corners(name: str, align_corners: Any) -> bool:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
 ) -> Any:
-    """Values of images at the points of a grid.
+    """Sample images at the points of a grid.
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
     mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
@@ -654,7 +654,7 @@ def grid_sample(
 
 
 def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
-    """The points of an image under affine maps: a grid for `grid_sample`.
+    """Return the points of an image under affine maps: a grid for `grid_sample`.
 
     size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
@@ -670,7 +670,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
 
 def _lengths(name: str, values: Any) -> list[int]:
-    """Lengths as numbers.  Host: waits for those on a GPU."""
+    """Return lengths as a list of ints.  Host: waits for those on a GPU."""
     if not isinstance(values, TensorBase):
         return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
     lengths: Any = values
@@ -682,7 +682,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+    """Return the negative log-probability of all paths that give the targets (A. Graves et al., 2006).
 
     input_lengths, target_lengths: of each sequence, tensors or lists.  blank: the class between labels.
     reduction: "mean" divides each loss by its target's length, and then takes the mean.
@@ -750,7 +750,7 @@ def ctc_loss(
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
+    """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
     Example:
         >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
@@ -760,7 +760,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The logarithm of `softmax`.
+    """Return the logarithm of `softmax`.
 
     Example:
         >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
@@ -770,7 +770,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The softmax of -input.
+    """Return the softmax of -input.
 
     Example:
         >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0, -1.0]), dim=0)
@@ -780,7 +780,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`.
+    """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`.
 
     hard: the result is one-hot, with the gradient of the soft one.  eps has no effect.
     Example:
@@ -813,7 +813,7 @@ def linear_cross_entropy(
     input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
 ) -> Any:  # fmt: skip
-    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
+    """Compute `cross_entropy` of `linear(input, linear_weight, linear_bias)`.
 
     ignore_index: a target that is not counted, -100 for None; not with targets that are probabilities.
     options: accepted for compatibility; the scores are computed as a whole.

@@ -23,21 +23,21 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None =
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place."""
+    """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool1d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool2d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
+    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """`adaptive_max_pool3d` with return_indices=True: (maxima, their places)."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
-    """The points of an image under affine maps: a grid for `grid_sample`."""
+    """Return the points of an image under affine maps: a grid for `grid_sample`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
+    """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean of each window of sequences."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -45,7 +45,7 @@ def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three."""
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Tensor | None = ..., bias: Tensor | None = ..., training: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -53,7 +53,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
-    """input where it is positive, else alpha * (exp(input / alpha) - 1); inplace: the input is overwritten."""
+    """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input."""
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """In-place version of `celu`: stores the result in `input`, in its dtype, and returns it."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -79,33 +79,33 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target, from unnormalised logits."""
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: str = ..., zero_infinity: _bool = ...) -> Tensor:
-    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
+    """Return the negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Zero each element with probability p in training, and multiply the others by 1 / (1 - p)."""
 def dropout1d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p)."""
 def dropout2d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p)."""
 def dropout3d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
+    """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p)."""
 def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
-    """input where it is positive, else alpha * (exp(input) - 1); inplace: the input is overwritten."""
+    """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input."""
 def elu_(input: Tensor, alpha: _float = ..., scale: _float = ..., input_scale: _float = ...) -> Tensor:
     """In-place version of `elu`: stores the result in `input`, in its dtype, and returns it."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """The rows of `weight` that `input` names."""
+    """Return the rows of `weight` that `input` names."""
 def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
-    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """Apply `alpha_dropout` to whole channels."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
-    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it."""
+    """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014)."""
+    """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool2d` with return_indices=True: (maxima, their places)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
+    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool3d` with return_indices=True: (maxima, their places)."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -115,21 +115,21 @@ def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> 
 def glu(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The first half along `dim` times the sigmoid of the second."""
 def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = ..., align_corners: Any = ...) -> Tensor:
-    """Values of images at the points of a grid."""
+    """Sample images at the points of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
-    """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
+    """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 from -lambd to lambd, else x."""
 def hardsigmoid(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """(input + 3) / 6 limited to [0, 1]; inplace: the input is overwritten."""
+    """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input."""
 def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """input * hardsigmoid(input); inplace: the input is overwritten."""
+    """Return input * hardsigmoid(input); inplace: overwrite the input."""
 def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplace: _bool = ...) -> Tensor:
-    """input limited to [min_val, max_val]; inplace: the input is overwritten."""
+    """Return input limited to [min_val, max_val]; inplace: overwrite the input."""
 def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor:
     """In-place version of `hardtanh`: stores the result in `input`, in its dtype, and returns it."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -137,7 +137,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., si
 def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _float = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2)."""
 def instance_norm(input: Tensor, running_mean: Any = ..., running_var: Any = ..., weight: Tensor | None = ..., bias: Tensor | None = ..., use_input_stats: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
 def interpolate(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ..., recompute_scale_factor: Any = ..., antialias: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Resample the spatial dimensions to another size."""
 def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., log_target: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -147,51 +147,51 @@ def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., red
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize the last dimensions: (input - mean) / sqrt(variance + eps) * weight + bias."""
 def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = ...) -> Tensor:
-    """input where it is positive, else input * negative_slope; inplace: the input is overwritten."""
+    """Return input where positive, else input * negative_slope; inplace: overwrite the input."""
 def leaky_relu_(input: Tensor, negative_slope: Tensor | Number = ...) -> Tensor:
     """In-place version of `leaky_relu`: stores the result in `input`, in its dtype, and returns it."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
-    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+    """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
 def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, linear_bias: Any = ..., weight: Tensor | None = ..., reduction: str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
-    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
+    """Compute `cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
 def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The logarithm of `softmax`."""
+    """Return the logarithm of `softmax`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of 1 / (1 + exp(-x))."""
 def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
 def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of images."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images."""
 def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`."""
+    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool1d` with return_indices=True: (maxima, their places)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`."""
+    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool2d` with return_indices=True: (maxima, their places)."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`."""
+    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """`max_pool3d` with return_indices=True: (maxima, their places)."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Sequences of zeros with `input` at the places that `max_pool1d` returned."""
+    """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned."""
 def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Images of zeros with `input` at the places that `max_pool2d` returned."""
+    """Return images of zeros, with the values of `input` at the indices that `max_pool2d` returned."""
 def max_unpool3d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
-    """Volumes of zeros with `input` at the places that `max_pool3d` returned."""
+    """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned."""
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """input * tanh(softplus(input)); inplace: the input is overwritten."""
+    """Return input * tanh(softplus(input)); inplace: overwrite the input."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Squared difference of input and target: its mean, sum, or each term."""
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
-    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None)."""
+    """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -219,35 +219,35 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """max(input, 0); inplace: the input is overwritten."""
+    """Return max(input, 0); inplace: overwrite the input."""
 def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """input limited to [0, 6]; inplace: the input is overwritten."""
+    """Return input limited to [0, 6]; inplace: overwrite the input."""
 def relu_(input: Tensor) -> Tensor:
-    """max(input, 0), in place."""
+    """Return max(input, 0), in place."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """input where it is positive, else input times a slope: random in training, else the mean of both."""
+    """Return input where positive, else input times a slope: random in training, else the mean of both."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """1.0507 input where that is positive, else 1.7581 * (exp(input) - 1); inplace: the input is overwritten."""
+    """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input."""
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: stores the result in `input`, in its dtype, and returns it."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logistic sigmoid, 1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """input * sigmoid(input); inplace: the input is overwritten."""
+    """Return input * sigmoid(input); inplace: overwrite the input."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
+    """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The softmax of -input."""
+    """Return the softmax of -input."""
 def softplus(input: Tensor, beta: _float = ..., threshold: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold."""
 def softshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -259,18 +259,18 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x - tanh(x)."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
-    """input where it exceeds the threshold, else value; inplace: the input is overwritten."""
+    """Return input where it exceeds the threshold, else value; inplace: overwrite the input."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, in its dtype, and returns it."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
-    """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`."""
+    """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
-    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
+    """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
 def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:
-    """A former name of `interpolate`."""
+    """Call `interpolate`, under its former name."""
 def upsample_bilinear(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """A former name of `interpolate` with mode "bilinear" and aligned corners."""
+    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name."""
 def upsample_nearest(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """A former name of `interpolate` with mode "nearest"."""
+    """Call `interpolate` with mode "nearest", under a former name."""

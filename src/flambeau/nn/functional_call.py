@@ -1,4 +1,4 @@
-"""torch.func.functional_call: calls of modules with other parameters and buffers than their own."""
+"""torch.func.functional_call: calls of modules with substituted parameters and buffers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def functional_call(
 ) -> Any:
     """Call a module with tensors in place of its parameters and buffers; the module itself is not changed.
 
-    parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Others keep the module's own.  A write
-    of the module to a buffer goes to the tensor that stands for it.
-    args: the argument of the call, or a tuple of them.  tie_weights: whether names of one parameter change together.
+    parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Others keep the module's own.  If
+    the module writes to a replaced buffer, the given tensor is written.
+    args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
     strict: whether every parameter and buffer must be given, and nothing else.
     Host:   as the module.
     Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for a name given twice; NamingError.
@@ -64,14 +64,14 @@ def _merged(tables: Any) -> dict[str, Any]:
                 )
             if not isinstance(value, TensorBase):
                 raise ArgumentTypeError(
-                    f"the value of {name!r} is no tensor: {shown(value)}", hint="pass tensors", operator=NAME
+                    f"the value of {name!r} is not a tensor: {shown(value)}", hint="pass tensors", operator=NAME
                 )
             merged[name] = value
     return merged
 
 
 def _own(module: Module) -> dict[str, Any]:
-    """The parameters and buffers of a module by every name that they have."""
+    """Return the parameters and buffers of a module by every name that they have."""
     return {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
@@ -109,7 +109,7 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
 
 @contextmanager
 def _swapped(module: Module, values: dict[str, Any]) -> Iterator[None]:
-    """A context in which tensors stand in the tables of a module."""
+    """Put tensors into the tables of a module for the duration of a with block."""
     before = []
     try:
         for name, value in values.items():

@@ -15,7 +15,7 @@ from ..tensor import checks
 
 
 def _placeholder(like: Any, shape: Sequence[int]) -> Any:
-    """An operand of this shape, whose values have no effect on its own gradient."""
+    """Return an operand of this shape, whose values have no effect on its own gradient."""
     return like.new_zeros(()).expand(tuple(shape)).detach().requires_grad_()
 
 
@@ -44,7 +44,7 @@ def conv1d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv1d` with respect to an input of this size.
+    """Return the gradient of `conv1d` with respect to an input of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:
@@ -58,7 +58,7 @@ def conv1d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv1d` with respect to a weight of this size.
+    """Return the gradient of `conv1d` with respect to a weight of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:
@@ -72,7 +72,7 @@ def conv2d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv2d` with respect to an input of this size.
+    """Return the gradient of `conv2d` with respect to an input of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:
@@ -86,7 +86,7 @@ def conv2d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv2d` with respect to a weight of this size.
+    """Return the gradient of `conv2d` with respect to a weight of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:
@@ -100,7 +100,7 @@ def conv3d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv3d` with respect to an input of this size.
+    """Return the gradient of `conv3d` with respect to an input of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:
@@ -114,7 +114,7 @@ def conv3d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The gradient of `conv3d` with respect to a weight of this size.
+    """Return the gradient of `conv3d` with respect to a weight of this size.
 
     Raises: ShapeError for operands and numbers that do not fit.
     Example:

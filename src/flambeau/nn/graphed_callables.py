@@ -1,4 +1,4 @@
-"""make_graphed_callables: callables as CUDA graphs with gradients, one graph forward and one backward.
+"""make_graphed_callables: callables as CUDA graphs with gradients, one forward and one backward graph each.
 
 - Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
 - A call copies its arguments into static inputs, replays, and returns views of static results, which the next call
@@ -136,7 +136,7 @@ class Part:
             self._gradients(wanted, [like_factories.zeros_like(each) for each in wanted])
 
     def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        """One gradient per surface tensor; None where it is not required or unused (allow_unused_input)."""
+        """Return one gradient per surface tensor; None if not required, or if unused (allow_unused_input)."""
         wanted = [each for each in self.surface if each.requires_grad]
         found = iter(gradients(results, wanted, grads, allow_unused=self.allow_unused))
         return [next(found) if each.requires_grad else None for each in self.surface]
@@ -159,11 +159,11 @@ class Part:
         self.structure = _shape_of(self.structure)
 
     def installed(self) -> Any:
-        """Replacement of the callable that runs its graphs."""
+        """Return the replacement of the callable, which runs its graphs."""
         module: Any = self.call
         if not isinstance(module, Module):
             return self.run
-        self.call = _captured_already  # or part and module would hold each other
+        self.call = _captured_already  # otherwise part and module would hold each other
         reference, own, training = weakref.ref(module), type(module).forward, module.training
 
         def forward(*args: Any) -> Any:
@@ -272,7 +272,7 @@ def _described(value: Any) -> str:
 
 
 def _flat(found: Any) -> tuple[Any, ...]:
-    """The tensors of a result: one, or tuples, lists and dictionaries of them."""
+    """Return the tensors of a result: one, or tuples, lists and dictionaries of them."""
     if isinstance(found, TensorBase):
         return (found,)
     if isinstance(found, dict):
@@ -287,7 +287,7 @@ def _flat(found: Any) -> tuple[Any, ...]:
 
 
 def _shape_of(found: Any) -> Any:
-    """A result with None in the place of its tensors."""
+    """Return a result with None in the place of its tensors."""
     if isinstance(found, dict):
         return {key: _shape_of(each) for key, each in found.items()}
     if isinstance(found, (tuple, list)):
@@ -304,6 +304,6 @@ def _rebuilt(structure: Any, leaves: Any) -> Any:
 
 
 def _like(sequence: Any, values: list[Any]) -> Any:
-    """The values in a sequence of the same type."""
+    """Return the values in a sequence of the same type."""
     kind = type(sequence)
     return kind(*values) if hasattr(sequence, "_fields") else kind(values)

@@ -23,7 +23,7 @@ Hooks = OrderedDict[int, Callable[..., Any]]  # by the ids of their handles
 
 
 class _Everywhere:
-    """Hooks of all modules.  any: all hooks by id, so that a call tests one dictionary to see that there are none."""
+    """Hooks of all modules.  any: all hooks by id, so that a call without hooks tests only one dictionary."""
 
     def __init__(self) -> None:
         self.any: Hooks = OrderedDict()
@@ -232,7 +232,7 @@ class Hooked:
         return register("register_state_dict_post_hook", self._state_dict_hooks, PostHook(hook))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As register_state_dict_post_hook; a result other than None replaces the dictionary."""
+        """Register a hook like register_state_dict_post_hook's; a result other than None replaces the dictionary."""
         return register("_register_state_dict_hook", self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -254,7 +254,7 @@ class Hooked:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """As register_load_state_dict_pre_hook; the hook is called without the module, unless with_module."""
+        """Register a hook before loading; it is called without the module unless with_module."""
         checks.function("_register_load_state_dict_pre_hook", "hook", hook)
         entry = hook if with_module else WithoutModule(hook)
         return register("_register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, entry)
@@ -408,7 +408,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 
 
 def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
-    """The value that is registered, which hooks of all modules may replace."""
+    """Return the value to register, which hooks of all modules may replace."""
     for hook in tuple(hooks.values()):
         changed = hook(module, name, value)
         value = value if changed is None else changed
@@ -503,7 +503,7 @@ def _before_forward(
 
 
 def _after(module: Any) -> list[tuple[int, Callable[..., Any], bool, bool]]:
-    """(id, hook, whether it takes keywords, whether it is always called) of the hooks after forward."""
+    """Return (id, hook, whether it takes keywords, whether it is always called) of the hooks after forward."""
     common = [
         (handle, hook, handle in everywhere.with_kwargs, handle in everywhere.always_called)
         for handle, hook in everywhere.forward.items()
@@ -530,7 +530,7 @@ class _Backward:
         self.module = module
         self.pre = pre  # hooks before and after the backward of this call
         self.full = full
-        self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not come to the inputs yet
+        self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not reached the inputs yet
         self.input_places: list[int] = []
         self.input_count = 0
         self.output_places: list[int] = []
@@ -587,7 +587,7 @@ class _Backward:
         return grad_input
 
     def _as_grads(self, what: str, changed: Any, whole: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The result of a hook as a tuple.  Raises ArgumentTypeError, AutogradError if it cannot replace the values."""
+        """Return the result of a hook as a tuple.  Raises ArgumentTypeError, AutogradError if it is invalid."""
         name = type(self.module).__name__
         found = changed if isinstance(changed, tuple) else (changed,)
         if len(found) != len(whole):

@@ -20,11 +20,11 @@ from ..tensor.random import randperm
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
-REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc_normal_` redraws the values outside
+REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_` redraws the values outside
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
+    """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
     if nonlinearity in LINEAR:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -236,7 +236,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def fans(tensor: Any) -> tuple[int, int]:
-    """(fan_in, fan_out) of a weight.  Raises ArgumentError below two dimensions."""
+    """Return (fan_in, fan_out) of a weight.  Raises ArgumentError below two dimensions."""
     checks.tensor("fans", "tensor", tensor)
     if tensor.ndim < 2:
         raise ArgumentError(
@@ -308,7 +308,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-# PyTorch's names of the parts above, which programs import too
+# PyTorch's names of the functions above, which programs also import
 
 _calculate_fan_in_and_fan_out = fans
 _no_grad_normal_ = normal_
@@ -317,7 +317,7 @@ _no_grad_uniform_ = uniform_
 
 
 def _calculate_correct_fan(tensor: Any, mode: str) -> int:
-    """The number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
+    """Return the number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
     known = "fan_in", "fan_out"
     if mode.lower() not in known:
         raise ArgumentError(

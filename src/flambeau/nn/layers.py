@@ -194,7 +194,7 @@ class Unflatten(Layer):
 
 
 def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
+    """Return the sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
     found = (shape,) if hasattr(shape, "__index__") else shape
     if not isinstance(found, (tuple, list)):
         raise ArgumentTypeError(
@@ -372,7 +372,7 @@ _lookup = REGISTRY["embedding"]
 
 
 def _padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
-    """padding_idx as a non-negative index, or None.  Raises ArgumentTypeError, ArgumentError if out of range."""
+    """Return padding_idx as a non-negative index, or None.  Raises ArgumentTypeError, ArgumentError if out of range."""
     if padding_idx is None:
         return None
     checks.integer(name, "padding_idx", padding_idx)

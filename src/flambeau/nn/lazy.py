@@ -70,7 +70,7 @@ class LazyModuleMixin:
 
 
 def _infer(module: Any, args: Any, kwargs: Any) -> None:
-    """Before the first call: make the parameters.  Raises ModeError if some are still missing then."""
+    """Make the parameters before the first call.  Raises ModeError if some are still missing afterwards."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise ModeError(
@@ -86,7 +86,7 @@ def _infer(module: Any, args: Any, kwargs: Any) -> None:
 
 
 def _adopt_shapes(module: Any, state: Any, prefix: str, *_: Any) -> None:
-    """Before a state_dict is loaded: give parameters without a shape those of its entries."""
+    """Before a state_dict is loaded, give parameters without a shape the shapes of its entries."""
     for name, value in (*module._parameters.items(), *module._buffers.items()):
         entry = state.get(prefix + name)
         if is_lazy(value) and entry is not None and not is_lazy(entry) and hasattr(entry, "shape"):

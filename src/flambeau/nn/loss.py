@@ -137,7 +137,7 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of the scores that a linear layer of its own gives.
+    """Cross entropy of the scores computed by the loss's own linear layer.
 
     out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
     Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.

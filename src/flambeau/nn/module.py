@@ -107,7 +107,7 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
 
 
 def child(module: Any, name: str, target: str, base: type) -> Any:
-    """Child `name` of a module, a step of the path `target`.  Raises AttributeError."""
+    """Return child `name` of a module, a step of the path `target`.  Raises AttributeError."""
     found = getattr(module, name, None)
     if not isinstance(found, base):
         have = ", ".join(module._modules) or "none"
@@ -117,7 +117,7 @@ def child(module: Any, name: str, target: str, base: type) -> Any:
 
 
 def member(module: Any, table: str, name: str) -> Any:
-    """A parameter or a buffer of a module.  Raises AttributeError."""
+    """Return a parameter or a buffer of a module.  Raises AttributeError."""
     held, kind = module.__dict__[table], table[1:-1]
     if name not in held:
         have = ", ".join(held) or "none"
@@ -131,12 +131,12 @@ INDENT = "  "
 
 
 def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  (PyTorch's name, which programs import)
-    """A text with every line but the first indented."""
+    """Return a text with every line but the first indented."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def describe(module: Any) -> str:
-    """`Name(extra)`, or `Name(` with a line for each child."""
+    """Return `Name(extra)`, or `Name(` with a line for each child."""
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
     children = [f"({name}): {indented(repr(child))}" for name, child in module._modules.items()]
@@ -144,12 +144,12 @@ def describe(module: Any) -> str:
 
 
 def indented(text: str) -> str:
-    """`text` with every line but the first indented."""
+    """Return `text` with every line but the first indented."""
     return text.replace("\n", f"\n{INDENT}")
 
 
 def enclosed(name: str, extra: list[str], children: list[str]) -> str:
-    """A module's text from its own lines and its children's."""
+    """Return a module's text from its own lines and its children's."""
     if len(extra) == 1 and not children:
         return f"{name}({extra[0]})"
     lines = extra + children
@@ -157,7 +157,7 @@ def enclosed(name: str, extra: list[str], children: list[str]) -> str:
 
 
 def folded(name: str, children: list[Any]) -> str:
-    """A list of modules as text; neighbours that print alike share a line with their count."""
+    """Return a list of modules as text; neighbours that print alike share a line with their count."""
     runs: list[tuple[int, int, str]] = []
     for index, child in enumerate(children):
         text = repr(child)
@@ -273,7 +273,7 @@ class Module(Hooked):
         """Add a parameter under a name; None reserves the name.
 
         Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
-                Parameter; AutogradError for one that an operator computed.
+                Parameter; AutogradError for a tensor that an operator computed.
         Example:
             >>> module = torch.nn.Module()
             >>> module.register_parameter("scale", torch.nn.Parameter(torch.ones(2)))
@@ -952,7 +952,7 @@ class _Once:
         return self.fn(tensor)
 
     def once(self, buffer: Any) -> Any:
-        """The result for a buffer, the same one each time."""
+        """Return the result for a buffer, the same one each time."""
         if id(buffer) not in self.known:
             made = self.fn(buffer)
             self.known |= {id(buffer): (buffer, made), id(made): (made, made)}
@@ -968,7 +968,7 @@ def _no_extra_state(name: str) -> NotSupportedError:
 
 
 def note_place(module: Module, error: FlambeauError) -> None:
-    """Note on an error which module of a network raised it, by its path in the outermost module that was called."""
+    """Add a note to an error that names the module which raised it, by its path in the outermost called module."""
     failing = error.raised_in
     if failing is None:
         error.raised_in = weakref.ref(module)
@@ -1010,7 +1010,7 @@ FACTORY_KEYWORDS = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
+    """Return the keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
 
     A keyword factory_kwargs has further ones.
     Raises: ArgumentTypeError for any other keyword, or one that is given twice.

@@ -1,4 +1,4 @@
-"""The function of multi-head attention: projections, masks, attention of every head, output projection."""
+"""Multi-head attention as a function: projections, masks, attention of every head, output projection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _wrong(fact: str, hint: str) -> ShapeError:
 
 
 def additive_mask(name: str, what: str, mask: Any, dtype: Any) -> Any:
-    """A mask as numbers to add: -inf where a bool mask is True.  None stays None; raises DtypeError for integers."""
+    """Return a mask as numbers to add, -inf where a bool mask is True; or None.  Raises DtypeError for integers."""
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype.name != "bool":
@@ -52,7 +52,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
 
 
 def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
-    """The three projections by one weight; equal inputs are projected together."""
+    """Compute the three projections with one weight; equal inputs are projected together."""
     linear = REGISTRY["linear"]
     if key is value and query is key:
         return tuple(linear(query, weight, bias).chunk(3, -1))
@@ -61,31 +61,31 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
     return tuple(linear(*each) for each in zip((query, key, value), weights, biases))
 
 
-# PyTorch's names of the parts, which programs import too
+# PyTorch's names of these functions, which programs also import
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
-    """Queries, keys and values, projected by one weight."""
+    """Return queries, keys and values, projected by one weight."""
     return list(_packed(q, k, v, w, b))
 
 
 def _in_projection(
     q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None, b_k: Any = None, b_v: Any = None
 ) -> tuple[Any, ...]:
-    """Queries, keys and values, each projected by its weight."""
+    """Return queries, keys and values, each projected by its weight."""
     linear = REGISTRY["linear"]
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
 def _none_or_dtype(input: Any) -> Any:
-    """The type of a tensor; None of None."""
+    """Return the type of a tensor; None for None."""
     return None if input is None else input.dtype
 
 
 def _canonical_mask(
     mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
 ) -> Any:
-    """A mask as numbers to add; see `additive_mask`."""
+    """Return a mask as numbers to add; see `additive_mask`."""
     return additive_mask(NAME, mask_name, mask, target_type)
 
 
@@ -97,7 +97,7 @@ def multi_head_attention_forward(
     v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None).
+    """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None).
 
     in_proj_weight, in_proj_bias: the projections of query, key and value, one below the other; or q_proj_weight,
     k_proj_weight and v_proj_weight with use_separate_proj_weight.
@@ -187,7 +187,7 @@ def multi_head_attention_forward(
 
 
 def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any:
-    """A mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
+    """Return a mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
     wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
     if tuple(mask.shape) != wanted:
         raise _wrong(
@@ -198,7 +198,7 @@ def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any
 
 
 def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> Any:
-    """Keys or values as [batch, heads, length, head size]."""
+    """Return keys or values as [batch, heads, length, head size]."""
     if static is None:
         return projected.reshape(-1, batch, heads, size).permute(1, 2, 0, 3)
     if static.shape[0] != batch * heads or static.shape[-1] != size:
@@ -212,7 +212,7 @@ def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> An
 def _attend(
     q: Any, k: Any, v: Any, mask: Any, dropout_p: float, need_weights: bool, is_causal: bool
 ) -> tuple[Any, Any]:
-    """(result, weights or None) of attention in every head."""
+    """Return (result, weights or None) of attention in every head."""
     if not need_weights:
         return REGISTRY["scaled_dot_product_attention"](q, k, v, mask, dropout_p, is_causal), None
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)

@@ -18,7 +18,7 @@ from .parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 
 def _set_affine(module: Any, shape: Any, wanted: dict[str, bool], device: Any, dtype: Any) -> None:
-    """Register weight and bias, or None in the place of one that is not wanted."""
+    """Register weight and bias, or None for one that is not used."""
     for name, present in wanted.items():
         with naming(module._get_name()):
             made = factories.empty(shape, device=device, dtype=dtype) if present else None

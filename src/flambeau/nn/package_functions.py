@@ -15,7 +15,7 @@ from ..tensor import checks
 from . import functional as F
 from .recurrent import STEPS, State, run_layers
 
-MODES = ("sum", "mean", "max")  # of bags, by their numbers
+MODES = ("sum", "mean", "max")  # modes of bags, by number
 
 
 # recurrent layers
@@ -60,7 +60,7 @@ def lstm(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run LSTM layers with the given weights: (results, last hidden states, last cell states).
+    """Run LSTM layers with the given weights; return (results, last hidden states, last cell states).
 
     Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
     Shapes: as `nn.LSTM`.
@@ -82,7 +82,7 @@ def gru(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run GRU layers with the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run GRU layers with the given weights; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -101,7 +101,7 @@ def rnn_tanh(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with tanh and the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with tanh; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -120,7 +120,7 @@ def rnn_relu(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with relu and the given weights: (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with relu; return (results, last states).  Arguments: see `lstm`.
 
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
@@ -146,7 +146,7 @@ def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, 
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of an LSTM with the given weights: (hidden state, cell state).  hx: the pair of states before it.
+    """Compute one step of an LSTM; return (hidden state, cell state).  hx: the two states before the step.
 
     Shapes: input [n, input_size], states [n, hidden_size].
     Host:   returns at once.
@@ -160,7 +160,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a GRU with the given weights.  hx: the state before it.
+    """Compute one step of a GRU; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -172,7 +172,7 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 
 
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a recurrent layer with tanh and the given weights.  hx: the state before it.
+    """Compute one step of a recurrent layer with tanh; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -184,7 +184,7 @@ def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """One step of a recurrent layer with relu and the given weights.  hx: the state before it.
+    """Compute one step of a recurrent layer with relu; return the new state.  hx: the state before the step.
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
@@ -209,7 +209,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """As `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
+    """Compute `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
 
     Host: waits if the lengths are on a GPU.
     Example:
@@ -225,7 +225,7 @@ def embedding_bag(
     weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """(the result of `nn.functional.embedding_bag`, the bag of each index, sizes of the bags, chosen indices).
+    """Return (`nn.functional.embedding_bag`'s result, the bag of each index, sizes of the bags, chosen indices).
 
     mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].

@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors that a module registers when they are assigned to it; and those without a shape yet."""
+"""Parameter and Buffer: tensors that a module registers on assignment; and uninitialized ones without a shape."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class _Uninitialized:
         )
 
     def share_memory_(self) -> Any:
-        """Raise ShapeError: a tensor without a shape has no memory that could be shared.
+        """Raise ShapeError: a tensor without a shape has no memory to share.
 
         Example:
             >>> torch.nn.UninitializedParameter().share_memory_()

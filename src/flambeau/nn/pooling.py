@@ -15,7 +15,7 @@ class _MaxPoolNd(Module):
     """Base class of layers of maxima.
 
     kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension.  stride None: kernel_size.
-    return_indices: whether forward also returns the places of the maxima.
+    return_indices: whether forward also returns the indices of the maxima.
     """
 
     function: Any
@@ -313,7 +313,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
-    """Base class of layers of maxima of windows at random places."""
+    """Base class of layers of maxima of randomly placed windows."""
 
     function: Any
     spatial: int
@@ -347,7 +347,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Largest element of windows of images at random places: see `torch.nn.functional.fractional_max_pool2d`.
+    """Maxima of randomly placed windows of images: see `torch.nn.functional.fractional_max_pool2d`.
 
     Example:
         >>> torch.nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.ones(1, 1, 8, 8)).shape
@@ -359,7 +359,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Largest element of windows of volumes at random places: see `torch.nn.functional.fractional_max_pool3d`.
+    """Maxima of randomly placed windows of volumes: see `torch.nn.functional.fractional_max_pool3d`.
 
     Example:
         >>> torch.nn.FractionalMaxPool3d(2, output_size=(4, 3, 2))(torch.ones(1, 1, 8, 8, 8)).shape
@@ -384,7 +384,7 @@ class _MaxUnpoolNd(Module):
         self.padding = spread(name, "padding", padding, self.spatial)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """Return zeros with the elements of `input` at the places `indices`, which the layer of maxima returned.
+        """Return zeros with the elements of `input` at `indices`, which the max pooling layer returned.
 
         output_size: the size of the result, if that does not follow from the windows.
         Example:
@@ -402,7 +402,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Sequences of zeros with the maxima at the places that `MaxPool1d` returned.
+    """Sequences of zeros with the maxima at the indices that `MaxPool1d` returned.
 
     Example:
         >>> maxima, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 5.0, 4.0]]))
@@ -415,7 +415,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Images of zeros with the maxima at the places that `MaxPool2d` returned.
+    """Images of zeros with the maxima at the indices that `MaxPool2d` returned.
 
     Example:
         >>> torch.nn.MaxUnpool2d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]))
@@ -428,7 +428,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Volumes of zeros with the maxima at the places that `MaxPool3d` returned.
+    """Volumes of zeros with the maxima at the indices that `MaxPool3d` returned.
 
     Example:
         >>> torch.nn.MaxUnpool3d((1, 2, 2))(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]))
@@ -464,7 +464,7 @@ class Unfold(Layer):
 
 
 class Fold(Layer):
-    """Add up columns to images: each pixel is the sum of the column elements that `Unfold` takes from it.
+    """Sum columns into images: each pixel is the sum of the column elements that `Unfold` takes from it.
 
     Example:
         >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.ones(1, 12, 12)).shape

@@ -24,7 +24,7 @@ def max_pool1d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`.
+    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`.
 
     Example:
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
@@ -37,7 +37,7 @@ def max_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`.
+    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`.
 
     Example:
         >>> torch.nn.functional.max_pool2d(torch.arange(8.0).reshape(1, 2, 4), 2, return_indices=True)
@@ -50,7 +50,7 @@ def max_pool3d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`.
+    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`.
 
     Example:
         >>> torch.nn.functional.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -66,7 +66,7 @@ def _adaptive_maxima(name: str, input: Any, output_size: Any, return_indices: An
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place.
+    """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
@@ -76,7 +76,7 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size.
+    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
@@ -87,7 +87,7 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size.
+    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size.
 
     Example:
         >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
@@ -104,12 +104,12 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
     checks.tensor(name, "input", input)
     count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
     means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    positive = means * (means != 0)  # the gradient of a sum of 0 is that of 0
+    positive = means * (means != 0)  # a sum of 0 has a gradient of 0
     return (positive * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
     Example:
         >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
@@ -119,7 +119,7 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
 
 def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
     Example:
         >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 4), 2, 2)
@@ -129,7 +129,7 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
 
 def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+    """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
     Example:
         >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 4), 1, 2)
@@ -138,7 +138,7 @@ def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _norms(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-# windows at random places
+# randomly placed windows
 
 
 def _fractional(
@@ -154,7 +154,7 @@ def _fractional(
         )
     kernel, own = per_dimension(name, "kernel_size", kernel_size, spatial), tuple(input.shape[-spatial:])
     sizes = _fractional_sizes(name, own, output_size, output_ratio)
-    room = 0 if spatial == 2 else 1  # in three dimensions one element more is asked for
+    room = 0 if spatial == 2 else 1  # in three dimensions, one more element is required
     if any(k < 1 or size < 1 or size + k - 1 + room > have for k, size, have in zip(kernel, sizes, own)):
         raise ShapeError(
             f"kernel_size={list(kernel)} and output_size={list(sizes)} do not fit input of size {list(own)}",
@@ -193,10 +193,10 @@ def fractional_max_pool2d(
     input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:  # fmt: skip
-    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014).
+    """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014).
 
     output_size, or output_ratio of the input's size: the number of windows.
-    _random_samples: [n, c, 2] numbers in [0, 1) that the places follow from.
+    _random_samples: [n, c, 2] numbers in [0, 1) that determine the positions.
     Example:
         >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 1, 8, 8), 2, output_ratio=0.5).shape
         torch.Size([1, 1, 4, 4])
@@ -208,7 +208,7 @@ def fractional_max_pool3d(
     input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:  # fmt: skip
-    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
+    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
 
     Example:
         >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 1, 8, 8, 8), 2, output_size=(4, 3, 2)).shape
@@ -217,11 +217,11 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-# maxima with their places
+# maxima with their indices
 
 
 def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2") -> Callable[..., Any]:
-    """Make the form of a pooling function that always returns the places of the maxima too.
+    """Make the form of a pooling function that also returns the indices of the maxima.
 
     example: arguments of its example, which make two windows of each dimension.
     """
@@ -306,9 +306,9 @@ def _unpool(
 def max_unpool1d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Sequences of zeros with `input` at the places that `max_pool1d` returned.
+    """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned.
 
-    output_size: the size of the result, if that does not follow from the windows.
+    output_size: the size of the result, if the windows do not determine it.
     Example:
         >>> x = torch.tensor([[1.0, 3.0, 5.0, 4.0]])
         >>> maxima, places = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
@@ -321,7 +321,7 @@ def max_unpool1d(
 def max_unpool2d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Images of zeros with `input` at the places that `max_pool2d` returned.
+    """Return images of zeros, with the values of `input` at the indices that `max_pool2d` returned.
 
     Example:
         >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]), 2)
@@ -334,7 +334,7 @@ def max_unpool2d(
 def max_unpool3d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
-    """Volumes of zeros with `input` at the places that `max_pool3d` returned.
+    """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned.
 
     Example:
         >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]), (1, 2, 2))
@@ -348,7 +348,7 @@ def max_unpool3d(
 
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
+    """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
 
     Example:
         >>> torch.nn.functional.unfold(torch.arange(6.0).reshape(1, 2, 3), (2, 2))
@@ -361,7 +361,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Add up columns to images: each pixel is the sum of the column elements that `unfold` takes from it.
+    """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it.
 
     Example:
         >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), (2, 2))

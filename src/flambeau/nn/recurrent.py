@@ -65,9 +65,9 @@ STEPS: dict[str, Any] = {"RNN_TANH": _simple("tanh"), "RNN_RELU": _simple("relu"
 
 
 def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_reverse: bool) -> tuple[Any, State]:
-    """(results of all steps, last state) of one layer in one direction.
+    """Return (results of all steps, last state) of one layer in one direction.
 
-    projected: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    projected: the inputs of all steps, concatenated; step t has sizes[t] sequences, and sizes never increase.
     """
     inputs = projected.split(list(sizes), 0)
     results: list[Any] = [None] * len(sizes)
@@ -77,10 +77,10 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
     have = sizes[-1] if is_reverse else batch
     for time in order:
         size = sizes[time]
-        if size < have:  # the shortest sequences end
+        if size < have:  # the shortest sequences have ended
             finished.append(tuple(each[size:] for each in now))
             now = tuple(each[:size] for each in now)
-        elif size > have:  # seen from the end, longer ones begin earlier
+        elif size > have:  # backwards, longer sequences begin earlier
             now = tuple(REGISTRY["cat"]([each, first[have:size]]) for each, first in zip(now, state))
         have = size
         now = step(inputs[time], now)
@@ -91,9 +91,9 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
 
 
 def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) -> tuple[Any, State]:
-    """(results of all steps, last state) of one layer in one direction; see `_scan`.
+    """Return (results of all steps, last state) of one layer in one direction; see `_scan`.
 
-    operands: the inputs, the weights of inputs and states, their biases or None, and the states before.
+    operands: the inputs, the weights of inputs and states, their biases or None, and the initial states.
     On the CPU one call computes all steps; elsewhere each step is a few operators.
     """
 
@@ -118,7 +118,7 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
 
 
 def _added(mode: str, bias_ih: Any, bias_hh: Any) -> tuple[Any, Any]:
-    """The biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
+    """Return the biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
     return (bias_ih, bias_hh) if bias_ih is None or mode == "GRU" else (bias_ih + bias_hh, None)
 
 
@@ -126,9 +126,9 @@ def run_layers(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int, dropout: float,
 ) -> tuple[Any, State]:  # fmt: skip
-    """(results, last states) of all layers.
+    """Return (results, last states) of all layers.
 
-    data: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    data: the inputs of all steps, concatenated; step t has sizes[t] sequences, and sizes never increase.
     weights: of each layer and direction weight_ih, weight_hh, bias_ih and bias_hh, and weight_hr of a projection.
     dropout: between layers.
     """
@@ -136,7 +136,7 @@ def run_layers(
     state = tuple(casts)
     last: list[State] = []
     count = len(weights) // directions
-    at_once = count if not dropout else 1  # dropout is between the calls
+    at_once = count if not dropout else 1  # dropout is applied between the calls
     for first in range(0, count, at_once):
         numbers = slice(first * directions, (first + at_once) * directions)
         now = tuple(each[numbers] if at_once < count else each for each in state)
@@ -151,7 +151,7 @@ def _stack(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int,
 ) -> tuple[Any, State]:  # fmt: skip
-    """(results, last states) of layers without dropout between them."""
+    """Return (results, last states) of layers without dropout between them."""
     each = 4 if has_biases else 2
 
     def composed(data: Any, *rest: Any) -> Any:
@@ -177,7 +177,7 @@ def _composed(
     mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
     directions: int,
 ) -> tuple[Any, State]:  # fmt: skip
-    """`_stack`, one layer and direction after the other."""
+    """Compute `_stack`, one layer and direction after the other."""
     last: list[State] = []
     for layer in range(len(weights) // directions):
         results = []
@@ -295,10 +295,10 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Let the parameters lie in one array if they are on a GPU: a library reads them there without a copy.
+        """Move parameters on a GPU into one array, which a library reads without a copy.
 
-        Layers do so when they are made and moved.  With dropout between them, each layer has an array of its own.
-        Parameters that lie elsewhere are copied in every call.
+        Layers do so when they are made and moved.  With dropout between them, each layer has its own array.
+        Otherwise, parameters are copied in every call.
         Example:
             >>> layer = torch.nn.LSTM(2, 4).cuda()
             >>> layer.weight_ih_l0.untyped_storage().nbytes() == 4 * sum(each.numel() for each in layer.parameters())
@@ -401,7 +401,7 @@ class RNNBase(Module):
             )
 
     def _state(self, data: Any, batch: int, hx: Any, ndim: int) -> State:
-        """The states before the first step, [layers * directions, batch, size].  Raises ShapeError."""
+        """Return the states before the first step, [layers * directions, batch, size].  Raises ShapeError."""
         count = self.num_layers * (1 + self.bidirectional)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
         if hx is None:
@@ -424,7 +424,7 @@ class RNNBase(Module):
         return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
 
     def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
-        """(results, last states) of all layers."""
+        """Return (results, last states) of all layers."""
         rate = self.dropout if self.training else 0.0
         directions = 1 + self.bidirectional
         return run_layers(self.mode, data, sizes, state, self.all_weights, self.bias, directions, rate)
@@ -433,7 +433,7 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """A recurrent layer: h = activation(W_ih x + b_ih + W_hh h + b_hh) for each element of a sequence.
 
-    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether there are biases.
+    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether to use biases.
     batch_first: inputs and results are [batch, length, features].  dropout: between layers, in training.
     bidirectional: a second direction, from the end, whose results follow the first one's.
     Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],
@@ -555,7 +555,7 @@ class RNNCellBase(Module):
         return f"{self.input_size}, {self.hidden_size}{bias}" + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
 
     def _advance(self, mode: str, input: Any, state: Any) -> State:
-        """One step; a state of None is 0.  Raises ArgumentError, ShapeError."""
+        """Compute one step; a state of None is 0.  Raises ArgumentError, ShapeError."""
         name = self._get_name()
         checks.tensor(name, "input", input)
         count = 2 if mode == "LSTM" else 1

@@ -28,10 +28,10 @@ FEW = 64  # sequences
 
 
 def fits(data: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
-    """Return whether a library may take these tensors.
+    """Return whether a library may compute with these tensors.
 
-    cuDNN promises the same bits in every run only with settings that a program may not have made, so the mode of
-    deterministic algorithms excludes it.
+    cuDNN is bitwise reproducible only with settings that a program may not have made, so it is not used in the mode of
+    deterministic algorithms.
     """
     return not numerics.are_deterministic_algorithms_enabled() and _are_alike(data, *state, *weights)
 
@@ -44,7 +44,7 @@ def takes_steps(mode_: str, sizes: Sequence[int], data: Any, *others: Any) -> bo
 
 
 def _are_alike(data: Any, *others: Any) -> bool:
-    """Return whether tensors have elements of one type on one GPU, outside DataParallel's mirror."""
+    """Return whether tensors have one type and are on one GPU, outside DataParallel's mirror."""
     if not data.is_cuda or not data.numel() or data.dtype not in FLOATING_TYPES:
         return False
     kind, device = data.dtype, data.device
@@ -60,10 +60,10 @@ def run(
     mode_: str, sizes: Sequence[int], directions: int, has_biases: bool, composed: Callable[..., Any], data: Any,
     state: Sequence[Any], weights: Sequence[Any],
 ) -> tuple[Any, ...] | None:  # fmt: skip
-    """(results, last states, last cells) of all layers; None if the device has no library that computes them.
+    """Return (results, last states, last cells) of all layers; None if no library of the device computes them.
 
-    composed: the same of (data, first states, weights) by operators, for gradients of gradients.
-    weights: those of each layer and direction, one after the other.
+    composed: a function of (data, first states, weights) that computes the same by operators, for second derivatives.
+    weights: those of all layers and directions, in one list.
     """
     operands = data, *state, *weights
     options = mode_, tuple(sizes), directions, has_biases, mode.enabled and any(each.requires_grad for each in operands)
@@ -75,7 +75,7 @@ def run(
 
 
 def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
-    """The one array in which weights lie in packed order, as a view; None if they do not."""
+    """Return the one array in which weights lie in packed order, as a view; None if they do not."""
     first = weights[0]
     storage, at = first._storage, first._offset
     for index in packed_order(len(weights), has_biases):
@@ -104,7 +104,7 @@ def flatten(weights: Sequence[Any], has_biases: bool) -> None:
 
 
 class LstmLayer(Function):
-    """(results, last state, last cell) of one LSTM layer in one direction, as `recurrent_loops.Layer`."""
+    """Return (results, last state, last cell) of one LSTM layer in one direction, as `recurrent_loops.Layer`."""
 
     @staticmethod
     def forward(
@@ -134,7 +134,7 @@ class LstmLayer(Function):
 
 
 class Layers(Function):
-    """(results, last states, last cells of an LSTM) of recurrent layers."""
+    """Return (results, last states, last cells of an LSTM) of recurrent layers."""
 
     @staticmethod
     def forward(
@@ -178,5 +178,5 @@ class Layers(Function):
 
 
 def _parted(rest: Sequence[Any], states: int) -> tuple[Any, Any, list[Any]]:
-    """(first states, first cells or None, weights)."""
+    """Return (first states, first cells or None, weights)."""
     return rest[0], rest[1] if states == 2 else None, list(rest[states:])

@@ -18,7 +18,7 @@ from .parameter import Parameter
 
 
 def fits(*operands: Any) -> bool:
-    """Return whether the loops take these tensors: of one type, float32 or float64, on the CPU, without autocast."""
+    """Return whether the loops support these tensors: of one type, float32 or float64, on the CPU, without autocast."""
     given = [each for each in operands if each is not None]
     kind = given[0].dtype
     if kind is not float32 and kind is not float64 or getattr(thread.here(), "autocast", None) is not None:
@@ -29,7 +29,7 @@ def fits(*operands: Any) -> bool:
 class Layer(Function):
     """One layer in one direction: (results, last states) of inputs, weights, biases and first states.
 
-    composed: the same by operators, for gradients of gradients.
+    composed: a function that computes the same by operators, for second derivatives.
     """
 
     @staticmethod
@@ -76,7 +76,7 @@ def _array(tensor: Any) -> Any:
 
 
 def gradients_of(composed: Callable[..., Any], operands: Arrays, needs: Arrays, grads: Arrays) -> list[Any]:
-    """Differentiable gradients, computed by operators."""
+    """Return differentiable gradients, computed by operators."""
     with GradMode(True):
         outputs = composed(*operands)
     wanted = [each for each, need in zip(operands, needs) if need]

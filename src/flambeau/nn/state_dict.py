@@ -1,7 +1,7 @@
-"""Saving and loading a module's state_dict.
+"""Save and load a module's state_dict.
 
-Loading checks every name and shape before it writes anything: after an error the module is unchanged, unless code of
-users has to see written values before, in hooks after loading or in a `_load_from_state_dict` of a subclass.
+Loading checks every name and shape before it writes anything: after an error the module is unchanged, unless user code
+needs written values earlier, in hooks after loading or in a `_load_from_state_dict` of a subclass.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def _is_unknown(module: Any, own: dict[str, Any], key: Any, prefix: str) -> bool
 class _Loading(Part):
     """One load of a module with its descendants.
 
-    Values are written at the end, when everything is known to fit.  Code of users that runs in between, hooks after
-    loading and modules with a `_load_from_state_dict` of their own, sees values that were written before.
+    Values are written at the end, when everything is known to fit.  They are written earlier for user code that runs in
+    between: hooks after loading, and modules with their own `_load_from_state_dict`.
     """
 
     def __init__(self, module: Any, metadata: Any, assign: bool) -> None:

@@ -150,12 +150,12 @@ def _activation(name: str, activation: Any) -> Any:
 
 
 def _get_activation_fn(activation: str) -> Any:
-    """The function of a name.  Raises ArgumentError."""
+    """Return the activation function with this name.  Raises ArgumentError."""
     return _activation("Transformer", activation)
 
 
 def _get_clones(module: Module, N: int) -> ModuleList:  # noqa: N803  (PyTorch's name)
-    """Copies of a module."""
+    """Return copies of a module."""
     return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
@@ -195,7 +195,7 @@ class _TransformerLayer(Module):
         self.activation = _activation(self._get_name(), activation)
 
     def _step(self, number: int, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
-        """A block with its residual connection and norm `number`."""
+        """Apply a block with its residual connection and norm `number`."""
         norm = getattr(self, f"norm{number}")
         result: Tensor = x + block(norm(x)) if self.norm_first else norm(x + block(x))
         return result
@@ -443,7 +443,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask: -inf above the diagonal, else 0.
+        """Return the causal mask: -inf above the diagonal, else 0.
 
         Example:
             >>> torch.nn.Transformer.generate_square_subsequent_mask(2)

@@ -24,7 +24,7 @@ class Adagrad(Optimizer):
     initial_accumulator_value: the start of each sum.
     eps: added to the divisor.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is negative or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is negative or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adagrad([weight], lr=0.5)
@@ -89,7 +89,7 @@ class Adadelta(Optimizer):
     weight_decay: added to the gradient, times the parameter.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
         >>> optimizer = torch.optim.Adadelta([weight], rho=0.75, eps=1.0)
@@ -143,7 +143,7 @@ class RMSprop(Optimizer):
     centered: divide by the gradient's standard deviation instead.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is negative or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is negative or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.RMSprop([weight], lr=0.25, alpha=0.75)
@@ -197,7 +197,7 @@ class Adafactor(Optimizer):
     d: the largest root mean square of a step before the learning rate; 1 or more.
     weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
     foreach: accepted for compatibility; every parameter is updated on its own, by about twenty launches.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([[1.0, 2.0]]))
         >>> optimizer = torch.optim.Adafactor([weight], lr=0.5)
@@ -273,7 +273,7 @@ class Adafactor(Optimizer):
         param.sub_(change * (size / limit))
 
     def _variance(self, state: dict[str, Any], grad: Any, share: float, least: float) -> Any:
-        """The gradient's running square, after this step's share has been added."""
+        """Return the gradient's running square, after this step's share has been added."""
         square = grad * grad
         if "variance" in state:
             return state["variance"].lerp_(square, share)

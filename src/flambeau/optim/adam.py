@@ -37,7 +37,7 @@ class _AdamLike(Optimizer):
 
 
 def _decays(group: dict[str, Any], lr: float) -> tuple[float, float]:
-    """(factor of the parameter, factor of the parameter that is added to the gradient) of a step's weight decay."""
+    """Return a step's weight decay: (factor of the parameter, its share that is added to the gradient)."""
     decay = number(group["weight_decay"])
     return (1 - lr * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
 
@@ -56,7 +56,7 @@ class Adam(_AdamLike):
         step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adam([weight], lr=0.5)
@@ -129,7 +129,7 @@ class Adam(_AdamLike):
             REGISTRY["counted_adam_step"](*lists, steps, *values)
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
-        """The five lists of tensors that a step takes."""
+        """Return the five lists of tensors that a step takes."""
         if amsgrad:
             return self.lists(params, *self._zeros, "max_exp_avg_sq")
         return [*self.lists(params, *self._zeros), []]
@@ -190,7 +190,7 @@ class Adamax(_AdamLike):
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 20 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adamax([weight], lr=0.5)
@@ -240,7 +240,7 @@ class NAdam(_AdamLike):
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 45 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
         >>> optimizer = torch.optim.NAdam([weight], lr=0.5)
@@ -306,7 +306,7 @@ class RAdam(_AdamLike):
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 40 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
         >>> optimizer = torch.optim.RAdam([weight], lr=0.125)
@@ -348,7 +348,7 @@ class RAdam(_AdamLike):
 
 
 def _rectification(beta2: float, step: float) -> float:
-    """RAdam's factor of a step by mean over root of square; 0 while the square's variance is unknown."""
+    """Return RAdam's factor of an adaptive step; 0 while the running square's variance is unknown."""
     correction = 1 - beta2**step
     longest = 2 / (1 - beta2) - 1
     length = longest - 2 * step * beta2**step / correction

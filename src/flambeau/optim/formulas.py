@@ -36,7 +36,7 @@ def _decayed(param: Any, grad: Any, group: Entries, lr: Any) -> tuple[Any, Any]:
 
 
 def _means(grad: Any, state: Entries, group: Entries) -> tuple[Any, Any]:
-    """The running mean of the gradient, and of its square."""
+    """Return the running mean of the gradient, and of its square."""
     beta1, beta2 = group["betas"]
     mean = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
     return mean, state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)

@@ -15,7 +15,7 @@ from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from .optimizer import Closure, Optimizer, number, options
 
-LEAST_CURVATURE = 1e-10  # of a step that is remembered
+LEAST_CURVATURE = 1e-10  # smallest curvature of a step that is stored
 DECREASE, CURVATURE = 1e-4, 0.9  # the two constants of the Wolfe conditions: J. Nocedal, S. Wright, 2006, section 3.1
 NARROWEST = 1e-9  # bracket of a line search, times the largest element of the direction
 
@@ -197,7 +197,7 @@ def _largest(vector: Any) -> float:
 
 
 def _direction(state: dict[str, Any], grad: Any, history_size: int) -> Any:
-    """The next direction, by the two-loop recursion over the stored changes, to which the last change is added."""
+    """Store the last change; return the next direction, by the two-loop recursion over the stored changes."""
     if state["n_iter"] == 1:
         state.update({"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0})
         return -grad
@@ -223,7 +223,7 @@ def _direction(state: dict[str, Any], grad: Any, history_size: int) -> Any:
 
 
 def _strong_wolfe(at: Callable[[float], Point], start: Point, length: float, size: float, most: int) -> Point:
-    """A point that meets the strong Wolfe conditions, or the best one after `most` tries.
+    """Return a point that meets the strong Wolfe conditions, or the best one after `most` tries.
 
     The step is first extended until such a point lies in a bracket, which is then narrowed.
     size: the largest element of the direction.
@@ -245,7 +245,7 @@ def _strong_wolfe(at: Callable[[float], Point], start: Point, length: float, siz
 
 
 def _narrowed(at: Callable[[float], Point], start: Point, bracket: list[Point], size: float, most: int) -> Point:
-    """The best point of a bracket, which is narrowed until a point meets the conditions."""
+    """Return the best point of a bracket, which is narrowed until a point meets the conditions."""
     is_slow, is_found = False, False
     low = 0 if bracket[0].loss <= bracket[1].loss else 1
     while most > 0 and not is_found and abs(bracket[1].step - bracket[0].step) * size >= NARROWEST:
@@ -269,7 +269,7 @@ def _is_too_high(now: Point, start: Point) -> bool:
 
 
 def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
-    """(The step to try in a bracket, whether it is close to the bracket's end).
+    """Return (the step to try in a bracket, whether it is close to an end of the bracket).
 
     A second step in a row that is close to an end is moved away from it.
     """
@@ -285,7 +285,7 @@ def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
 
 
 def _cubic_minimum(one: Point, other: Point, bounds: tuple[float, float] | None = None) -> float:
-    """The minimum of the cubic through two points with their slopes, within bounds (the points by default)."""
+    """Return the minimum of the cubic through two points with their slopes, within bounds (the points by default)."""
     first, last = sorted((one, other), key=lambda point: point.step)
     least, most = bounds or (first.step, last.step)
     width = last.step - first.step

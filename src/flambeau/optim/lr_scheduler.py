@@ -25,7 +25,7 @@ from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor takes step 0.
+    """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor performs step 0.
 
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
     last_epoch: the step to resume from; -1 starts from step 0.
@@ -56,7 +56,7 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise NamingError(
                     f"param 'initial_lr' is not specified in param_groups[{index}] when resuming at step {last_epoch}",
-                    hint="load the optimizer's state_dict first, or leave out last_epoch to start anew",
+                    hint="load the optimizer's state_dict first, or leave out last_epoch to start from step 0",
                     operator=type(self).__name__,
                 )
         self.base_lrs: list[Any] = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
@@ -95,7 +95,7 @@ class LRScheduler:
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[Any]:
-        """Return each group's rate, as the last step set it.
+        """Return each group's rate as set by the last step.
 
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -130,7 +130,7 @@ class LRScheduler:
     def _warn_of_epoch(self, epoch: int) -> None:
         callers.warn(
             f"{type(self).__name__}: the epoch parameter of `scheduler.step()` is deprecated, got {epoch}: the rate is "
-            "computed anew from the start, where there is such a formula; call step() once per step"
+            "computed from the start if the scheduler has such a formula; call step() once per step"
         )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -145,7 +145,7 @@ class LRScheduler:
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
-        """Context in which `get_lr` is called for a step."""
+        """Mark the block in which `step` calls `get_lr`."""
         self._get_lr_called_within_step = True
         try:
             yield
@@ -158,7 +158,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
-        """Each group's current rate; tensors are copied."""
+        """Return each group's current rate; tensors are copied."""
         return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor: float) -> list[Any]:
@@ -213,7 +213,7 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
+    """Return one value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [_copied(value) for _ in range(groups)]
@@ -300,7 +300,7 @@ class _Functions(LRScheduler):
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:
-    """The attributes of an object with `__call__`; None for a plain function."""
+    """Return the attributes of an object with `__call__`; None for a plain function."""
     return None if isinstance(function, types.FunctionType) else dict(getattr(function, "__dict__", {}))
 
 
@@ -599,7 +599,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     T_0: the steps of the first cycle.  T_mult: factor of each cycle's length over the previous one's, an int.
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
-    Raises: ArgumentError for T_0 or T_mult below 1, or no ints.
+    Raises: ArgumentError for T_0 or T_mult below 1, or not ints.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
@@ -1242,7 +1242,7 @@ class OneCycleLR(_Momentum):
 
 
 def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """The number of steps of OneCycleLR.  Raises ArgumentError."""
+    """Return the number of steps of OneCycleLR.  Raises ArgumentError."""
     given = {"total_steps": total_steps} if total_steps is not None else {}
     if total_steps is None and epochs is not None and steps_per_epoch is not None:
         given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
@@ -1264,7 +1264,7 @@ def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
-    """The phases of OneCycleLR: the last step, and the options at the start and at the end of each."""
+    """Return the phases of OneCycleLR: the last step, and the options at the start and at the end of each."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     rest: list[tuple[float, str, str, str, str]]

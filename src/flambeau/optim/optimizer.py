@@ -27,16 +27,16 @@ Closure = Callable[[], Any]
 
 
 ParamsT: TypeAlias = Iterable[Any] | Iterable[dict[str, Any]] | Iterable[tuple[str, Any]]
-params_t = ParamsT  # its former name
+params_t = ParamsT  # former name
 
 
 def _get_value(x: Any) -> Any:
-    """A number from a tensor of one element, or itself."""
+    """Return the number in a tensor of one element; any other value unchanged."""
     return x.item() if isinstance(x, Tensor) else x
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a `step` to record gradients if the optimizer is differentiable, and none otherwise."""
+    """Wrap a `step` to record gradients only if the optimizer is differentiable."""
 
     @wraps(func)
     def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +106,7 @@ class Optimizer:
     has_stepped = False  # whether `step` was ever called; read by schedulers
     counts_on_device = False  # whether `step` counts in device memory with capturable, so that it can be captured
     formula: Any = None  # the step as an expression, a function of `optim.formulas`, for differentiable=True
-    _captures_formula = False  # whether capturable=True uses the formula, too
+    _captures_formula = False  # whether capturable=True also uses the formula
     grad_scale: Any = None  # GradScaler sets these two during a step: see amp/grad_scaler.py
     found_inf: Any = None  # a tensor of one number; a step for which it is not 0 is skipped
     _is_in_hooks = False  # whether a subclass's own `step` is running, between its hooks
@@ -143,11 +143,11 @@ class Optimizer:
                 self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own.
+        """Add a group of parameters with its own options.
 
         param_group: a dict with "params" and options; the optimizer's defaults complete it.
-        Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that are in a group
-                already, or options out of range.  Nothing is added then.
+        Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that already are in a
+                group, or options out of range.  Nothing is added then.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=1.0)
@@ -391,7 +391,7 @@ class Optimizer:
 
     def _update_by_formula(self, group: dict[str, Any]) -> None:
         """Update one group by the formula: with gradients, or from counters in device memory."""
-        formula = type(self).formula  # `_check_modes` has refused differentiable groups without one
+        formula = type(self).formula  # `_check_modes` has refused differentiable groups without a formula
         is_recorded, on_device = bool(group["differentiable"]), bool(group.get("capturable"))
         for param in with_gradients(group):
             state, lr = self.state[param], group["lr"]
@@ -438,7 +438,7 @@ class Optimizer:
     def cell(self, param: Any, name: str) -> Any:
         """Return a NumPy array of one element over the memory of a number in a parameter's state.
 
-        The entry becomes a tensor on the CPU if it is none.
+        The entry becomes a tensor on the CPU if it is not a tensor.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -459,7 +459,7 @@ class Optimizer:
         return known[2]
 
     def _due_by_device(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
-        """As `due`, with step counters in device memory: the host does not know their values, and yields 0."""
+        """Do the same as `due` with step counters in device memory: the host does not know them and yields 0."""
         batches: dict[int, list[Any]] = {}
         for param in with_gradients(group):
             state = self.state[param]
@@ -551,7 +551,7 @@ class Optimizer:
             group["params"] = own["params"]
             if "param_names" in own:
                 group.setdefault("param_names", own["param_names"])
-            for name, value in self.defaults.items():  # an option newer than the file
+            for name, value in self.defaults.items():  # an option that is newer than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
         self._cells.clear()
@@ -665,7 +665,7 @@ class Optimizer:
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Context manager: replace the optimizer's parameters and state inside the block, and restore them at the end.
+    """Replace the optimizer's parameters and state inside the block, and restore them at the end.
 
     swapin_parameters: tensors in the order of the optimizer's parameters.
     swapin_optim_state: a state like that of `state_dict`; its tensors are used, not copied.
@@ -733,7 +733,7 @@ def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool
 
 
 def _tensors(params: Any, is_differentiable: bool) -> tuple[list[Any], list[str]]:
-    """The tensors of a group, checked, and their names; no names if they have none."""
+    """Return the tensors of a group, checked, and their names; no names if they have none."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
             "optimizer parameters need to be organized in ordered collections, but the ordering of "
@@ -827,34 +827,34 @@ def _ours(value: Any) -> Any:
 
 
 def counter_beside(step: Any, param: Any) -> Any:
-    """A step counter as a float32 tensor on a parameter's device."""
+    """Return a step counter as a float32 tensor on a parameter's device."""
     if isinstance(step, Tensor):
         return step.to(param.device, float32)
     return factories.full((), float(step), dtype=float32, device=param.device)
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
-    """The parameters of a group that have a gradient, each once."""
+    """Return the parameters of a group that have a gradient, each once."""
     return list({id(each): each for each in group["params"] if each._grad is not None}.values())
 
 
 def options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor, its `locals()`, without self and params: the defaults of groups."""
+    """Return the arguments of a constructor, its `locals()`, without self and params: the defaults of groups."""
     return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
 
 
 def number(value: Any) -> float:
-    """An option, a number or a tensor of one element, as a float.  Host: waits if it is on a GPU."""
+    """Return an option, a number or a tensor of one element, as a float.  Host: waits if it is on a GPU."""
     return value if type(value) is float else float(value)
 
 
 def numbers(group: dict[str, Any], *names: str) -> tuple[float, ...]:
-    """Options of a group as floats."""
+    """Return options of a group as floats."""
     return tuple([number(group[name]) for name in names])
 
 
 def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
-    """A group's learning rate for parameters of a device: (number, None), or (0, tensor) if it is on that device."""
+    """Return a group's learning rate for a device: (number, None), or (0, tensor) for a tensor on that device."""
     rate = group["lr"]
     if isinstance(rate, Tensor) and rate.device.index == device:
         return 0.0, rate.reshape(()).to(float32)
@@ -862,7 +862,7 @@ def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
 
 
 def found_on(optimizer: Optimizer, param: Any) -> Any:
-    """An optimizer's `found_inf` on the device of a parameter, or None."""
+    """Return an optimizer's `found_inf` on the device of a parameter, or None."""
     found = optimizer.found_inf
     return None if found is None else found.to(param.device, non_blocking=True)
 
@@ -883,14 +883,14 @@ def check_not_negative(group: dict[str, Any], names: Iterable[str]) -> None:
     for name in names:
         check_number(group, name)
         if not group[name] >= 0:
-            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's words
+            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's wording
             raise ArgumentError(
                 f"Invalid {text}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
             )
 
 
 def shown_number(value: Any) -> Any:
-    """An option's value as errors show it."""
+    """Return an option's value as errors show it."""
     return value.item() if isinstance(value, Tensor) else value
 
 

@@ -38,8 +38,8 @@ class SGD(Optimizer):
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
     differentiable: record `step`, for gradients by the learning rate, the gradients and the parameters before it.  The
-        parameters are results of operators, and each is updated by several launches of its own.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+        parameters are results of operators, and each is updated separately, by several launches.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> rate = torch.tensor(0.5, requires_grad=True)
         >>> weight = torch.tensor([1.0, 2.0], requires_grad=True).clone()
@@ -140,7 +140,7 @@ class ASGD(Optimizer):
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 25 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.ASGD([weight], lr=0.5, lambd=0.0)
@@ -204,7 +204,7 @@ class Rprop(Optimizer):
     step_sizes: (least, largest) size.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
-    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Rprop([weight], lr=0.5)
@@ -331,14 +331,14 @@ class Muon(Optimizer):
 
 
 def _share(adjust: str | None, rows: int, columns: int) -> float:
-    """The factor of Muon's learning rate for a matrix."""
+    """Return the factor of Muon's learning rate for a matrix."""
     if adjust == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
 
 
 def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
-    """A matrix with the same singular vectors and singular values near 1, by the Newton-Schulz iteration."""
+    """Return a matrix with the same singular vectors and singular values near 1, by the Newton-Schulz iteration."""
     one, gram_factor, square_factor = coefficients
     now = matrix.to(bfloat16)
     is_tall = now.shape[0] > now.shape[1]

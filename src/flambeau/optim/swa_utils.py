@@ -121,7 +121,7 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages over the calls of update_parameters.
 
     By default all models have the same weight.
-    device: where the copy is; None is that of the model.
+    device: the device of the copy; None is that of the model.
     avg_fn: a function of (average, param, count) that returns the new average of one tensor.
     multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.
     use_buffers: average buffers too; otherwise they are copied from the last model.
@@ -249,7 +249,7 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Change each group's rate to swa_lr in anneal_epochs steps, along a half cosine or a line, then keep it.
+    """Change each group's rate to swa_lr in anneal_epochs steps, along half a cosine or linearly, then keep it.
 
     swa_lr: one number, or a list with one per group.  anneal_strategy: "cos" or "linear".
     Raises: ArgumentError for an unknown strategy, or a list of the wrong length.
@@ -295,7 +295,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
-        """The share of swa_lr in the rate of a step, in [0, 1]."""
+        """Return the share of swa_lr in the rate of a step, in [0, 1]."""
         done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 

@@ -1,8 +1,8 @@
-"""One process that stands for all ranks of a job: `flambeau fit --nproc` measures rank 0 so.
+"""One process that stands for all ranks of a job, as `flambeau fit --nproc` uses to measure rank 0.
 
-The variable ALIKE_RANKS in the environment makes `init_process_group` take this in place of a connection.  All ranks
-are taken to do what this one does: the bytes that it gives to a collective are everyone's, and the modelled time is
-that of the links between all ranks.
+If the environment variable ALIKE_RANKS is set, `init_process_group` uses this in place of a connection.  All ranks are
+assumed to do the same as this one: the bytes that it contributes to a collective stand for every rank's, and the
+modelled time is that of the links between all ranks.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class AlikeRanks(Client):
         nbytes: int = 0,
         channels: Mapping[str, int] | None = None,
     ) -> None:
-        """Note a call's members.  Raises: NotSupportedError for objects that only another rank has."""
+        """Record a call's members.  Raises: NotSupportedError for objects that only another rank has."""
         if called.name in ("send_object_list", "recv_object_list"):
             raise NotSupportedError(
-                f"{called.text}: one process stands for all {self.size} ranks, so no other exchanges objects",
+                f"{called.text}: one process stands for all {self.size} ranks, so objects cannot be exchanged",
                 hint="measure it by flambeau trace --nproc",
                 operator="fit --nproc",
             )

@@ -1,4 +1,4 @@
-"""Backends by device: BackendConfig; and what the groups of this process are made of."""
+"""Backends by type of device (BackendConfig), and queries about the backends of this process's groups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .process_group import group_count, member
 
 
 class BackendConfig:
-    """The backend of each type of device.  backend: one for all of its types, or pairs as in "cpu:gloo,cuda:nccl".
+    """The backend of each type of device.  backend: one name for all types, or pairs as in "cpu:gloo,cuda:nccl".
 
-    Raises: ArgumentError for a type that is there twice, and for a part that is no pair.
+    Raises: ArgumentError for a type that is given twice, and for a part that is not a pair.
     Example:
         >>> str(torch.distributed.BackendConfig(torch.distributed.Backend("gloo")))
         'cpu:gloo,cuda:gloo'
@@ -63,7 +63,7 @@ def get_backend_config(group: Any = None) -> str:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """Return the usual backend for a device.  Raises ValueRangeError for a type of device that has none.
+    """Return the usual backend for a device.  Raises ValueRangeError for an unknown type of device.
 
     Example:
         >>> torch.distributed.get_default_backend_for_device("cuda:1")

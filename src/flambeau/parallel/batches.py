@@ -1,10 +1,11 @@
 """Collectives and messages that run as one operation, a batch.
 
-- Calls of a group are collected (`group.Coalescing`) and begun together, on the group's stream of the device: they
-  follow what the current stream has then, and later work follows all of them.  They have no order among each other.
-- With NCCL, they are one group of calls.  A message is one between all ranks of the group there, not of two.
-- On virtual GPUs, they are one exchange.  The hub compares each call for itself, with its own line, and the exchange is
-  ready when all are: it waits where NCCL would, and messages wait for nothing of the same operation.
+- Calls of a group are collected (`group.Coalescing`) and begun together, on the group's stream of the device.  They
+  run after the work already on the current stream, and later work runs after all of them.  They are not ordered
+  among each other.
+- With NCCL, they are one group of calls, and a message uses the communicator of the whole group, not one of two ranks.
+- On virtual GPUs, they are one exchange.  The hub compares each call separately, with its own line.  The exchange is
+  ready when all calls are: it waits where NCCL would, and messages of one operation do not wait for each other.
 - On the CPU, and on NVIDIA GPUs without NCCL, they are begun one after the other, before any of them is waited for.
 """
 
@@ -25,7 +26,7 @@ from .several import Collective, Part, Received, Transfer, Written
 
 
 def _no_values(found: Received) -> Written:
-    """The outputs' values of the whole operation: its parts compute them."""
+    """Return no values for the whole operation: its parts compute their own outputs."""
     return []
 
 
@@ -41,17 +42,17 @@ class Coalesced(Collective):
         called = group.client.descriptions.of(name, name, [*self.sent, *self.outputs])
         kind, transfers = f"{own}/batch/", self._transfers
         super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
-        self.channel_members = [own]  # the others may take no part: each call is compared in its own channel
+        self.channel_members = [own]  # others may take no part in the batch: each call is compared in its own channel
         self.parts = parts
         self._ready = 0  # how many of the first parts are known to be ready
 
     def _transfers(self) -> list[Transfer]:
-        """The steps of all parts."""
+        """Return the steps of all parts."""
         made = [part.collective.transfers for part in self.parts]
         return [step for each in made if each is not None for step in each()]
 
     def model(self, driver: Any) -> None:
-        """Set the modelled time: one start; then each collective's time, and the larger one of sends and receives."""
+        """Set the modelled time: the start, each collective, and the larger of all sends and all receives."""
         total = {"": 0, "send": 0, "receive": 0}
         for part in self.parts:
             part.collective.model(driver)
@@ -62,7 +63,7 @@ class Coalesced(Collective):
             part.collective.duration_ns = self.duration_ns
 
     def make_steps(self, stream: Stream | None) -> None:
-        """Make the steps of all parts.  Raises NotSupportedError if NCCL does not have one of them."""
+        """Make the steps of all parts.  Raises NotSupportedError if NCCL cannot run one of them."""
         super().make_steps(stream)
         if self.steps is None:
             raise NotSupportedError(
@@ -72,7 +73,7 @@ class Coalesced(Collective):
             )
 
     def begin(self, stream: Stream | None) -> bool:
-        """Tell the others of each call; return whether the stream runs them as steps."""
+        """Announce each call to the other ranks; return whether the stream runs the calls as steps."""
         runs_steps = self.process_group.runs_steps and super().begin(stream)
         for part in self.parts:
             if runs_steps:
@@ -83,11 +84,11 @@ class Coalesced(Collective):
 
     @property
     def keys(self) -> list[str]:
-        """That of the first call that is not ready, for which the others have to wait too."""
+        """The key of the first call that is not ready: the others cannot finish before it."""
         return [] if self.is_ready() else self.parts[self._ready].collective.keys
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
-        """Give the others the bytes of arrays; there are none where no values are computed."""
+        """Give the other ranks the bytes of arrays; none if no values are computed."""
         rest = iter(inputs)
         for part in self.parts:
             count = sum(1 for each in part.sent if each.numel()) if inputs else 0
@@ -115,7 +116,7 @@ class Coalesced(Collective):
 
 
 def begin_together(name: str, group: Group, parts: Sequence[Part]) -> Work:
-    """Begin calls together.  Raises ArgumentError if they are of several devices, or overlap."""
+    """Begin calls together.  Raises ArgumentError if they use several devices, or overlapping memory."""
     devices = sorted({part.device for part in parts})
     if len(devices) > 1:
         names = ", ".join("cpu" if each < 0 else f"cuda:{each}" for each in devices)
@@ -131,7 +132,7 @@ def begin_together(name: str, group: Group, parts: Sequence[Part]) -> Work:
 
 
 def _check_apart(name: str, parts: Sequence[Part]) -> None:
-    """Raise ArgumentError if a call writes memory that another one reads or writes: they have no order."""
+    """Raise ArgumentError if a call writes memory that another one reads or writes: they are not ordered."""
     written = sorted(_ranges(parts, [part.outputs for part in parts]))
     for one, other in pairwise(written):
         _check_pair(name, parts, one, other)
@@ -144,7 +145,7 @@ def _check_apart(name: str, parts: Sequence[Part]) -> None:
 
 
 def _ranges(parts: Sequence[Part], tensors: Sequence[Sequence[Any]]) -> list[tuple[int, int, int]]:
-    """The memory of tensors: start, end, and the number of the part.  tensors: by part."""
+    """Return the memory ranges of tensors: start, end, and the index of the part.  tensors: by part."""
     return [
         (address_of(each), address_of(each) + each.numel() * each.dtype.itemsize, number)
         for number in range(len(parts))
@@ -158,7 +159,7 @@ def _check_pair(name: str, parts: Sequence[Part], one: tuple[int, int, int], oth
     if numbers[0] < numbers[1] and one[0] < other[1] and other[0] < one[1]:
         first, second = (parts[number].collective.called.text for number in numbers)
         raise ArgumentError(
-            f"one of two calls writes memory of the other, and they have no order: {first}, and {second}",
+            f"one of two calls writes memory of the other, and they are not ordered: {first}, and {second}",
             hint="give each call memory of its own, or make them one after the other",
             operator=name,
         )

@@ -1,4 +1,4 @@
-"""Broadcast and sum over devices as recorded operators: each is the other's derivative."""
+"""Broadcast to devices and sum over devices as differentiable operators: each is the derivative of the other."""
 
 from __future__ import annotations
 

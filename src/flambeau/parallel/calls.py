@@ -1,9 +1,10 @@
-"""Calls of collectives: their descriptions, and their comparison between ranks without a wait.
+"""Descriptions of collective calls, and their comparison between ranks without waiting.
 
 - A collective whose values pass through the host is posted to the hub at once, and compared before it is computed.
-- A collective that GPUs run among themselves is begun without a word to the hub.  It is added to the log of its
-  channel; a thread of the process sends what is new in the log now and then, and the hub compares it (`Comparison`).
-- A channel is a group's collectives, or its messages of one direction and tag: calls of all members in one order.
+- A collective that GPUs run among themselves begins without contacting the hub.  It is added to the log of its
+  channel; a thread periodically sends new entries of the log, and the hub compares them (`Comparison`).
+- A channel is a sequence of calls that all members make in the same order: a group's collectives, or its messages of
+  one direction and tag.
 - A call is sent as two numbers: a hash of what must be equal on all ranks, and a hash of its description, whose text is
   sent once.
 """
@@ -19,16 +20,16 @@ from typing import Any, NamedTuple
 from .. import callers
 from .flight_recorder import Entry
 
-MAX_DESCRIPTIONS = 4096  # kept at a time: calls of ever new shapes are described anew
-SHOWN = 4  # tensors of a call in a text
+MAX_DESCRIPTIONS = 4096  # limits the memory of programs whose shapes keep changing
+SHOWN = 4  # tensors that a description lists
 
 
 class Description(NamedTuple):
-    """A call as other ranks know it.
+    """A call as it is described to other ranks.
 
-    name: of the function;  same: what must be equal on all ranks;  text: the call and its line, for failures.
-    sends, takes: bytes for and from each member, where they may differ; None where they are equal.
-    same_hash, text_hash: of `same`, and of all.
+    name: the function's;  same: what must be equal on all ranks;  text: the call and its line, for errors.
+    sends, takes: bytes to and from each member if they may differ; else None.
+    same_hash, text_hash: hashes of `same`, and of everything.
     """
 
     name: str
@@ -44,12 +45,12 @@ Sizes = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def like(tensors: Iterable[Any]) -> tuple[Any, ...]:
-    """Types and shapes of tensors."""
+    """Return the types and shapes of tensors."""
     return tuple((each.dtype.name, tuple(each.shape)) for each in tensors)
 
 
 class Descriptions:
-    """The descriptions of a process's calls.  A call like a former one of the same line gets that one's."""
+    """The descriptions of a process's calls, which repeated calls from the same line share."""
 
     def __init__(self) -> None:
         self._known: dict[Any, Description] = {}
@@ -57,9 +58,9 @@ class Descriptions:
     def of(
         self, name: str, same: Any, tensors: Sequence[Any], more: str = "", sizes: Sizes | None = None
     ) -> Description:
-        """The description of a call that the program makes now.
+        """Return the description of a call that the program makes now.
 
-        same: what must be equal on all ranks.  tensors, more: what its text shows.
+        same: what must be equal on all ranks.  tensors, more: shown in its text.
         """
         frame = callers.program_frame()
         site = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
@@ -85,9 +86,9 @@ def _described(
 class Channel:
     """The calls of a channel that this process has made.
 
-    log: those of which the hub has not been told.  count: of all calls.
-    running: of calls that have not ended, the number and the entry of the flight recorder.
-    latest: the number of calls up to the latest one of a GPU, and an event after it.
+    log: calls not yet reported to the hub.  count: the number of all calls.
+    running: the number and the flight recorder's entry of each call that has not ended.
+    latest: the number of calls up to the latest one on a GPU, and an event after it.
     """
 
     def __init__(self, name: str, members: Sequence[int], timeout: float) -> None:
@@ -104,7 +105,7 @@ class Channel:
         self.count += 1
 
     def unreported(self, limit: int) -> dict[str, Any]:
-        """Take at most `limit` calls out of the log, as a message to the hub."""
+        """Remove at most `limit` calls from the log; return them as a message to the hub."""
         calls: list[Description] = []
         while self.log and len(calls) < limit:
             calls.append(self.log.popleft())
@@ -118,13 +119,13 @@ class Channel:
             "members": self.members,
             "same": [each.same_hash for each in calls],
             "texts": [each.text_hash for each in calls],
-            "renewed": is_renewed,  # the hub may forget the texts that it was sent before
+            "renewed": is_renewed,  # the hub may forget all earlier texts
             "new": {str(number): [each.text, each.sends, each.takes] for number, each in new.items()},
         }
 
 
 class Told(NamedTuple):
-    """A description as the hub received it.  sends, takes: bytes for and from each member, None if equal."""
+    """A description as the hub received it.  sends, takes: bytes to and from each member, None if equal."""
 
     text: str
     sends: list[int] | None
@@ -132,14 +133,14 @@ class Told(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Calls of several ranks that must agree and do not.  texts: descriptions of the calls, by rank."""
+    """A mismatch between the calls of several ranks.  texts: descriptions of the calls, by rank."""
 
     reason: str
     texts: dict[int, str]
 
 
 class Comparison:
-    """The calls of a channel, side by side.  Those that all members have made alike are forgotten."""
+    """Comparison of the members' calls in a channel.  Calls that all members have made are dropped when they match."""
 
     def __init__(self, members: Sequence[int]) -> None:
         self.members = list(members)
@@ -149,7 +150,7 @@ class Comparison:
         self.latest: dict[int, str] = {}  # the last call of each rank that has made one
 
     def add(self, rank: int, message: dict[str, Any]) -> Difference | None:
-        """Add calls of a member; return the first that does not fit those of others."""
+        """Add calls of a member; return the first mismatch with those of other members."""
         same, texts, told = self._same[rank], self._texts[rank], self._told[rank]
         if message["renewed"]:
             for number in set(told) - set(texts):
@@ -168,7 +169,7 @@ class Comparison:
         return self._forget(min(map(len, self._same.values())))
 
     def _forget(self, count: int) -> Difference | None:
-        """Forget calls that all members have made, once their sizes are compared."""
+        """Drop calls that all members have made, after comparing their sizes."""
         if any(each.sends is not None for told in self._told.values() for each in told.values()):
             for place in range(count):
                 calls = {rank: self._call(rank, place) for rank in self.members}
@@ -183,20 +184,20 @@ class Comparison:
         return self._told[rank].get(self._texts[rank][place], Told("a call", None, None))
 
     def texts(self, place: int = 0) -> dict[int, str]:
-        """The calls at a place, of the ranks that have made them.  place 0: the first that not all have made."""
+        """Return the calls at a position, by rank.  Position 0 is the first call that not all members have made."""
         return {rank: self._call(rank, place).text for rank in self.members if place < len(self._texts[rank])}
 
     def unfinished(self) -> dict[int, str]:
-        """The first calls that not all have made; if there are none, the last ones of all."""
+        """Return the first calls that not all members have made; if there are none, the last call of each."""
         return self.texts() or {rank: f"{text} (has not ended)" for rank, text in self.latest.items()}
 
     def is_behind(self, rank: int) -> bool:
-        """Whether another member has made calls that this one has not."""
+        """Return whether another member has made calls that this one has not."""
         return len(self._same[rank]) < max(map(len, self._same.values()))
 
 
 def wrong_size(calls: Sequence[tuple[int, Sequence[int] | None, Sequence[int] | None]]) -> str:
-    """Name two ranks of which one sends another number of bytes than the other takes; "" if there are none.
+    """Return a text naming two ranks where one sends more or fewer bytes than the other takes; "" if none do.
 
     calls: (rank, bytes that it sends to each, bytes that it takes from each), by place in the group.
     """

@@ -1,4 +1,4 @@
-"""Calls that begin together: `_coalescing_manager`, `batch_isend_irecv` and their kin; batches.py runs them."""
+"""Coalesced calls: `_coalescing_manager`, `batch_isend_irecv` and similar functions; batches.py runs them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NAME = "_coalescing_manager"
 
 
 class CoalescingManager:
-    """A context manager: calls of a group inside it begin together, as one operation, when it ends.
+    """A context manager that collects the calls of a group and begins them as one operation when it ends.
 
-    works: what to wait for, with async_ops.
+    works: with async_ops, the Works to wait for.
     """
 
     def __init__(self, name: str, group: Group, device_type: str | None, async_ops: bool) -> None:
@@ -31,7 +31,7 @@ class CoalescingManager:
     def __enter__(self) -> CoalescingManager:
         if self._group.coalescing is not None:
             raise GroupError(
-                f"the calls of group {self._group.group_name} are coalesced already",
+                f"the calls of group {self._group.group_name} are already being coalesced",
                 hint="end the other _coalescing_manager first",
                 operator=self._name,
             )
@@ -49,7 +49,7 @@ class CoalescingManager:
             self.append(work)
 
     def append(self, work: Work | None = None) -> None:
-        """Add something to wait for."""
+        """Add a Work to wait for."""
         if work is not None:
             self.works.append(work)
 
@@ -60,25 +60,25 @@ class CoalescingManager:
 
 
 def _check_alike(parts: Sequence[Part]) -> None:
-    """Raise GroupError unless calls are of one function and one reduction, as without a device they must be."""
+    """Raise GroupError unless all calls are of one function and one reduction, which is required without a device."""
     kinds = sorted({" ".join((part.collective.name, part.reduction)).strip() for part in parts})
     if len(kinds) > 1:
         raise GroupError(
             f"the calls are of several kinds: {', '.join(kinds)}",
-            hint="pass device=, with which calls of any kind begin together",
+            hint="pass device=, which allows calls of any kind",
             operator=NAME,
         )
 
 
 def coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = False) -> CoalescingManager:
-    """Begin calls together, as one operation, when the context ends: no call waits for another.
+    """Collect calls, and begin them as one operation when the context ends: no call waits for another.
 
     device: of the calls.  Without it, all calls must be of one kind: all_reduce, all_gather_into_tensor or
     reduce_scatter_tensor, with one reduction; other calls begin at once.
-    async_ops: `wait` of the context manager waits for the outputs; else the current stream follows them.
-    An exception inside drops the calls.
-    Raises: GroupError (RuntimeError, ValueError) if calls differ, or the group's calls are coalesced already;
-            ArgumentError for calls of several devices, and for one that writes memory of another.
+    async_ops: call `wait` of the context manager to wait for the outputs; otherwise the current stream waits for them.
+    If the block raises an exception, the calls are dropped.
+    Raises: GroupError (RuntimeError, ValueError) if calls differ, or the group's calls are already being coalesced;
+            ArgumentError for calls on several devices, and for a call that writes the memory of another.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x, y = torch.ones(2), torch.ones(3)
@@ -169,7 +169,7 @@ def _collecting(name: str, tensors: Sequence[Any], group: Any) -> CoalescingMana
 
 
 def _ended(manager: CoalescingManager, value: Any, async_op: bool) -> Any:
-    """A future of the value; without async_op, the current stream follows the operation."""
+    """Return a future of the value; without async_op, make the current stream wait for the operation."""
     work = AllOf(manager.works, value)
     return work.get_future() if async_op else several.ended(work, async_op)
 
@@ -203,13 +203,13 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
-    """Begin several messages of one group; return what to wait for: one for all with NCCL, else one per message.
+    """Begin several messages of one group; return a list of Works: one for all with NCCL, else one per message.
 
     With NCCL they are one operation, in which no message waits for another.  Messages of one direction between two
-    processes are received in the order in which they are sent.  If it is the group's first operation, all ranks of the
-    group must take part in it or in another one.
-    Raises: ArgumentError for an empty list, another entry than a P2POp, several groups, and a message that writes
-            memory of another.
+    processes are received in the order in which they are sent.  If it is the group's first operation, every rank of
+    the group must call this function or another operation of the group.
+    Raises: ArgumentError for an empty list, an entry that is not a P2POp, several groups, and a message that writes
+            the memory of another.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> try:

@@ -1,4 +1,4 @@
-"""The options of the methods of ProcessGroup: objects with PyTorch's fields."""
+"""Option objects of ProcessGroup's methods, with PyTorch's fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .group import ReduceOp
 
-UNSET_TIMEOUT = timedelta(milliseconds=-1)  # stands for the group's
+UNSET_TIMEOUT = timedelta(milliseconds=-1)  # the timeout of the group
 
 
 class CollectiveOptions:
@@ -60,7 +60,7 @@ class AllToAllOptions(CollectiveOptions):
 
 
 class BarrierOptions(CollectiveOptions):
-    """Options of `ProcessGroup.barrier`.  device_ids, device: read by nothing, as a barrier waits on the host.
+    """Options of `ProcessGroup.barrier`.  device_ids, device: ignored, as a barrier waits on the host.
 
     Example:
         >>> torch.distributed.BarrierOptions().device_ids

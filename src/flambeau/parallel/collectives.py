@@ -1,8 +1,9 @@
-"""ProcessGroup: the collectives of a group, as methods that return what to wait for.
+"""ProcessGroup: the collectives of a group, as methods that return a Work.
 
 - The functions of torch.distributed (process_group.py) call them, and `several` runs those of several processes.
-- Numbers of processes are those in the group.
-- Each takes PyTorch's forms: lists with one tensor and an object of options, or tensors and the options themselves.
+- Ranks are those in the group.
+- Each method takes PyTorch's two forms: lists of one tensor with an options object, or tensors with the options as
+  arguments.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 def checked_tensor(name: str, what: str, value: Any) -> Any:
     if not isinstance(value, TensorBase):
         raise ArgumentTypeError(
-            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives take other values", operator=name
+            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives accept other values", operator=name
         )
     return value
 
@@ -51,7 +52,7 @@ def entries(name: str, what: str, values: Any, group: Group) -> list[Any]:
 
 
 def _one(name: str, what: str, values: Any) -> Any:
-    """Return the entry of a list with one entry per process, of one process."""
+    """Return the only entry of a list, in a group of one process."""
     return entries(name, what, values, Group())[0]
 
 
@@ -66,19 +67,19 @@ def _check_parts(name: str, whole: Any, part: Any, group: Group) -> None:
     checked_tensor(name, "the smaller tensor", part)
     if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
         raise ShapeError(
-            f"{whole.describe()} has not {group.size()} parts of {part.describe()}",
+            f"{whole.describe()} does not have {group.size()} parts of {part.describe()}",
             hint="the larger tensor has get_world_size() times the elements of the smaller one",
             operator=name,
         )
 
 
 def _copy(name: str, target: Any, source: Any) -> Any:
-    """Copy a tensor's values into another of as many elements."""
+    """Copy a tensor's values into another one with the same number of elements."""
     checked_tensor(name, "the output", target)
     checked_tensor(name, "the input", source)
     if target.numel() != source.numel():
         raise ShapeError(
-            f"the output is {target.describe()}, the input {source.describe()}: of one process they are equally large",
+            f"the output is {target.describe()}, the input {source.describe()}: sizes must be equal in one process",
             hint="outputs have get_world_size() times the input's elements, or as many",
             operator=name,
         )
@@ -88,7 +89,7 @@ def _copy(name: str, target: Any, source: Any) -> Any:
 
 
 def make_premul_sum(factor: Any) -> PremulSum:
-    """Make a reduction that multiplies this rank's values by a factor before the sum.  Factors of ranks may differ.
+    """Make a reduction that multiplies this rank's values by a factor before the sum.  Ranks may use different factors.
 
     factor: a number, or a tensor with one element.
     Raises: ArgumentTypeError for another value; ArgumentError for a tensor with several elements.
@@ -114,15 +115,15 @@ def make_premul_sum(factor: Any) -> PremulSum:
 
 
 def _scaled(name: str, op: Any, tensors: list[Any]) -> tuple[ReduceOp, list[Any]]:
-    """Return the ReduceOp, and what is reduced: the tensors, or products of them and the factor of PREMUL_SUM."""
+    """Return the ReduceOp and the tensors to reduce, which are multiplied by the factor of a PREMUL_SUM."""
     if not isinstance(op, PremulSum):
         return op, tensors
     is_tensor = isinstance(op.factor, TensorBase)
-    factor = op.factor.detach().reshape(()) if is_tensor else op.factor  # without dimensions, its type does not matter
+    factor = op.factor.detach().reshape(()) if is_tensor else op.factor  # 0-dim: keeps the result's type
     for each in tensors:
         if not each.dtype.is_floating_point:
             raise NotSupportedError(
-                f"PREMUL_SUM is there for floating point numbers, and the tensor is {each.describe()}",
+                f"PREMUL_SUM needs a floating point tensor, and the tensor is {each.describe()}",
                 hint="multiply the tensor first, and use SUM",
                 operator=name,
             )
@@ -142,21 +143,21 @@ def check_reduction(name: str, op: Any) -> None:
 
 
 def _split(name: str, what: str, tensor: Any, sizes: Any, group: Group) -> list[Any]:
-    """Views of a tensor's rows, some per process: `sizes`, or equally many."""
+    """Split a tensor's rows into one view per process, of `sizes` rows or equally many."""
     rows = checked_tensor(name, what, tensor).shape[0] if tensor.ndim else 0
     if not sizes:
         sizes = [rows // group.size()] * group.size()
     if len(sizes) != group.size() or sum(sizes) != rows:
         raise ShapeError(
-            f"{what} is {tensor.describe()}, and its parts have {list(sizes)} rows",
-            hint=f"the sizes of {group.size()} parts add up to the rows",
+            f"{what} is {tensor.describe()}, and the parts have {list(sizes)} rows",
+            hint=f"pass {group.size()} sizes whose sum is the number of rows",
             operator=name,
         )
     return list(tensor.detach().split(list(sizes)))
 
 
 def _single(name: str, what: str, values: Any) -> Any:
-    """Return a tensor, or the one of a list: a process has one tensor per call."""
+    """Return a tensor, or the only one in a list: a process has one tensor per call."""
     if isinstance(values, (list, tuple)) and len(values) == 1:
         values = values[0]
     if isinstance(values, (list, tuple)):
@@ -165,7 +166,7 @@ def _single(name: str, what: str, values: Any) -> Any:
 
 
 def _list_of(name: str, what: str, values: Any) -> Any:
-    """Return a list of tensors, or the one of a list of such lists."""
+    """Return a list of tensors, or the only list in a list of such lists."""
     if isinstance(values, (list, tuple)) and len(values) == 1 and isinstance(values[0], (list, tuple)):
         return values[0]
     if isinstance(values, (list, tuple)) and any(isinstance(each, (list, tuple)) for each in values):
@@ -177,19 +178,19 @@ Value = TypeVar("Value")
 
 
 def _option(options: Any, name: str, value: Value) -> Any:
-    """A field of an object of options; the value itself where none is given."""
+    """Return a field of an options object; the value itself if it is not an options object."""
     return getattr(options, name) if isinstance(options, CollectiveOptions) else value
 
 
 def _timeout(options: Any, timeout: Any) -> Any:
-    """The timeout that a call has been given, in one of its forms; None for the group's."""
+    """Return the timeout that was passed to a call, in one of its forms; None for the group's timeout."""
     if isinstance(timeout, CollectiveOptions):
         options = timeout
     return _option(options, "timeout", timeout)
 
 
 def _begun(work: Work, options: Any) -> Work:
-    """The result of a call, waited for if the options say so."""
+    """Return the Work of a call, after waiting for it if the options say so."""
     if not _option(options, "asyncOp", True):
         work.wait()
     return work
@@ -222,9 +223,9 @@ def root_of(group: Group, operator: str, root: Any) -> int:
 
 
 def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, is_sent: bool) -> Work:
-    """Begin a message to or from a process.  Raises NotSupportedError in a group of one process.
+    """Begin a message to or from another process.  Raises NotSupportedError in a group of one process.
 
-    other: the process; None receives from any.
+    other: the rank of the other process; None receives from any.
     """
     check_exists(group, name)
     check_several(group, name)
@@ -236,12 +237,12 @@ def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, i
 
 
 def next_name(group: Group, kind: str) -> str:
-    """A name for a group that is made of another one's processes, equal in all that make it."""
+    """Return a name for a new group made from another group's processes; it is the same in all of them."""
     return group.next_key(kind).replace(":", "/")
 
 
 class ProcessGroup(Group):
-    """Some of a job's processes, of which this one is a member.
+    """A group of a job's processes that includes this one.
 
     Its collectives return a Work.  Ranks are those in the group; a timeout is that of the group unless one is given.
 
@@ -255,18 +256,18 @@ class ProcessGroup(Group):
         >>> torch.distributed.destroy_process_group()
     """
 
-    _store: Store | None = None  # of the job
+    _store: Store | None = None  # number of processes of the job
 
     def _within(self, operator: str, options: Any, timeout: Any = None) -> ProcessGroup:
-        """The checked group, with the timeout of a call."""
+        """Check that the group exists; return it with the timeout of a call."""
         check_exists(self, operator)
         return self.within(_timeout(options, timeout))
 
     def _together(self, name: str, tensors: Any, options: Any, begin: Callable[[Any], list[Work]], value: Any) -> Work:
-        """Begin one call per tensor, by `begin`, as one operation.
+        """Begin one call per tensor with `begin`, as one operation.
 
-        begin: gets the options.  value: of the result.
-        Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for tensors of several
+        begin: called with the options.  value: the result of the Work.
+        Raises: ArgumentTypeError for a value that is not a list of tensors; ArgumentError for tensors on several
                 devices.
         """
         group = self._within(name, options)
@@ -286,7 +287,7 @@ class ProcessGroup(Group):
         collected = self.coalescing = Coalescing("cpu" if min(devices) < 0 else "cuda")
         each_options = copy(options)
         if isinstance(options, CollectiveOptions):
-            each_options.asyncOp = True  # only the whole can be waited for
+            each_options.asyncOp = True  # the calls can only be waited for together
         try:
             begin(each_options)
         finally:
@@ -294,7 +295,7 @@ class ProcessGroup(Group):
         return _begun(AllOf([begin_together(name, group, collected.parts)], value), options)
 
     def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions, as opts is.
+        """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions in place of opts.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -315,8 +316,8 @@ class ProcessGroup(Group):
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
         """Reduce each of several tensors over all processes, in place, as one operation.
 
-        Raises: ArgumentTypeError for no list of tensors; ArgumentError for tensors of several devices, and for those
-                that share memory.
+        Raises: ArgumentTypeError for a value that is not a list of tensors; ArgumentError for tensors on several
+                devices, and for tensors that share memory.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -331,7 +332,7 @@ class ProcessGroup(Group):
         return self._together("all_reduce_coalesced", tensors, opts, begin, tensors)
 
     def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Send a tensor of one process to all processes.  root: its number, or BroadcastOptions, as opts is.
+        """Send a tensor of one process to all processes.  root: its rank, or BroadcastOptions in place of opts.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -348,7 +349,7 @@ class ProcessGroup(Group):
     def reduce(
         self, tensors: Any, root: Any = 0, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Reduce a tensor to one process, in place.  root: its number, or ReduceOptions, as opts is.
+        """Reduce a tensor to one process, in place.  root: its rank, or ReduceOptions in place of opts.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -367,7 +368,7 @@ class ProcessGroup(Group):
         return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, as opts is.
+        """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, in place of opts.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -434,7 +435,7 @@ class ProcessGroup(Group):
     _allgather_base = all_gather_single
 
     def all_gather_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        """Copy every process's tensors into one tensor each, as one operation.
+        """Copy every process's tensors into one output tensor per input, as one operation.
 
         Raises: as allreduce_coalesced.
         Example:
@@ -456,9 +457,9 @@ class ProcessGroup(Group):
     def gather(
         self, output_tensors: Any, input_tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Copy every process's tensor into a list of tensors of one process; the others pass an empty list.
+        """Copy every process's tensor into a list of tensors on one process; the others pass an empty list.
 
-        root: its number, or GatherOptions, as opts is.
+        root: its rank, or GatherOptions in place of opts.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -481,9 +482,9 @@ class ProcessGroup(Group):
     def scatter(
         self, output_tensors: Any, input_tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Copy one tensor of a process's list into each process's tensor; the others pass an empty list.
+        """Copy one entry of a process's list of tensors into each process's tensor; the others pass an empty list.
 
-        root: its number, or ScatterOptions, as opts is.
+        root: its rank, or ScatterOptions in place of opts.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -502,7 +503,7 @@ class ProcessGroup(Group):
     def reduce_scatter(
         self, output_tensors: Any, input_tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Reduce a list of tensors; each process gets one of them.  op: may be ReduceScatterOptions, as opts is.
+        """Reduce a list of tensors; each process gets one result.  op: may be ReduceScatterOptions, in place of opts.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -562,7 +563,7 @@ class ProcessGroup(Group):
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
-        """Copy the tensors that every process has for this one.
+        """Send one tensor to each process and receive one from each.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -590,7 +591,7 @@ class ProcessGroup(Group):
         *,
         opts: Any = None,
     ) -> Work:
-        """Copy the parts of a tensor that every process has for this one.  timeout: may be AllToAllOptions, as opts is.
+        """Send one part of a tensor to each process, receive one from each.  timeout: may be AllToAllOptions.
 
         output_split_sizes, input_split_sizes: rows for each process; equally many if empty.
         Example:
@@ -611,7 +612,7 @@ class ProcessGroup(Group):
     alltoall_base = all_to_all_single
 
     def barrier(self, opts: Any = None, *, timeout: timedelta | None = None) -> Work:
-        """Wait for all processes, by `wait` of the result.  opts: BarrierOptions, or a timeout.
+        """Begin a barrier: `wait` of the result waits for all processes.  opts: BarrierOptions, or a timeout.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -625,7 +626,7 @@ class ProcessGroup(Group):
         return _begun(several.barrier(group) if self.is_shared else Work(), opts)
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-        """Wait for all processes.  The error of one that does not come lists the calls of all.
+        """Wait for all processes.  If one does not arrive, the error lists the calls of all.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -670,7 +671,7 @@ class ProcessGroup(Group):
         return message(self, "irecv", _single("irecv", "tensor", tensors), srcRank, tag, is_sent=False)
 
     def recv_anysource(self, tensors: Any, tag: int) -> Work:
-        """Receive a tensor from any process; `source_rank` of the result is the sender's number.
+        """Receive a tensor from any process; `source_rank` of the result is the sender's rank.
 
         Raises: NotSupportedError in a group of one process, and for a tensor on a GPU if the backend is "nccl".
         Example:
@@ -694,7 +695,7 @@ class ProcessGroup(Group):
         group_desc: str | None = None,
         device_types: Any = None,
     ) -> ProcessGroup | None:
-        """Make a group of some of this group's processes, which all call this.  Returns: None in other processes.
+        """Make a group of some of this group's processes, all of which call this.  Returns: None in other processes.
 
         ranks: numbers in this group.
         Raises: ValueRangeError for a rank that does not exist or that is there twice.
@@ -747,22 +748,22 @@ class ProcessGroup(Group):
 
     @property
     def _device_types(self) -> list[Any]:
-        """The types of devices whose tensors the group takes."""
+        """The types of devices whose tensors the group accepts."""
         return [as_device(each) for each in ("cuda", "cpu") if self.backend != "nccl" or each == "cuda"]
 
     def _get_backend(self, device: Any) -> ProcessGroup:
-        """Return the group itself, which has all backends."""
+        """Return the group itself, which stands for all its backends."""
         return self
 
     def _get_backend_name(self) -> str:
         return self.backend
 
     def _get_sequence_number_for_group(self) -> int:
-        """Return the number of collectives that this process has called."""
+        """Return the number of collectives that this process has begun."""
         return self._counts.get("", -1) + 1
 
     def shutdown(self) -> None:
-        """End the group in this process, once its collectives are done.  Host: waits for those on the host.
+        """End the group in this process once its collectives are done.  Host: waits for those on the host.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -784,7 +785,7 @@ class ProcessGroup(Group):
             stream.driver.finish_exchanges([stream.handle])
 
     def abort(self) -> None:
-        """End the group in all processes: their collectives that are not done, and later ones, raise CollectiveError.
+        """End the group in all processes: unfinished and later collectives raise CollectiveError.
 
         The other groups of these processes end too.
         Example:

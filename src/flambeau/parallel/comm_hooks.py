@@ -1,4 +1,4 @@
-"""Comm hooks of DistributedDataParallel: functions that start the reduction of a bucket and return a Future of it."""
+"""Comm hooks of DistributedDataParallel: functions that start a bucket's reduction and return its Future."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another with the bucket in float16, and converts its result back.
+    """Return a hook that calls another hook with the bucket in float16, and converts the result back.
 
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -79,7 +79,7 @@ def fp16_compress_wrapper(hook: Hook) -> Hook:
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another with the bucket in bfloat16, and converts its result back.
+    """Return a hook that calls another hook with the bucket in bfloat16, and converts the result back.
 
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

@@ -1,4 +1,4 @@
-"""The debug level of torch.distributed, which programs may read and set: calls of ranks are always compared here."""
+"""The debug level of torch.distributed.  It has no effect: calls of different ranks are always compared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _level: DebugLevel | None = None
 
 
 def get_debug_level() -> DebugLevel:
-    """Return the level that was set, at first that of TORCH_DISTRIBUTED_DEBUG.  Nothing depends on it.
+    """Return the debug level, initially that of TORCH_DISTRIBUTED_DEBUG.  It has no effect.
 
     Example:
         >>> torch.distributed.get_debug_level().name
@@ -51,7 +51,7 @@ def set_debug_level(level: DebugLevel) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """Set the level to that of TORCH_DISTRIBUTED_DEBUG.  Raises ArgumentError (ValueError) for another text.
+    """Set the level to that of TORCH_DISTRIBUTED_DEBUG.  Raises ArgumentError (ValueError) for an unknown level.
 
     Example:
         >>> torch.distributed.set_debug_level_from_env()

@@ -2,7 +2,7 @@
 
 - Rank 0's parameters and buffers are copied to the other processes when the wrapper is made.
 - Backward averages gradients over the processes while it runs (reducer.py); optimizers then take the same step in each.
-- Before a forward, rank 0's buffers are copied to the other processes, unless the last forward was not to be reduced.
+- Before a forward, rank 0's buffers are copied to the other processes, unless the last forward was inside `no_sync`.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from .group import GroupMember, ReduceOp
 from .reducer import NAME, Reducer, assigned, copy_all, joined, parts_of
 
 MIB = 1 << 20
-CAP_MIB = 25  # bytes at which a bucket is closed; the first one is closed at 1 MiB, to start early
-STATE_BYTES = 250 * MIB  # parameters and buffers that share one broadcast
+CAP_MIB = 25  # size limit of a bucket; the first one has 1 MiB, so that its reduction starts early
+STATE_BYTES = 250 * MIB  # bytes of parameters and buffers that share one broadcast
 
 
 class DistributedDataParallel(Module, joins.Joinable):
-    """Call a module in each process of a group; backward averages the gradients over the processes.
+    """Wrap a module that each process of a group calls; backward averages the gradients over the processes.
 
     device_ids: None, or the GPU that has the parameters; inputs are copied to it.
     process_group: the default group unless given.
     init_sync: whether to compare the parameters of all processes, and to copy rank 0's parameters and buffers to them.
     forward_sync_buffers: whether forward copies rank 0's buffers, such as the averages of a batch norm, to the others;
-        `broadcast_buffers` is its former name, which holds for `init_sync` too.
+        `broadcast_buffers` is its former name, which also affects `init_sync`.
     bucket_cap_mb: MiB of gradients that are reduced together, 25 unless given; the first ones are reduced at 1 MiB.
         bucket_cap_mb_list gives one number per bucket.
     find_unused_parameters: whether parameters on which the outputs do not depend get the other processes' gradients.
         Each forward then searches the graph.  Without it, every parameter must get a gradient in every backward.
-    gradient_as_bucket_view: whether `grad` is a part of the buffer that is reduced, which saves a copy and its memory.
+    gradient_as_bucket_view: whether `grad` is a view of the buffer that is reduced, which saves a copy and its memory.
     static_graph: whether all passes use the same parameters, equally often: parameters may then be unused, and
         reentrant checkpoints may overlap.
-    Host:   forward and backward return at once on GPUs, but for the first rebuilding of buckets and for
-            find_unused_parameters where this process leaves some unused.
-    Order:  reductions run on the group's stream while backward goes on; the caller's streams wait for them at the end
+    Host:   forward and backward return at once on GPUs, except when buckets are rebuilt after the first pass, and with
+            find_unused_parameters if this process leaves some unused.
+    Order:  reductions run on the group's stream while backward continues; the caller's streams wait for them at the end
             of backward.
     Raises: GroupError (RuntimeError) before `init_process_group`; AutogradError (RuntimeError) if no parameter requires
-            a gradient; in forward, if parameters got no gradient in the backward before.  DeviceMismatchError if a
+            a gradient; in forward, if parameters got no gradient in the previous backward.  DeviceMismatchError if a
             parameter is on another device; ShapeError in every process if their parameters differ.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -109,7 +109,7 @@ class DistributedDataParallel(Module, joins.Joinable):
             check_place(module, self.device_ids[0], NAME)
         if broadcast_buffers is not None:
             callers.warn(
-                "`broadcast_buffers` is deprecated: `forward_sync_buffers` takes its place, and leaves the copies of "
+                "`broadcast_buffers` is deprecated: use `forward_sync_buffers`, which does not affect the copies of "
                 "`init_sync` as they are",
                 FutureWarning,
             )
@@ -129,7 +129,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         self._make_reducer()
 
     def _reduced_parameters(self) -> dict[str, Any]:
-        """Return the parameters that need gradients, by name."""
+        """Return the parameters whose gradients are reduced, by name."""
         return {
             name: each
             for name, each in self.module.named_parameters()
@@ -192,9 +192,9 @@ class DistributedDataParallel(Module, joins.Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Accumulate gradients without reducing them; the first backward after the block reduces the sums.
+        """Accumulate gradients without reducing them inside a with block; the first backward after it reduces the sums.
 
-        Forward must be inside too.
+        The forward must be inside the block too.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
@@ -214,8 +214,8 @@ class DistributedDataParallel(Module, joins.Joinable):
     def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
         """Call hook(state, bucket) instead of reducing a bucket.  It returns a Future of the averaged gradients.
 
-        The hook divides by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has some.
-        Raises: ArgumentTypeError if the hook cannot be called; ModeError if there is one already.
+        The hook must divide by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has examples.
+        Raises: ArgumentTypeError if the hook is not callable; ModeError if there already is one.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> def summed(group, bucket):
@@ -230,7 +230,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         """
         if not callable(hook):
             raise ArgumentTypeError(
-                f"the hook cannot be called: {shown(hook)}", hint="pass a function", operator="register_comm_hook"
+                f"the hook is not callable: {shown(hook)}", hint="pass a function", operator="register_comm_hook"
             )
         if self.reducer.hook is not None:
             raise ModeError(
@@ -264,7 +264,7 @@ class DistributedDataParallel(Module, joins.Joinable):
 
     def _sync_buffers(self, source: int) -> None:
         buffers = self._buffers_of_module()
-        versions = [each._storage.version for each in buffers]  # a copy of the same values spoils no earlier graph
+        versions = [each._storage.version for each in buffers]  # equal values invalidate no earlier graph
         broadcast(buffers, self.process_group, source)
         for each, version in zip(buffers, versions):
             each._storage.version = version
@@ -296,10 +296,10 @@ class DistributedDataParallel(Module, joins.Joinable):
         enable: bool = True,
         throw_on_early_termination: bool = False,
     ) -> joins.Join:
-        """Return a block in which the processes may have different numbers of inputs.
+        """Return a context manager inside which the processes may have different numbers of inputs.
 
-        A process whose inputs have ended makes the others' collective calls with gradients of zero.  At the end of the
-        block all have the parameters of a process that was among the last.
+        A process whose inputs have ended makes the same collective calls as the others, with gradients of zero.  At the
+        end of the block all processes have the parameters of one that finished last.
         divide_by_initial_world_size: False divides gradients by the number of processes that still have inputs.
         enable, throw_on_early_termination: see Join.
         Example:
@@ -317,7 +317,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> joins.JoinHook:
-        """Return the calls of a process whose inputs have ended.
+        """Return the hook that makes this process's calls once its inputs have ended.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -348,7 +348,7 @@ class DistributedDataParallel(Module, joins.Joinable):
 
 
 class _Shadow(joins.JoinHook):
-    """Calls of a process whose inputs have ended, for a DistributedDataParallel."""
+    """Join hook of DistributedDataParallel: the calls of a process whose inputs have ended."""
 
     def __init__(self, wrapper: DistributedDataParallel) -> None:
         self.wrapper = wrapper
@@ -370,9 +370,9 @@ class _Shadow(joins.JoinHook):
 
 
 class _Sink(Function):
-    """Passes outputs on, so that backward visits what all of them depend on, with None for outputs without a gradient.
+    """Identity function of all outputs: backward visits everything they depend on, with None for missing gradients.
 
-    Parameters of an output that the loss leaves out become ready this way.
+    This makes the parameters of outputs that the loss does not use ready.
     """
 
     @staticmethod
@@ -390,7 +390,7 @@ class _Sink(Function):
 
 
 def _through_sink(output: Any, reducer: Reducer) -> Any:
-    """Return the output with its tensors that are in a graph passed through a sink."""
+    """Pass the output's tensors that are in a graph through a sink; return the new output."""
     found = [each for each in _tensors(output) if each.grad_fn is not None]
     if not found:
         return output
@@ -425,7 +425,7 @@ def _replaced(value: Any, new: dict[int, Any]) -> Any:
 
 
 def broadcast(tensors: Sequence[Any], group: Any, source: int) -> None:
-    """Copy a rank's tensors to the same tensors of all processes, many in one call.  source: the rank in the group."""
+    """Copy a rank's tensors to those of all other processes, many in one call.  source: the rank in the group."""
     is_source = collectives.get_rank(group) == source
     with GradMode(False):
         for indexes in assigned(tensors, range(len(tensors)), [STATE_BYTES]):
@@ -474,7 +474,7 @@ def _check_agree(named: dict[str, Any], place: int, what: str, found: Sequence[A
 
 
 def _gathered(numbers: Sequence[int], size: int, device: Any, group: Any) -> list[list[int]]:
-    """Return the numbers of every process, as many in each."""
+    """Gather equally many numbers from every process."""
     own = factories.tensor(list(numbers), dtype=int64, device=device)
     found = [factories.zeros(len(numbers), dtype=int64, device=device) for _ in range(size)]
     collectives.all_gather(found, own, group=group)
@@ -491,7 +491,7 @@ def _refuse(**options: Any) -> None:
 
 
 def _group(group: Any) -> Any:
-    """Return a checked group; None is the default one."""
+    """Check a group and return it; None is the default group."""
     if collectives.get_rank(group) < 0:
         raise ArgumentError(
             "this process is not in the process group", hint="make the wrapper in the group's processes", operator=NAME
@@ -500,7 +500,7 @@ def _group(group: Any) -> Any:
 
 
 def _check_module(module: Any, ignored: set[str]) -> list[Any]:
-    """Return the parameters of a module that can be wrapped.  Raises an error for another one."""
+    """Check that a module can be wrapped; return its parameters."""
     if not isinstance(module, Module):
         raise ArgumentTypeError(
             f"module must be a Module, got {shown(module)}", hint="derive from torch.nn.Module", operator=NAME
@@ -516,7 +516,7 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
     kinds = sorted({each.device.type for each in parameters})
     if len(kinds) > 1:
         raise ArgumentError(
-            f"the module must be on devices of one type, and its parameters are on {kinds}",
+            f"the module must be on devices of one type, but its parameters are on {kinds}",
             hint="move it with module.to(device)",
             operator=NAME,
         )
@@ -530,7 +530,7 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
 
 
 def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) -> list[int]:
-    """Return the indexes of a list of at most one GPU."""
+    """Check a list of at most one GPU; return the device indexes."""
     given = [] if device_ids is None else list(device_ids)
     if len(given) > 1:
         raise ArgumentError(
@@ -550,7 +550,7 @@ def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) 
 
 
 def _caps(cap: float | None, caps: Sequence[float] | None) -> list[int]:
-    """Return the bytes of the first, the second and further buckets."""
+    """Return the size limits of the first, the second and all further buckets, in bytes."""
     for each in caps or ([] if cap is None else [cap]):
         if isinstance(each, bool) or not isinstance(each, (int, float)) or each < 0:
             raise ArgumentTypeError(

@@ -1,4 +1,4 @@
-"""Python state that the forward of a module may change: what n replicas in threads change n times.
+"""Detection of Python state that a module's forward changes, and that n replicas in threads would change n times.
 
 Found are containers in attributes of the modules, in closures and in globals that the methods of the modules' classes
 name, by their lengths; and variables that these methods assign, by their values.  Other state, such as a file, is not.
@@ -25,7 +25,7 @@ _of_functions: WeakKeyDictionary[FunctionType, list[Place]] = WeakKeyDictionary(
 
 
 def places(modules: list[Any]) -> list[Place]:
-    """Return where the forward of the modules may change state."""
+    """Return the places where the forward of the modules may change state."""
     found: list[Place] = []
     for module in modules:
         own = module.__dict__
@@ -50,7 +50,7 @@ def marks(modules: list[Any], found: list[Place]) -> list[Any]:
 
 
 def _mark(place: Any, key: str) -> Any:
-    """Return what is compared of a variable."""
+    """Return the value by which changes of a variable are detected."""
     try:
         value = place.get(key) if key else place.cell_contents
     except ValueError:  # an empty cell

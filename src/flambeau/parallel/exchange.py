@@ -1,12 +1,13 @@
-"""A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks.
+"""Client side of collectives: posts a process's calls to the hub, and shares bytes with the other ranks.
 
-- A rank on the hub's machine puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and
-  the others open it through /proc, which their user may do.  Nothing is left behind, however a process ends.
-- A file is used again once every member has read it.
-- A rank on another machine sends its bytes to the hub, and gets those of the others from it.
-- Collectives of virtual GPUs give their bytes when the stream has computed them.  A thread of the process runs what
-  other ranks wait for (`serve_by`), whether or not the program waits for anything.
-- Collectives that GPUs run among themselves are logged; a thread watches over them (watchdog.py).
+- A rank on the hub's machine puts its bytes into an unnamed file in memory, and sends the file's descriptor number.
+  The hub and the other ranks open the file through /proc, which requires the same user.  No file is left behind,
+  however a process ends.
+- A file is reused once every member has read it.
+- A rank on another machine sends its bytes to the hub, and receives the bytes of the others from it.
+- Collectives of virtual GPUs give their bytes when the stream has computed them.  A thread of the process runs the
+  work that other ranks wait for (`serve_by`), whether or not the program waits for anything.
+- Collectives that GPUs run among themselves are logged, and a thread monitors them (watchdog.py).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ ENDED = "the process of rank 0, which holds the store, has ended"
 LEFT = "this process has left the group"
 REFUSED = "the store closed the connection before it answered"
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
-ROUND = 1 << 16  # sizes of files are multiples of it
-MAX_FREE = 16  # files that are kept to be used again
-SLICE = 0.25  # seconds between looks at signals
+ROUND = 1 << 16  # file sizes are multiples of this
+MAX_FREE = 16  # number of files kept for reuse
+SLICE = 0.25  # seconds between checks for signals
 MAX_LOGGED = 10_000  # calls in one message
 
 
@@ -52,7 +53,7 @@ class DistBackendError(DistError):
 
 
 class DistNetworkError(DistError):
-    """An address cannot be used."""
+    """A network address cannot be used."""
 
 
 class DistStoreError(DistError):
@@ -60,11 +61,11 @@ class DistStoreError(DistError):
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store has no value, and the call does not wait for one."""
+    """A store's queue is empty, and the call does not wait."""
 
 
 class CollectiveError(DistBackendError):
-    """A collective cannot be completed: calls differ, a process has ended, or its time is over.
+    """A collective cannot be completed: calls differ, a process has ended, or the timeout has expired.
 
     is_repeated: whether the same failure has been raised before in this process.
     """
@@ -73,20 +74,20 @@ class CollectiveError(DistBackendError):
 
 
 class StoreTimeoutError(DistStoreError, DistNetworkError):
-    """A key was not set in time, or there is no store to connect to."""
+    """A key was not set before the timeout, or no store accepts a connection."""
 
 
 class Given(NamedTuple):
-    """The bytes that each member gave to a collective, by rank.  times: modelled start and duration, in ns."""
+    """The bytes that each member contributed to a collective, by rank.  times: modelled start and duration, in ns."""
 
     data: dict[int, bytes]
     times: dict[int, tuple[int, int]]
 
 
 class NextGroup(CollectiveError):
-    """The hub of a former group ends, and this rank belongs to the group of the next one at the address.
+    """The hub of a former group is ending, and this rank belongs to the group of the next hub at the address.
 
-    is_told: whether the hub has said so; else it has closed the connection, as it does for a wrong secret too.
+    is_told: whether the hub said so; otherwise it closed the connection, as it also does after a wrong secret.
     """
 
     is_told = False
@@ -100,9 +101,9 @@ class Unfinished(Protocol):
 
 
 def at_exit(function: Callable[[], None]) -> None:
-    """Call a function at the end of the process, before those that were registered earlier.
+    """Call a function when the process exits, before those that were registered earlier.
 
-    A process that multiprocessing has forked ends without the functions of atexit.
+    A process forked by multiprocessing does not run the functions of atexit.
     """
     atexit.register(function)
     if "multiprocessing.util" in sys.modules:
@@ -110,7 +111,7 @@ def at_exit(function: Callable[[], None]) -> None:
 
 
 def ends_by_exception() -> bool:
-    """Whether the process ends because of an exception that the program has not caught."""
+    """Return whether the process is ending because of an uncaught exception."""
     return hasattr(sys, "last_value")
 
 
@@ -125,13 +126,13 @@ class _Ending:
 
 
 def _end_with(failure: str) -> None:
-    """Print a failure that no call has raised; the process will end with status 1."""
+    """Print a failure that no call has raised, and let the process exit with status 1."""
     print(failure, file=sys.stderr)
     vars(sys)["_flambeau_ending"] = _Ending()
 
 
 class Slot:
-    """A file in memory for one post."""
+    """A file in memory with the bytes of one post."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -148,7 +149,7 @@ _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
 def _in_child() -> None:
-    """A forked child has copies of the connections: closed, so that the others see its parent's end."""
+    """Close a forked child's copies of the connections, so that the other ends notice when the parent exits."""
     for client in list(_clients):
         client.drop()
 
@@ -157,7 +158,7 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 class Client:
-    """A connection to the hub, for the store alone or, with a rank, for collectives."""
+    """A connection to the hub: for the store only or, with a rank, for collectives too."""
 
     def __init__(
         self,
@@ -169,7 +170,7 @@ class Client:
         size: int | None = None,
         find: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
-        """find: returns the address, which may change until a hub listens; else it is that of host and port."""
+        """Connect.  find: returns the address, which may change until a hub listens; None uses host and port."""
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)
         self.descriptions = Descriptions()
@@ -179,7 +180,7 @@ class Client:
         self._ready: dict[str, dict[str, Any]] = {}
         self._pieces: defaultdict[str, defaultdict[int, bytearray]]  # on another machine: bytes by key and rank
         self._pieces = defaultdict(lambda: defaultdict(bytearray))
-        self._arrivals = 0  # messages about collectives
+        self._arrivals = 0  # number of messages received about collectives
         self._driver: Driver | None = None  # whose streams run collectives
         self._server: threading.Thread | None = None
         self._watchdog: Watchdog | None = None
@@ -189,7 +190,7 @@ class Client:
         self._free: list[Slot] = []
         self.unfinished: dict[str, deque[Unfinished]] = {}  # by channel, in the order of the calls
         self.failure: str | None = None
-        self._is_over = False  # whether the hub has ended in an orderly way, before any failure
+        self._is_over = False  # whether the hub has shut down normally, before any failure
         self._is_closed = False
         self._is_welcome = False  # whether the hub has answered the first message
         self._is_listening = True
@@ -291,7 +292,7 @@ class Client:
         raise CollectiveError(str(self.failure), operator="store")
 
     def ask(self, timeout: float, what: str, **message: Any) -> Any:
-        """Send a request of the store; return its answer.
+        """Send a request to the store; return its answer.
 
         Raises: StoreTimeoutError, CollectiveError; DistStoreError if the store refuses it.
         """
@@ -315,10 +316,10 @@ class Client:
         nbytes: int = 0,
         channels: Mapping[str, int] | None = None,
     ) -> None:
-        """Post a call under a key; its bytes are to be given.  Host: does not wait.
+        """Post a call under a key; `give` then adds its bytes.  Host: does not wait.
 
-        gpu: that no other member may use.
-        channels: of a receive that the hub matches with a send, the sends' channels and their ranks.
+        gpu: a GPU that no other member may use.
+        channels: for a receive that the hub matches with a send, the channels of possible sends and their ranks.
         Raises: CollectiveError if the group has failed.
         """
         self.check(called.name)
@@ -333,7 +334,7 @@ class Client:
         gpu: str,
         channels: Mapping[str, int] | None = None,
     ) -> None:
-        """As `call`, without an entry of the flight recorder."""
+        """Post a call as `call` does, without an entry of the flight recorder."""
         self._send(
             do="post" if channels is None else "receive",
             key=key,
@@ -347,46 +348,46 @@ class Client:
         )
 
     def check(self, operator: str) -> None:
-        """Raise CollectiveError if there can be no further collectives."""
+        """Raise CollectiveError if no further collectives are possible."""
         if self.failure is not None:
             raise self.error(operator)
 
     @property
     def is_broken(self) -> bool:
-        """Whether collectives that were called may never end: the group has failed, other than by the hub's end."""
+        """Whether pending collectives may never end: the group has failed, and not because the hub shut down."""
         return self.failure is not None and not self._is_over
 
     def channel(self, name: str, members: Sequence[int], timeout: float) -> Channel:
-        """The channel of a name, whose calls are logged."""
+        """Return the channel with this name, which logs calls."""
         found = self.channels.get(name)
         if found is None:
             found = self.channels[name] = Channel(name, members, timeout)
         return found
 
     def report(self) -> None:
-        """Tell the hub what is new in the logs.  Host: does not wait."""
+        """Send new log entries to the hub.  Host: does not wait."""
         with self._reporting:  # two threads would mix the order of calls
             for channel in list(self.channels.values()):
                 while channel.log:
                     self._send(do="log", **channel.unreported(MAX_LOGGED))
 
     def report_late(self, channel: Channel, seconds: float) -> None:
-        """Tell the hub that a collective has not ended in time."""
+        """Tell the hub that a collective has not ended before its timeout."""
         self._send(do="late", key=channel.name, seconds=seconds)
 
     def report_broken(self, text: str) -> None:
-        """Tell the hub that this rank's GPUs cannot go on."""
+        """Tell the hub that this rank's GPUs cannot continue."""
         self._send(do="broken", text=text)
 
     def await_failure(self, seconds: float) -> bool:
-        """Wait; return whether the group has failed, or the connection is closed."""
+        """Wait for at most `seconds`; return whether the group has failed or the connection is closed."""
         with self._changed:
             return self._changed.wait_for(lambda: self.failure is not None or self._is_closed, seconds)
 
     def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
-        """Give the others arrays of bytes, and the call's modelled start and duration.
+        """Give the other ranks arrays of bytes, and the call's modelled start and duration.
 
-        Host: does not wait; on another machine than the hub's, until the bytes are sent.
+        Host: does not wait on the hub's machine; elsewhere it waits until the bytes are sent.
         """
         size = sum(len(part) for part in parts)
         where = None
@@ -423,9 +424,9 @@ class Client:
         return key in self._ready
 
     def wait(self, keys: Sequence[str], timeout: float, is_over: Callable[[], bool]) -> None:
-        """Wait until one of several collectives is ready, or none can be.  Host: waits, and serves the others.
+        """Wait until one of several collectives is ready, or none can become ready.  Host: waits; serves other ranks.
 
-        is_over: whether another thread has ended the wait.
+        is_over: returns whether another thread has ended the wait.
         """
         end = time.monotonic() + timeout
         while True:
@@ -451,9 +452,9 @@ class Client:
                     run_handlers()
 
     def collect(self, key: str, timeout: float, operator: str) -> Given:
-        """Return what the members gave under a key.  Host: waits until all have.
+        """Return the bytes that the members gave under a key.  Host: waits until all have given theirs.
 
-        Raises: CollectiveError, with the calls of all ranks.
+        Raises: CollectiveError, which lists the calls of all ranks.
         """
         if key not in self._ready and self.failure is None:
             self.wait([key], timeout, lambda: False)
@@ -476,7 +477,7 @@ class Client:
         return Given(data, {int(rank): tuple(what["times"]) for rank, what in given.items() if what["times"]})
 
     def error(self, operator: str) -> CollectiveError:
-        """The error of the failure, with the last collectives of this rank as a note."""
+        """Return the error for the failure, with the last collectives of this rank as a note."""
         error = CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
         error.is_repeated = self.is_told
         if not self.is_told:
@@ -491,20 +492,20 @@ class Client:
         return self._watchdog is not None
 
     def watch(self, driver: Driver) -> None:
-        """Watch over the collectives that a driver's GPUs run among themselves."""
+        """Monitor the collectives that a driver's GPUs run among themselves."""
         if self._watchdog is None:
             self._driver = driver
             self._watchdog = Watchdog(self, driver)
 
     def end_before_machine(self) -> None:
-        """Let `end` run before the function of atexit that ends the machine, which must exist."""
+        """Register `end` to run before the atexit function that shuts down the machine, which must already exist."""
         if not self._ends_before_machine:
             self._ends_before_machine = True
             atexit.unregister(self.end)
             at_exit(self.end)
 
     def serve_by(self, driver: Driver) -> None:
-        """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""
+        """Run the work that other ranks wait for on a driver's streams, whenever a collective has become ready."""
         self._driver = driver
         if self._server is None:
             self._server = threading.Thread(target=self._serve_others, name="flambeau collectives", daemon=True)
@@ -521,7 +522,7 @@ class Client:
                 self._driver.serve_exchanges()
 
     def end(self) -> None:
-        """Leave, as the process ends.  One that ends by an exception waits for no other rank."""
+        """Leave the group at process exit.  A process that ends by an exception does not wait for other ranks."""
         if not self._is_closed and ends_by_exception():
             if self._watchdog is not None:
                 self._watchdog.stop_raising()
@@ -532,9 +533,9 @@ class Client:
         self.leave()
 
     def leave(self) -> None:
-        """Say goodbye, once this rank's collectives are done.  Host: waits for the ranks that take part in them.
+        """Leave the group once this rank's collectives are done.  Host: waits for the ranks that take part in them.
 
-        A failure that no call has raised is printed, and makes the exit status 1.
+        A failure that no call has raised is printed, and sets the exit status to 1.
         """
         if self._is_closed or self._pid != os.getpid():
             return
@@ -551,7 +552,7 @@ class Client:
             self._send(id=self._number, do="leave")
             self._reply(self._number, GOODBYE, "the end")
         self.close()
-        if self._driver is not None:  # last, as NCCL waits for ranks that have yet to be told that this one leaves
+        if self._driver is not None:  # last, as NCCL waits for ranks that do not know yet that this one leaves
             self._end_quietly(self._driver.finish_exchanges)
 
     def _end_quietly(self, finish: Callable[[], None]) -> None:
@@ -562,9 +563,9 @@ class Client:
                 _end_with(f"{type(error).__name__}: {error}")
 
     def finish(self, group: str = "") -> None:
-        """Wait for the collectives on the host for which nothing has waited, and write their outputs.
+        """Wait for the host collectives that the program has not waited for, and write their outputs.
 
-        group: the name of the one to which they belong; "" for all.  Raises: CollectiveError.
+        group: the name of their group; "" for all groups.  Raises: CollectiveError.
         """
         for channel, works in list(self.unfinished.items()):
             if channel.startswith(f"{group}:" if group else ""):
@@ -578,7 +579,7 @@ class Client:
         self._link.close()
 
     def close(self) -> None:
-        """Close the connection, and the files in memory: the hub has opened those that others read."""
+        """Close the connection and the files in memory; the hub has opened those that other ranks still read."""
         with self._changed:
             self._is_closed = True
             self.failure = self.failure or LEFT
@@ -594,7 +595,7 @@ class Client:
 
 
 def _connected(find: Callable[[], tuple[str, int]], timeout: float) -> socket.socket:
-    """A connection to an address where a hub may not listen yet."""
+    """Connect to an address, and retry while no hub listens there."""
     end = time.monotonic() + timeout
     while True:
         host, port = find()
@@ -614,9 +615,9 @@ def _connected(find: Callable[[], tuple[str, int]], timeout: float) -> socket.so
 
 
 def _bytes_of(place: Any, part: Any) -> bytes:
-    """The bytes of a rank's file, which the hub or the rank has open.  Raises OSError.
+    """Return the bytes of a rank's file, which the hub or the rank has open.  Raises OSError.
 
-    part: the offset and the number of those for this rank; None for all.
+    part: the offset and the number of bytes for this rank; None for all.
     """
     if place is None:
         return b""

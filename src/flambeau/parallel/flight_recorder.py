@@ -1,8 +1,8 @@
 """Flight recorder: the last collectives of this process, in a fixed amount of memory.
 
 - TORCH_FR_BUFFER_SIZE sets how many are kept (2000).
-- A failed collective's error has the last few as a note.  If TORCH_FR_DUMP_TEMP_FILE is set, the process also writes
-  what `dump` returns to the file of that name with the rank behind it.
+- The error of a failed collective has the last few as a note.  If TORCH_FR_DUMP_TEMP_FILE is set, the process also
+  writes the result of `dump` to the file of that name, with the rank appended.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SHOWN = 5  # in a note
 
 
 class Entry:
-    """One collective.  state: scheduled, started (values were given, or work queued) or completed;  times: wall clock.
+    """One collective.  state: scheduled, started (values given, or work queued) or completed;  times: wall clock.
 
-    key: its group, and its name in the group.
+    key: the group, and the collective's name in the group.
     """
 
     __slots__ = ("completed_ns", "created_ns", "key", "name", "nbytes", "number", "started_ns", "text")
@@ -61,11 +61,11 @@ class FlightRecorder:
         self._count = 0
 
     def add(self, key: str, name: str, text: str, nbytes: int) -> None:
-        """Add a collective that is called now, and whose progress is noted by its key."""
+        """Add a collective that is called now; `started` and `completed` find it by its key."""
         self._running[key] = self.queued(key, name, text, nbytes)
 
     def queued(self, key: str, name: str, text: str, nbytes: int) -> Entry:
-        """Add a collective, of which the caller notes the progress."""
+        """Add a collective whose progress the caller records in the returned entry."""
         if self._running and len(self._entries) == self._entries.maxlen:
             self._running.pop(self._entries[0].key, None)
         entry = Entry(self._count, key, name, text, nbytes)
@@ -74,23 +74,23 @@ class FlightRecorder:
         return entry
 
     def started(self, key: str) -> None:
-        """Note that a collective's values have been given."""
+        """Record that this rank has given its values to a collective."""
         if key in self._running:
             self._running[key].started_ns = time.time_ns()
 
     def completed(self, key: str) -> None:
-        """Note that all ranks have given theirs."""
+        """Record that all ranks have given their values to a collective."""
         entry = self._running.pop(key, None)
         if entry is not None:
             entry.completed_ns = time.time_ns()
 
     def dump(self) -> str:
-        """The entries as JSON."""
+        """Return the entries as JSON."""
         entries = [each.to_json() for each in list(self._entries)]
         return json.dumps({"version": "flambeau 1", "rank": self.rank, "entries": entries}, indent=1)
 
     def note(self) -> str:
-        """The last entries, for an error."""
+        """Return the last entries as text, for an error."""
         lines = [f"the last collectives of rank {self.rank}:"]
         for each in list(self._entries)[-SHOWN:]:
             lines.append(f"  {each.number}: {each.text}, {each.nbytes} bytes, {each.state}")

@@ -1,8 +1,8 @@
-"""Futures: values that are there later, and functions that are called with them.
+"""Futures: values that become available later, and callbacks.
 
-- A value of tensors on GPUs is there at once for the host.  Its events order it: `wait` makes the current streams
-  follow them, and `then` calls its function at once, on a stream of its own that follows them.
-- Any other value is there when `set_result` is called; that of a collective on the CPU, when the host has waited.
+- A value made of tensors on GPUs is available to the host at once.  Events order it: `wait` makes the current streams
+  wait for them, and `then` calls its function at once, on a side stream that waits for them.
+- Any other value is available when `set_result` is called; that of a collective on the CPU, when the host has waited.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..runtime.stream import Event, Stream, StreamGuard
 
 
 class Future:
-    """A value that is there later.
+    """A value that becomes available later.
 
     devices: accepted; the devices are those of the value's tensors.
     Example:
@@ -40,7 +40,7 @@ class Future:
         self._changing = threading.Lock()
 
     def done(self) -> bool:
-        """Return whether the value is there for the host, or an error.
+        """Return whether the value is available to the host, or an error is set.
 
         Example:
             >>> future = torch.futures.Future()
@@ -55,7 +55,7 @@ class Future:
         """Return the value, or raise its error.
 
         Host:   waits for a value of the CPU; returns at once for tensors on GPUs.
-        Order:  the current streams follow the work that computes the tensors.
+        Order:  the current streams wait for the work that computes the tensors.
         Example:
             >>> future = torch.futures.Future()
             >>> future.set_result(torch.ones(2, device="cuda"))
@@ -73,7 +73,7 @@ class Future:
         return self._value
 
     def value(self) -> Any:
-        """Return the value of a future that is done, or raise its error; it orders nothing.
+        """Return the value of a future that is done, or raise its error; no stream waits.
 
         Raises: ModeError if the future is not done.
         Example:
@@ -89,7 +89,7 @@ class Future:
         return self._value
 
     def set_result(self, result: Any) -> None:
-        """Set the value, once; work on GPUs up to now belongs to it.
+        """Set the value, once; GPU work submitted so far is part of it.
 
         Example:
             >>> future = torch.futures.Future()
@@ -115,7 +115,7 @@ class Future:
         with self._changing:
             if self.done():
                 raise ModeError(
-                    "Future can only be marked completed once", hint="make another one", operator="Future.set_result"
+                    "Future can only be marked completed once", hint="make a new Future", operator="Future.set_result"
                 )
             self._value, self._error = value, error
             streams = {device: thread.current_stream(device) for device in _devices(value)}
@@ -126,9 +126,9 @@ class Future:
             callback(self)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return a future of `callback(self)`, which is called when this one is done.
+        """Return a future of the result of `callback(self)`, which is called when this future is done.
 
-        Order: of tensors on GPUs, on a stream that follows the work that computes them.
+        Order: with tensors on GPUs, on a side stream that waits for the work that computes them.
         Example:
             >>> future = torch.futures.Future()
             >>> doubled = future.then(lambda done: done.value() * 2)
@@ -143,13 +143,13 @@ class Future:
         return result
 
     def _begin(self) -> None:
-        """Make the host wait for a collective on the CPU, which completes this future."""
+        """Make the host wait for the collective on the CPU that completes this future."""
         start, self.start = self.start, None
         if start is not None:
             start()
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call `callback(self)` when this future is done; at once if it is.
+        """Call `callback(self)` when this future is done; at once if it already is.
 
         Example:
             >>> future = torch.futures.Future()
@@ -179,7 +179,7 @@ def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> Non
 
 
 def future_of(work: Any, outputs: Sequence[Any]) -> Future:
-    """Return the future of a collective: its outputs.  work: what waits for them."""
+    """Return the future of a collective's outputs.  work: the Work that waits for them."""
     future = Future()
     devices = _devices(outputs)
     if not devices:
@@ -201,7 +201,7 @@ def future_of(work: Any, outputs: Sequence[Any]) -> Future:
 
 
 def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
-    """Make a side stream of each device current; the first device is the current one."""
+    """Make a side stream current on each device; make the first device current."""
     for device in reversed(devices):
         stack.enter_context(StreamGuard(Stream(device)))
 

@@ -1,4 +1,4 @@
-"""Process groups: members, connection, the streams of collectives, the calls that are collected, and their results."""
+"""Process groups: members, connection, streams of collectives, coalesced calls, and Works."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReduceOp(IntEnum):
 
 
 class PremulSum:
-    """The sum of the ranks' values, each multiplied by its rank's factor before: ReduceOp.PREMUL_SUM with a factor.
+    """ReduceOp.PREMUL_SUM with a factor: each rank's values are multiplied by its factor before the sum.
 
     factor: a number, or a tensor with one element.
     """
@@ -55,7 +55,7 @@ setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumera
 
 
 class Backend(str):
-    """A backend's name.
+    """Names of backends.
 
     Example:
         >>> torch.distributed.Backend.NCCL, torch.distributed.Backend("GLOO")
@@ -64,7 +64,7 @@ class Backend(str):
 
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
     backend_list: ClassVar = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
-    backend_capability: ClassVar = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"]}  # of those that are here, types of devices
+    backend_capability: ClassVar = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"]}  # device types of the available backends
     default_device_backend_map: ClassVar = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
@@ -72,11 +72,11 @@ class Backend(str):
 
 
 class GroupError(ModeError, ValueError):
-    """The default process group does not exist, or exists already."""
+    """The default process group does not exist, or already exists."""
 
 
 class Group:
-    """Some of a job's processes, of which this one is a member: the base of ProcessGroup (collectives.py)."""
+    """Base of ProcessGroup (collectives.py): some of a job's processes, including this one."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Group:
         self.group_name = name
         self.group_desc = description
         self.bound_device_id = device  # the GPU that init_process_group was given
-        self.ranks = ranks  # of the job, by rank of the group
+        self.ranks = ranks  # rank in the job, by rank in the group
         self.client = client  # None for a group of one process
         self.timeout = timeout
         self._rank = rank
@@ -101,18 +101,18 @@ class Group:
         self.is_destroyed = False
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
-        self.earlier: dict[Any, Any] = {}  # calls that GPUs have run, which several.py begins again with less work
-        self.matched_tags: set[int | str] = set()  # of messages that were received from any process (messages.py)
+        self.earlier: dict[Any, Any] = {}  # calls that GPUs have run, which several.py can repeat with fewer checks
+        self.matched_tags: set[int | str] = set()  # tags of receives from any process (messages.py)
         self.coalescing: Coalescing | None = None  # inside `_coalescing_manager`
 
     @property
     def is_shared(self) -> bool:
-        """Whether there are other members, so that collectives go through `client`."""
+        """Whether the group has other members, so that collectives go through `client`."""
         return len(self.ranks) > 1
 
     @cached_property
     def runs_steps(self) -> bool:
-        """Whether NVIDIA GPUs run the group's collectives among themselves, as far as NCCL can."""
+        """Whether NVIDIA GPUs run those of the group's collectives that NCCL supports among themselves."""
         return "nccl" in self.backend and thread.machine().choice.kind == "nvidia"
 
     @cached_property
@@ -121,7 +121,7 @@ class Group:
         return os.environ.get("TORCH_NCCL_BLOCKING_WAIT", "0") == "1"
 
     def rank(self) -> int:
-        """Return this process's number in the group.
+        """Return this process's rank in the group.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -165,12 +165,12 @@ class Group:
         self.timeout = timeout
 
     def next_key(self, kind: str = "") -> str:
-        """The key of this rank's next collective, or of its next message of a kind: equal on all members."""
+        """Return the key of the next collective, or of the next message of a kind; it is equal on all members."""
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
     def within(self, timeout: timedelta | None) -> Self:
-        """This group with another timeout, for one collective; itself for None and for a negative one."""
+        """Return a copy of this group with another timeout; the group itself for None or a negative timeout."""
         if timeout is None or timeout < timedelta(0):
             return self
         other = copy(self)
@@ -178,7 +178,7 @@ class Group:
         return other
 
     def stream(self, device: int, kind: str = "") -> Stream:
-        """The stream on which the group's collectives on a device run, or its messages of a kind."""
+        """Return the stream for the group's collectives on a device, or for its messages of a kind."""
         if (device, kind) not in self._streams:
             what = f"messages {kind.rstrip('/')}" if kind else "collectives"
             self._streams[device, kind] = Stream(device, name=f"{what} of group {self.group_name}")
@@ -191,7 +191,7 @@ class Groups:
     def __init__(self) -> None:
         self.WORLD: Any = None
         self.others: list[Any] = []
-        self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is no member
+        self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is not a member
 
 
 GroupMember = Groups()
@@ -210,7 +210,7 @@ class Work:
 
     def __init__(self, value: Any = None, done: Event | None = None) -> None:
         self.value = value
-        self.source: int | None = None  # of a message that is received, the sender's number in the group
+        self.source: int | None = None  # the sender's rank in the group, for a receive
         self.receive: Any = None  # the `messages.MatchedReceive` that knows the source after the wait
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
@@ -266,7 +266,7 @@ class Work:
         return self.is_completed()
 
     def exception(self) -> Exception | None:
-        """Return why the outputs will never be there; None if nothing has failed.
+        """Return the error because of which there will be no outputs; None if nothing has failed.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -278,10 +278,10 @@ class Work:
         return None
 
     def source_rank(self) -> int:
-        """Return the number in the group of the process that sends a message which is received.
+        """Return the rank in the group of the process that sent the received message.
 
-        Host: waits for the message, if it is received from any process.
-        Raises: GroupError (RuntimeError, ValueError) for other calls.
+        Host: waits for the message if it is received from any process.
+        Raises: GroupError (RuntimeError, ValueError) if the call is not a receive.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -298,7 +298,7 @@ class Work:
                 self._done.synchronize()
             return int(self.receive.source)
         if self.source is None:
-            raise GroupError("nothing is received", hint="ask the result of irecv", operator="Work.source_rank")
+            raise GroupError("the call is not a receive", hint="use the result of irecv", operator="Work.source_rank")
         return self.source
 
     def block_current_stream(self) -> None:
@@ -337,10 +337,10 @@ class Work:
 
 
 class Coalescing:
-    """Calls of a group that are collected, to be run as one operation (coalesced.py).
+    """Collected calls of a group, to be run as one operation (coalesced.py).
 
-    device_type: "cuda" or "cpu", whose calls are taken; None takes calls of WITHOUT_DEVICE alone.
-    parts: what has been called, as `several.Part`.
+    device_type: "cuda" or "cpu", to collect its calls; None collects calls of the functions in WITHOUT_DEVICE only.
+    parts: the collected calls, as `several.Part`.
     """
 
     WITHOUT_DEVICE = ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor")
@@ -350,7 +350,7 @@ class Coalescing:
         self.parts: list[Any] = []
 
     def takes(self, name: str, device: int) -> bool:
-        """Whether a call is collected.  device: of its tensors, -1 for the CPU."""
+        """Return whether to collect a call.  device: of its tensors, -1 for the CPU."""
         if self.device_type is None:
             return name in self.WITHOUT_DEVICE
         return self.device_type == ("cpu" if device < 0 else "cuda")
@@ -362,7 +362,7 @@ class Coalescing:
 
 
 class AllOf(Work):
-    """Several collectives, to wait for together."""
+    """Several collectives that are waited for together."""
 
     def __init__(self, works: Sequence[Work], value: Any) -> None:
         super().__init__(value)
@@ -377,12 +377,12 @@ class AllOf(Work):
         return all([each.is_completed() for each in self._works])
 
     def exception(self) -> Exception | None:
-        """Return why the outputs of one will never be there."""
+        """Return the error because of which a collective has no outputs; None if nothing has failed."""
         return next((found for each in self._works if (found := each.exception()) is not None), None)
 
 
 class CoalescedCall(Work):
-    """The result of a call that is collected: nothing can be waited for before the operation begins."""
+    """The result of a collected call, which cannot be waited for before the operation begins."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

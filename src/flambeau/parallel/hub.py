@@ -1,24 +1,23 @@
-"""The meeting point of the processes of a job: a store of keys, and the calls of all ranks side by side.
+"""The hub of a job: a server that holds the store of keys, and matches and compares the calls of all ranks.
 
 One process, that of rank 0, runs a `Hub` in a thread.  Every process has one connection to it.
 
-- A message is a JSON object behind its length, at most MAX_MESSAGE bytes; as many bytes of data may follow it.  The
-  first one carries the job's secret; a connection without it is closed.  Nothing that is received is executed.
+- A message is its length and a JSON object, at most MAX_MESSAGE bytes; at most as many bytes of data may follow.  The
+  first message carries the job's secret; a connection without it is closed.  Nothing that is received is executed.
 - The members of a collective post their calls under one key, and give their bytes then or later.
-- A receive from any process has a key of its own.  The hub matches it with the first send to it that no other receive
-  has (`Receive`), and posts its call under that send's key.
-- The bytes of ranks on the hub's machine do not pass through it: a rank's message says where they are (exchange.py).
-  When all have given theirs, the hub sends each rank the places of the others' bytes.
-- Ranks on other machines send their bytes to the hub, in pieces, and get those of the others in pieces.
-- The hub keeps each file of bytes open until all members have read it, so a collective that is complete stays so if a
-  member ends.
+- A receive from any process has its own key.  The hub matches it with the first send to its rank that no other
+  receive has taken (`Receive`), and posts its call under that send's key.
+- The bytes of ranks on the hub's machine do not pass through the hub: a rank's message says where they are
+  (exchange.py).  When all members have given theirs, the hub sends each rank the locations of the others' bytes.
+- Ranks on other machines send their bytes to the hub in pieces, and receive those of the others in pieces.
+- The hub keeps each file of bytes open until all members have read it, so a complete collective stays complete if a
+  member exits.
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
-  all processes wait and no collective can go on.
-- The launcher tells the hub of each rank whose process has ended, so that the others do not wait for one that never
-  comes.
-- A rank that has left and comes again, as after `destroy_process_group`, waits until all others have left too.  Then
-  the hub forgets the former group and its failure.
+  all processes wait and no collective can complete.
+- The launcher tells the hub of each rank whose process has ended, so that other ranks do not wait for it.
+- A rank that has left and connects again, as after `destroy_process_group`, waits until all others have left too.
+  Then the hub forgets the former group and its failure.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ from .calls import Comparison, wrong_size
 from .store_contents import Contents
 
 MAX_MESSAGE = 1 << 24
-PIECE = 1 << 20  # bytes of data in one message
-SILENCE = 10  # seconds without a sign of life, after which another machine is asked for one
-LOOKS = 3  # unanswered questions, as many seconds apart, after which it counts as gone
+PIECE = 1 << 20  # most bytes of data in one message
+SILENCE = 10  # seconds of silence before keepalive probes are sent to another machine
+LOOKS = 3  # unanswered probes, and seconds between them, before it counts as gone
 SIZE = 4  # bytes of a message's length
-GOODBYE = 10.0  # seconds that the end of a process waits for the others to read bytes
+GOODBYE = 10.0  # seconds that an exiting process waits for others to read its bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
 
 
 def packed(message: dict[str, Any], data: bytes = b"") -> bytes:
-    """A message as bytes, with the data that belongs to it.  Raises ValueError if it is too long."""
+    """Return a message as bytes, with its data.  Raises ValueError if it is too long."""
     text = json.dumps({**message, "nbytes": len(data)} if data else message, separators=(",", ":")).encode()
     if len(text) > MAX_MESSAGE:
         raise ValueError(f"a message of {len(text)} bytes; at most {MAX_MESSAGE} are sent")
@@ -59,7 +58,7 @@ def packed(message: dict[str, Any], data: bytes = b"") -> bytes:
 
 
 def watched(link: socket.socket) -> None:
-    """Set a connection up: messages leave at once, and the end of a machine that says nothing is noticed."""
+    """Configure a connection: no delay of small messages, and keepalive probes to detect machines that are gone."""
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE)
@@ -68,14 +67,14 @@ def watched(link: socket.socket) -> None:
 
 
 class Inbox:
-    """The messages of a connection, put together from received bytes.  The data of a message is its entry "data"."""
+    """Parser of a connection's messages from received bytes.  The data of a message becomes its entry "data"."""
 
     def __init__(self) -> None:
         self._data = bytearray()
-        self._message: dict[str, Any] | None = None  # the one whose data is still to come
+        self._message: dict[str, Any] | None = None  # the message whose data is incomplete
 
     def add(self, data: bytes) -> list[dict[str, Any]]:
-        """Add bytes; return the messages that they complete.  Raises ValueError for what is no message."""
+        """Add bytes; return the messages that they complete.  Raises ValueError for an invalid message."""
         self._data += data
         found: list[dict[str, Any]] = []
         while True:
@@ -102,7 +101,7 @@ class Inbox:
             return None
         message = json.loads(self._taken(SIZE + length)[SIZE:])
         if not isinstance(message, dict):
-            raise ValueError("a message that is no object")
+            raise ValueError("a message that is not an object")
         return message
 
     def _taken(self, nbytes: int) -> bytes:
@@ -112,7 +111,7 @@ class Inbox:
 
 
 class Piece(NamedTuple):
-    """A part of a file, to be sent to a rank on another machine.  message: the one whose data it is."""
+    """A part of a file, to be sent to a rank on another machine as the data of `message`."""
 
     message: dict[str, Any]
     file: int
@@ -123,8 +122,8 @@ class Piece(NamedTuple):
 class Call(NamedTuple):
     """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line.
 
-    gpu: that no other member on this machine, `place`, may use, "" for any.
-    sends, takes: bytes for and from each member, where they may differ; None where they are equal.
+    gpu: a GPU that no other member on the same machine, `place`, may use; "" for none.
+    sends, takes: bytes to and from each member if they may differ; else None.
     """
 
     same: Any
@@ -136,9 +135,9 @@ class Call(NamedTuple):
 
 
 class Connection:
-    """One connection.  rank: None until it says hello, and for a connection that uses the store alone.
+    """One connection.  rank: None before the first message, and for a connection that uses only the store.
 
-    place: that of its process; see `place_of_processes`.
+    place: the process's; see `place_of_processes`.
     """
 
     def __init__(self, link: socket.socket) -> None:
@@ -154,8 +153,8 @@ class Connection:
 class Receive:
     """A receive that the hub matches with a send.
 
-    message: the call.  channels: those of the sends that it takes, and their ranks.
-    given: the message that its bytes are given, if it came before the match.
+    message: the call.  channels: the channels of possible sends, and their ranks.
+    given: the message with which the receiver gave its bytes, if it arrived before the match.
     meeting: the key of the send; None until there is a match.
     """
 
@@ -171,9 +170,9 @@ class Receive:
 
 
 class Meeting:
-    """A collective that not all members have read yet.
+    """A collective whose bytes not all members have read yet.
 
-    given: by rank, the place of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
+    given: by rank, the location of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
     keys: by rank, the name of a matched receive in its process.
     """
 
@@ -184,7 +183,7 @@ class Meeting:
         self.readers: set[int] = set()
         self.files: dict[int, int] = {}
         self.keys: dict[int, str] = {}
-        self.is_announced = False  # whether the members know the places of all bytes
+        self.is_announced = False  # whether the members know the locations of all bytes
 
     @property
     def texts(self) -> dict[int, str]:
@@ -195,7 +194,7 @@ class Meeting:
         return len(self.given) == len(self.members)
 
     def given_to(self, index: int) -> dict[str, Any]:
-        """Return, by rank, where each member's bytes are, for the member at `index`.
+        """Return, by rank, the location of each member's bytes, for the member at `index`.
 
         part: the offset and number of the bytes for this member; None if all bytes are for it.
         """
@@ -207,7 +206,7 @@ class Meeting:
         return found
 
     def keep(self, rank: int, where: Any) -> Any:
-        """Open a rank's file; return its size, and its places in this process and in the rank's."""
+        """Open a rank's file; return its size, and its locations in this process and in the rank's process."""
         if where is None:
             return None
         process, file, size = (int(each) for each in where)
@@ -226,7 +225,7 @@ class Meeting:
                 data = data[file.write(data) :]
 
     def received(self, rank: int) -> Any:
-        """As `keep`, of the bytes of a rank on another machine."""
+        """Keep the received bytes of a rank on another machine; return the same as `keep`."""
         file = self.files.get(rank)
         return None if file is None else [os.fstat(file).st_size, [[os.getpid(), file]]]
 
@@ -238,14 +237,14 @@ class Meeting:
 
 
 def _resolved(host: str, port: int) -> tuple[int, Any]:
-    """The family and the address of a host: of IPv4, if it has one.  Raises OSError for an unknown name."""
+    """Return the address family and address of a host, IPv4 if it has one.  Raises OSError for an unknown name."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     family, *_, address = next((each for each in found if each[0] == socket.AF_INET), found[0])
     return family, address[:2]
 
 
 def place_of_processes() -> str:
-    """A name of the process-id namespace: equal in processes that know each other by process id."""
+    """Return a name of the process-id namespace: equal in processes that see each other's process ids."""
     with suppress(OSError):
         kernel = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{kernel} {os.readlink('/proc/self/ns/pid')}"
@@ -256,7 +255,7 @@ _hubs: WeakSet[Hub] = WeakSet()
 
 
 def _in_child() -> None:
-    """A forked child has copies of the sockets: closed, so that the ranks see its parent's end."""
+    """Close a forked child's copies of the sockets, so that the ranks notice when the parent exits."""
     for hub in list(_hubs):
         hub.drop()
 
@@ -279,27 +278,27 @@ class Hub:
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
-        self._receives: dict[tuple[int, str], Receive] = {}  # by rank and key, those that have not been read
+        self._receives: dict[tuple[int, str], Receive] = {}  # unread bytes, by rank and key
         self._unmatched: list[Receive] = []  # in the order of the calls
         self._logged: dict[str, Comparison] = {}  # by channel
-        self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
+        self._waiting: dict[int, list[str]] = {}  # by rank, keys of collectives of which it waits for any one
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
-        self._ended: dict[int, str] = {}  # how processes of ranks have ended, as the launcher says
+        self._ended: dict[int, str] = {}  # how the processes of ranks ended, as reported by the launcher
         self._failure: str | None = None
         self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
         self._is_ending = self._is_hurried = False
         self._is_deaf = threading.Event()  # whether the listener is closed
-        self._read_all = threading.Condition()  # told of each collective that all members have read
+        self._read_all = threading.Condition()  # called for each collective that all members have read
         self._selector = selectors.DefaultSelector()
         _hubs.add(self)
         self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
         self._thread.start()
 
     def retire(self) -> None:
-        """Accept no more connections, and end once all ranks have left.  Host: does not wait for that.
+        """Accept no more connections, and end once all ranks have left.  Host: does not wait.
 
-        Another hub may listen at the address then.
+        Another hub may then listen at the address.
         """
         self._is_ending = True
         with suppress(OSError):  # it has ended
@@ -308,24 +307,24 @@ class Hub:
             self._is_deaf.wait(GOODBYE)
 
     def settle(self) -> None:
-        """Wait until all bytes of complete collectives have been read, or for GOODBYE: then this process may end."""
+        """Wait until all bytes of complete collectives have been read, or for GOODBYE seconds, at process exit."""
         with self._read_all:
             self._read_all.wait_for(lambda: not self._is_read_from(), GOODBYE)
 
     def join(self) -> None:
-        """Wait for the end.  Does nothing in a forked child."""
+        """Wait until the hub has ended.  Does nothing in a forked child."""
         if self._thread.is_alive():
             self._thread.join()
 
     def stop(self) -> None:
-        """End once all bytes of complete collectives have been read, or after GOODBYE.  Host: waits."""
+        """End once all bytes of complete collectives have been read, or after GOODBYE seconds.  Host: waits."""
         self._is_hurried = True
         self.retire()
         self.join()
 
     def drop(self) -> None:
         """Close this process's copies of the sockets."""
-        with suppress(RuntimeError, ValueError):  # the parent's thread was changing the table, or has closed it
+        with suppress(RuntimeError, ValueError):  # the parent was changing the selector's table, or had closed it
             for key in list((self._selector.get_map() or {}).values()):
                 if isinstance(key.fileobj, socket.socket):
                     key.fileobj.close()
@@ -350,7 +349,7 @@ class Hub:
                         self._waker.recv(64)
                         self._accept_no_more()
                     elif key.fileobj is self._listener:
-                        with suppress(OSError):  # the other end has given up, or the listener is closed
+                        with suppress(OSError):  # the client has given up, or the listener is closed
                             self._accept()
                     else:
                         self._handle(key.data, events)
@@ -364,7 +363,7 @@ class Hub:
         self._is_deaf.set()
 
     def _accept_no_more(self) -> None:
-        """Close the listener, so that another hub may listen at the address; send ranks of the next group there."""
+        """Close the listener, so that another hub may listen at the address; redirect ranks of the next group to it."""
         if self._listener.fileno() >= 0:
             self._selector.unregister(self._listener)
             self._listener.close()
@@ -374,9 +373,9 @@ class Hub:
             self._send(connection, id=0, again=True)
 
     def _is_needed(self) -> bool:
-        """Whether a rank has not left; in a hurry or after a failure, whether it has bytes to read or calls to report.
+        """Return whether ranks remain; when stopping or after a failure, whether they still have work here.
 
-        Those are bytes of complete collectives, and calls of GPUs.
+        That is bytes of complete collectives to read, or calls of GPUs to report.
         """
         has_ranks = any(not connection.has_left for connection in self._ranks.values())
         if not self._is_hurried and self._failure is None:
@@ -385,7 +384,7 @@ class Hub:
         return self._is_read_from() or (is_reported_to and has_ranks)
 
     def _is_read_from(self) -> bool:
-        """Whether a rank has bytes to read."""
+        """Return whether a rank still has bytes to read."""
         return any(meeting.is_announced for meeting in list(self._meetings.values()))
 
     def _accept(self) -> None:
@@ -412,7 +411,7 @@ class Hub:
         for message in messages:
             try:
                 self._receive(connection, message)
-            except (KeyError, TypeError, ValueError, AttributeError):  # not a message of ours
+            except (KeyError, TypeError, ValueError, AttributeError):  # not a valid message
                 self._lost(connection)
                 return
 
@@ -432,12 +431,12 @@ class Hub:
         except BlockingIOError:
             connection.outbox.appendleft(data)
         except OSError:
-            return  # its end is read next
+            return  # the next read reports the end
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.outbox else 0)
         self._selector.modify(connection.link, events, connection)
 
     def _lost(self, connection: Connection) -> None:
-        """A connection has ended.  That of a rank which did not say goodbye is a failure of all."""
+        """Handle the end of a connection: the job fails if its rank has not left the group."""
         self._selector.unregister(connection.link)
         connection.link.close()
         self._waiters = [each for each in self._waiters if each[0] is not connection]
@@ -516,7 +515,7 @@ class Hub:
             else:
                 connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
-                self._ended.pop(rank, None)  # it goes on in a process of its own
+                self._ended.pop(rank, None)  # the rank continues in a process that the launcher did not start
         self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
@@ -544,7 +543,7 @@ class Hub:
         return connection.rank
 
     def _leave(self, connection: Connection) -> None:
-        """A rank says goodbye.  Those that wait for it wait in vain."""
+        """Handle a rank that leaves the group: the job fails if other ranks wait for it."""
         rank = self._rank_of(connection)
         connection.has_left = True
         self._gone[rank] = "has left the group"
@@ -563,7 +562,7 @@ class Hub:
         self._look_for_a_hang()
 
     def _note_end(self, rank: int, how: str) -> None:
-        """The process of a rank has ended: if it has not joined the group, it never will."""
+        """Handle the end of a rank's process: a rank that has not joined the group never will."""
         self._ended[rank] = how
         for meeting in self._meetings.values():
             if rank in meeting.members and rank not in meeting.calls and rank not in self._ranks:
@@ -572,7 +571,7 @@ class Hub:
         self._check_senders()
 
     def _absence(self, rank: int) -> str:
-        """Why a rank makes no more calls, "" if it may make some."""
+        """Return why a rank makes no more calls; "" if it still may."""
         if rank in self._gone:
             return self._gone[rank]
         if rank in self._ended and rank not in self._ranks:
@@ -588,7 +587,7 @@ class Hub:
         else:
             try:
                 self._send(connection, id=number, value=self._contents.answer(message))
-            except ValueError as failure:  # a value that is no number, to which something is to be added
+            except ValueError as failure:  # `add` to a value that is not a number
                 self._send(connection, id=number, error=str(failure))
         self._tell_waiters()
 
@@ -620,7 +619,7 @@ class Hub:
         alike = (call.place, call.gpu)
         users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
         if len(users) > 1:
-            what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own"
+            what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs its own GPU"
             self._fail(what, meeting.texts)
         elif call.sends is not None and len(meeting.calls) == len(members):
             made = [(each, meeting.calls[each].sends, meeting.calls[each].takes) for each in members]
@@ -634,7 +633,7 @@ class Hub:
     # receives from any process
 
     def _match_receive(self, rank: int, message: dict[str, Any]) -> None:
-        """Match a receive with the first send that it takes; without one, keep it for a later send."""
+        """Match a receive with the first suitable send; if there is none, keep it for a later send."""
         receive = self._receives[rank, message["key"]] = Receive(rank, message)
         self._latest[rank] = receive.text
         self._unmatched.append(receive)
@@ -645,12 +644,12 @@ class Hub:
             self._check_senders()
 
     def _is_match(self, receive: Receive, key: str) -> bool:
-        """Whether a receive takes the message of a key: it has been sent, and no other receive has it."""
+        """Return whether a receive matches the message of a key, which has been sent and which no other receive has."""
         source, calls = receive.channels.get(key[: key.rfind("/") + 1]), self._meetings[key].calls
         return source is not None and source in calls and receive.rank not in calls
 
     def _join(self, receive: Receive, key: str) -> None:
-        """Let a receive take the message of a key."""
+        """Match a receive with the message of a key."""
         self._unmatched.remove(receive)
         receive.meeting, meeting = key, self._meetings[key]
         meeting.keys[receive.rank] = receive.message["key"]
@@ -660,24 +659,24 @@ class Hub:
             self._give(receive.rank, receive.given)
 
     def _meeting_key(self, rank: int, key: str) -> str:
-        """The key of a collective for all members; that of the receive itself before its match."""
+        """Return the key under which all members post a call; for an unmatched receive, its own key."""
         receive = self._receives.get((rank, key))
         return key if receive is None or receive.meeting is None else receive.meeting
 
     def _is_unfinished(self, rank: int, key: str) -> bool:
-        """Whether a rank has to wait for a collective."""
+        """Return whether a rank still has to wait for a collective."""
         meeting = self._meetings.get(self._meeting_key(rank, key))
         return (rank, key) in self._receives if meeting is None else not meeting.is_complete
 
     def _texts(self, rank: int, key: str) -> dict[int, str]:
-        """The calls of a collective, by rank; none if it is not known."""
+        """Return the calls of a collective, by rank; an empty dict if it is unknown."""
         meeting, receive = self._meetings.get(self._meeting_key(rank, key)), self._receives.get((rank, key))
         if meeting is not None:
             return meeting.texts
         return {} if receive is None else {rank: receive.text}
 
     def _check_senders(self) -> None:
-        """Fail if no process is left that may send what a rank receives."""
+        """Fail if no process is left that may send a message which a rank waits for."""
         for receive in self._unmatched:
             senders = sorted(receive.channels.values())
             if all(self._absence(each) for each in senders):
@@ -686,7 +685,7 @@ class Hub:
     # bytes
 
     def _log(self, rank: int, message: dict[str, Any]) -> None:
-        """Compare calls that a rank has made with those of the others."""
+        """Compare logged calls of a rank with those of the other ranks."""
         members = list(message["members"])
         logged = self._logged.setdefault(message["channel"], Comparison(members))
         if logged.members != members:
@@ -721,7 +720,7 @@ class Hub:
                     self._read(each, key)
 
     def _announce(self, connection: Connection, key: str, given: dict[str, Any], files: Mapping[int, int]) -> None:
-        """Send a rank the places of all bytes for it.  To another machine, send the bytes."""
+        """Send a rank the locations of all bytes for it, or the bytes themselves if it is on another machine."""
         if connection.place != self._place:
             for rank, what in given.items():
                 size, _ = what["where"] or (0, [])
@@ -753,23 +752,23 @@ class Hub:
                 self._read_all.notify_all()
 
     def _reads_no_more(self, rank: int) -> None:
-        """A rank has gone: the others' bytes are not kept for it."""
+        """Stop keeping the bytes of other ranks for a rank that has gone."""
         for key, meeting in list(self._meetings.items()):
             if rank in meeting.members and meeting.is_announced:
                 self._read(rank, key)
 
     def _look_for_a_hang(self) -> None:
-        """Fail if every live rank waits for a collective: none of them can go on."""
+        """Fail if every live rank waits for a collective, as none of them can complete."""
         live = [rank for rank, connection in self._ranks.items() if not connection.has_left]
         if not live or len(self._ranks) + len(self._gone) < self._world_size:
-            return  # some have not joined yet
+            return  # some ranks have not joined yet
         if all(rank in self._waiting for rank in live):
             self._fail("all ranks wait for each other", {})
 
     def _fail(self, reason: str, calls: Mapping[int, str]) -> None:
-        """Tell all ranks, once, why the job cannot go on, with every rank's call.
+        """Report to all ranks, once, why the job cannot continue, with every rank's call.
 
-        calls: the texts of those that the failure is about, by rank.
+        calls: the texts of the calls that caused the failure, by rank.
         """
         if self._failure is not None:
             return

@@ -16,11 +16,11 @@ from ..errors import ArgumentError, ModeError
 from ..tensor import factories
 from . import process_group as collectives
 
-SKEW = 1000  # iterations without inputs that cause a warning
+SKEW = 1000  # iterations without inputs after which a warning is issued
 
 
 class JoinHook:
-    """Calls of a process whose inputs have ended.
+    """The calls that a process makes after its inputs have ended.
 
     Example:
         >>> class AddZero(torch.distributed.algorithms.join.JoinHook):
@@ -31,14 +31,14 @@ class JoinHook:
     """
 
     def main_hook(self) -> None:
-        """Make the collective calls of one iteration of the other processes.
+        """Make the collective calls that match one iteration of the other processes.
 
         Example:
             >>> torch.distributed.algorithms.join.JoinHook().main_hook()  # nothing, unless a class overrides it
         """
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once all processes' inputs have ended.  is_last_joiner: whether this one's were among the last.
+        """Finish after the inputs of all processes have ended.  is_last_joiner: whether this process ended last.
 
         Example:
             >>> class Report(torch.distributed.algorithms.join.JoinHook):
@@ -50,7 +50,7 @@ class JoinHook:
 
 
 class JoinConfig(NamedTuple):
-    """Options that a Join passes to its Joinables.  is_first: whether this one counts the ranks that have inputs."""
+    """Options that a Join passes to a Joinable.  is_first: whether it is the one that counts ranks with inputs."""
 
     enable: bool = False
     throws: bool = False
@@ -87,7 +87,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what replaces this process's collectives once its inputs have ended.  kwargs: those of the Join.
+        """Return the hook that makes the calls once this process's inputs have ended.  kwargs: those of the Join.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -109,13 +109,13 @@ class Joinable(ABC):
 
 
 class Join:
-    """A block whose processes may have inputs of different lengths.
+    """A context manager in which processes may have different numbers of inputs.
 
-    joinables: such as a DistributedDataParallel, all of one process group.
+    joinables: modules such as DistributedDataParallel, all of one process group.
     throw_on_early_termination: whether all processes raise ModeError as soon as the inputs of one have ended.
-    enable: False if all processes surely have as many inputs.  Other arguments are passed to `join_hook`.
+    enable: False if all processes are known to have equally many inputs.  Other arguments are passed to `join_hook`.
     Host:   waits at the end of the block.
-    Raises: ArgumentError for no joinables, or for some of different groups.
+    Raises: ArgumentError for no joinables, or for joinables of different groups.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
@@ -193,9 +193,9 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Any:
-        """Tell the other processes that this one has an input; call it before the collective calls of an iteration.
+        """Tell the other processes that this one has an input; call this before the collective calls of an iteration.
 
-        It returns the Work of an all_reduce, or None outside a Join and for all joinables but the first.
+        Returns the Work of an all_reduce; None outside a Join, and for all joinables but the first.
         Raises: ModeError with throw_on_early_termination, if the inputs of a process have ended.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -215,7 +215,7 @@ EVEN = "give all processes as many inputs, or leave out throw_on_early_terminati
 
 
 def notify(joinable: Joinable) -> tuple[Any, Any] | None:
-    """Return what `Join.notify_join_context` returns, with the tensor of the number of processes that have inputs."""
+    """Return the result of `Join.notify_join_context`, and the tensor with the number of processes that have inputs."""
     config = joinable._join_config
     if not config.enable or not config.is_first:
         return None

@@ -1,11 +1,11 @@
 """Links between the ranks of a modelled cluster, and the modelled time of their collectives.
 
-- Ranks are on hosts, equally many on each, in their order.  Within a host they have the links of the GPU's preset
-  (NVLink or PCIe); between hosts, each rank has a network interface of its own.
+- Ranks are distributed over hosts in order, the same number on each.  Within a host they use the links of the GPU's
+  preset (NVLink or PCIe); between hosts, each rank has its own network interface.
 - A collective takes `share * bytes / bus bandwidth + latency`, as a ring does.  The share of the bytes that crosses
   each link is that of nccl-tests (doc/PERFORMANCE.md): 2(n-1)/n of the tensor for all_reduce, (n-1)/n of the whole for
   all_gather, reduce_scatter, all_to_all, gather and scatter, and all of it for broadcast, reduce and messages.
-- The bus bandwidth is that of the ring's slowest part: of the GPUs' links; or of a host's network interfaces together.
+- The bus bandwidth is that of the slowest part of the ring: the GPUs' links, or all network interfaces of a host.
 - The latency is START_NS and one step per hop: n-1 hops, 2(n-1) for all_reduce.  The figures are those of the ring's
   low-latency protocol in NCCL's tuning table (src/graph/tuning.cc).
 - None of this has been compared with hardware.
@@ -30,8 +30,8 @@ WHOLE = ("broadcast", "reduce", "send", "recv", "isend", "irecv")
 class Links(NamedTuple):
     """The links of a cluster.
 
-    hosts: their number.  network: GB/s of one rank's network interface, in one direction.
-    latency: microseconds per step between hosts.  slow: factors by which links between two ranks are slower.
+    hosts: the number of hosts.  network: GB/s of one rank's network interface, in one direction.
+    latency: microseconds per step between hosts.  slow: slowdown factors of the links between two ranks.
     """
 
     hosts: int = 1
@@ -40,13 +40,13 @@ class Links(NamedTuple):
     slow: Mapping[tuple[int, int], float] = {}
 
     def host(self, rank: int, world_size: int) -> int:
-        """The host of a rank."""
+        """Return the host of a rank."""
         return rank * self.hosts // world_size
 
     def duration_ns(self, name: str, nbytes: int, ranks: Sequence[int], world_size: int, peer_rate: float) -> int:
-        """The modelled time of a collective or a message, once all ranks have begun.
+        """Return the modelled time of a collective or a message, once all ranks have begun.
 
-        nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.  ranks: of the job.
+        nbytes: size of the tensor that is reduced or sent, or of all ranks' parts together.  ranks: numbers in the job.
         peer_rate: bytes per nanosecond of the links within a host, in one direction.
         """
         count = len(ranks)
@@ -65,12 +65,12 @@ class Links(NamedTuple):
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Links:
-    """The links that FLAMBEAU_LINKS describes.  Raises ConfigError."""
+    """Return the links that FLAMBEAU_LINKS describes.  Raises ConfigError."""
     return parsed(environment.get(VARIABLE, ""))
 
 
 def parsed(text: str) -> Links:
-    """The links that a text describes: hosts=4,network=50,latency=2.7,slow=2-3:10.  Raises ConfigError."""
+    """Return the links that a text describes: hosts=4,network=50,latency=2.7,slow=2-3:10.  Raises ConfigError."""
     values: dict[str, float] = {}
     slow: dict[tuple[int, int], float] = {}
     for option in filter(None, text.split(",")):
@@ -83,5 +83,5 @@ def parsed(text: str) -> Links:
             raise ConfigError(f"{VARIABLE}={text!r}: {option!r} is unknown", hint=HINT)
     hosts = values.pop("hosts", 1)
     if hosts != int(hosts) or hosts < 1 or values.get("network", 1) <= 0 or any(not each for each in slow.values()):
-        raise ConfigError(f"{VARIABLE}={text!r}: hosts, rates and factors are above 0", hint=HINT)
+        raise ConfigError(f"{VARIABLE}={text!r}: hosts, rates and factors must be above 0", hint=HINT)
     return Links(hosts=int(hosts), slow=slow, **values)

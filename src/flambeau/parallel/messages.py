@@ -1,9 +1,9 @@
-"""Messages from one process to another.
+"""Point-to-point messages: send and receive.
 
-- A message is a collective of two processes, in a channel of its direction and tag.
-- A receive from any process learns its sender from the hub (hub.py): the first of which a message is there that no
-  other receive has.  From then on, the hub matches all receives of that tag, so that messages are received in the order
-  of the receives.
+- A message is a collective of two processes, in a separate channel for each direction and tag.
+- The hub (hub.py) chooses the sender of a receive from any process: the first one whose message no other receive has
+  taken.  From then on, the hub matches all receives of that tag, so that messages are received in the order of the
+  receives.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .several import (
 
 
 class MatchedReceive(Collective):
-    """A receive whose sender the hub finds.
+    """A receive whose sender the hub chooses.
 
-    source: the sender's number in the group; -1 before the message is there.
+    source: the sender's rank in the group; -1 before the message has arrived.
     """
 
     source = -1
 
     def model(self, driver: Any) -> None:
-        """Leave the modelled time to the sender, which knows both ends."""
+        """Do nothing: the sender sets the modelled time, as it knows both ends."""
 
     def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
-        """As `Collective.collect`; note the sender."""
+        """Collect as `Collective.collect` does, and record the sender."""
         data, end_ns = super().collect(timeout)
         self.source = next(rank for rank in data if rank != self.process_group.rank())
         return data, end_ns
@@ -56,7 +56,7 @@ class MatchedReceive(Collective):
 
 
 def _receive_kind(group: Group, src: int | None, dst: int, tag: int | str) -> str:
-    """The kind of a receive, with its tag between slashes.  That of a matched one is no kind of a send."""
+    """Return the kind of a receive, with its tag between slashes.  The kind of a matched receive is never a send's."""
     if src is None:
         group.matched_tags.add(tag)
     source = "any" if src is None else src
@@ -64,9 +64,9 @@ def _receive_kind(group: Group, src: int | None, dst: int, tag: int | str) -> st
 
 
 def message(group: Group, name: str, tensor: Any, src: int | None, dst: int, tag: int) -> Work:
-    """Begin a message; this rank is one of both.  src: None receives from any process.
+    """Begin a message of which this rank is the sender or the receiver.  src: None receives from any process.
 
-    NCCL has no tags, so messages of one direction are received in the order of the sends; other tags are a mistake.
+    NCCL has no tags: messages of one direction are received in the order of the sends, and their tags must match.
     """
     is_source, members = group.rank() == src, _members(group, name, src, dst)
     other = dst if is_source else src
@@ -107,7 +107,7 @@ def message(group: Group, name: str, tensor: Any, src: int | None, dst: int, tag
 
 
 def _check_any_source(name: str, group: Group, device: int, is_part: bool) -> None:
-    """Raise NotSupportedError where messages of any process cannot be received."""
+    """Raise NotSupportedError if the group cannot receive from any process."""
     if device >= 0 and "nccl" in group.backend:
         raise NotSupportedError(
             "Backend nccl does not support recvAnysource",
@@ -121,7 +121,7 @@ def _check_any_source(name: str, group: Group, device: int, is_part: bool) -> No
 
 
 def pass_bytes(group: Group, name: str, data: bytes, src: int | None, dst: int) -> tuple[bytes, int]:
-    """Pass bytes from one rank to another; return them and the sender's number.  Host: waits.
+    """Pass bytes from one rank to another; return the bytes and the sender's rank.  Host: waits.
 
     src: None receives from any process.
     """
@@ -143,9 +143,9 @@ def pass_bytes(group: Group, name: str, data: bytes, src: int | None, dst: int) 
 
 
 def _members(group: Group, name: str, src: int | None, dst: int) -> list[int]:
-    """The members of a message; all processes of the group if any may send it.
+    """Return the members of a message: sender and receiver, or the whole group for a receive from any process.
 
-    Raises: ValueRangeError if sender and receiver are one process.
+    Raises: ValueRangeError if sender and receiver are the same process.
     """
     if src is None:
         return list(group.ranks)

@@ -1,7 +1,7 @@
 """torch.cuda.nccl: collectives of one process over tensors on several GPUs, one tensor per GPU.
 
-They are copies between the GPUs, and reductions on one of them in the order of the inputs; NCCL is not used, so results
-repeat exactly.  A GPU's part is work of its current stream, or of the stream that is given for it.  Nothing is recorded
+They are copies between the GPUs, and reductions on one of them in the order of the inputs.  NCCL is not used, so
+results repeat exactly.  Each GPU's work runs on its current stream, or on the stream given for it.  Nothing is recorded
 for autograd.
 """
 
@@ -23,7 +23,7 @@ from ..runtime.stream import StreamGuard
 from ..tensor import checks
 from .comm import CollectiveError, chosen_streams, to_index
 
-MODELLED_VERSION = (2, 28, 9)  # of virtual GPUs, if NCCL is not installed
+MODELLED_VERSION = (2, 28, 9)  # version on virtual GPUs if NCCL is not installed
 UNIQUE_ID_BYTES = 128
 SUM, PRODUCT, MAX, MIN, AVG = range(5)  # ncclRedOp_t
 FUNCTIONS = {SUM: "add", PRODUCT: "mul", MAX: "maximum", MIN: "minimum", AVG: "add"}
@@ -34,7 +34,7 @@ def _is_virtual() -> bool:
 
 
 def version() -> tuple[int, int, int]:
-    """Return NCCL's version; on virtual GPUs without NCCL, that of the modelled one.
+    """Return NCCL's version; on virtual GPUs without NCCL, the version that they model.
 
     Raises: NotSupportedError without NCCL and without virtual GPUs.
     Example:
@@ -68,7 +68,7 @@ def unique_id() -> bytes:
 
 
 def is_available(tensors: Any) -> bool:
-    """Return whether collectives take these tensors: contiguous ones, each on another GPU.
+    """Return whether collectives accept these tensors: contiguous, and each on a different GPU.
 
     Warns: without NCCL and without virtual GPUs.
     Example:
@@ -86,10 +86,10 @@ def is_available(tensors: Any) -> bool:
 
 @contextmanager
 def _on_streams(name: str, inputs: Sequence[TensorBase], streams: Any, comms: Any) -> Iterator[None]:
-    """Make the streams of the inputs' devices current, without gradients."""
+    """Make the given streams current on the inputs' devices, and disable gradients."""
     if comms is not None:
         raise NotSupportedError(
-            f"comms is {shown(comms)}, and no communicators are used", hint="leave comms out", operator=name
+            f"comms is {shown(comms)}, but communicators are not used", hint="leave comms out", operator=name
         )
     chosen = chosen_streams(name, streams, [each.device_index for each in inputs])
     with ExitStack() as stack:
@@ -100,7 +100,7 @@ def _on_streams(name: str, inputs: Sequence[TensorBase], streams: Any, comms: An
 
 
 def _inputs(name: str, inputs: Any) -> tuple[Any, ...]:
-    """Check the inputs: of one type and size, each on another GPU."""
+    """Check that the inputs have one type and size, and are each on a different GPU."""
     found = checks.tensors(name, "inputs", inputs)
     if not found:
         raise CollectiveError("got no tensors", hint="give one per GPU", operator=name)
@@ -109,7 +109,7 @@ def _inputs(name: str, inputs: Any) -> tuple[Any, ...]:
         if each.dtype is not found[0].dtype or each.numel() != found[0].numel():
             raise CollectiveError(
                 f"inputs[{index}] is {each.describe()}, and inputs[0] is {found[0].describe()}",
-                hint="all inputs have one type and one number of elements",
+                hint="all inputs must have the same type and number of elements",
                 operator=name,
             )
     return found
@@ -127,13 +127,13 @@ def _check_places(name: str, what: str, tensors: Sequence[Any]) -> None:
     if len(set(devices)) < len(devices):
         raise CollectiveError(
             f"{what} are on {', '.join(str(each.device) for each in tensors)}",
-            hint="each tensor is on a GPU of its own",
+            hint="pass each tensor on a different GPU",
             operator=name,
         )
 
 
 def _outputs(name: str, inputs: Sequence[Any], outputs: Any, times: int, parts: int) -> tuple[Any, ...]:
-    """Check the outputs: one on each input's GPU, with `times` elements for `parts` of the input's."""
+    """Check that each input's GPU has one output, with `times` / `parts` of the input's number of elements."""
     found = checks.tensors(name, "outputs", outputs)
     if len(found) != len(inputs):
         raise CollectiveError(
@@ -165,14 +165,14 @@ def _root(name: str, root: Any, count: int) -> int:
     if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < count:
         raise ValueRangeError(
             f"root is {shown(root)}, of {count} inputs",
-            hint=f"pass 0 to {count - 1}, the place in inputs",
+            hint=f"pass 0 to {count - 1}, an index of inputs",
             operator=name,
         )
     return root
 
 
 def _reduced(parts: Sequence[Any], op: int, device: int) -> Any:
-    """Reduce vectors of several GPUs on one, in their order."""
+    """Reduce vectors of several GPUs on one of them, in the order of the list."""
     total = to_index(parts[0], device)
     for each in parts[1:]:
         total = REGISTRY[FUNCTIONS[op]](total, to_index(each, device))
@@ -187,13 +187,13 @@ def _flat(tensors: Sequence[Any]) -> list[Any]:
 
 
 def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
-    """Reduce tensors of several GPUs; each GPU gets the result.
+    """Reduce tensors of several GPUs; write the result on each GPU.
 
     outputs: tensors to write; the inputs if None.  op: 0 to 4 for sum, product, maximum, minimum, average.
     streams: one per input, or None for the current ones.
     Host:   returns at once.
-    Raises: ArgumentTypeError for no list; CollectiveError (RuntimeError) for tensors of one GPU or of several sizes or
-            types; NotSupportedError for `comms`.
+    Raises: ArgumentTypeError unless inputs is a list; CollectiveError (RuntimeError) for tensors on the same GPU or of
+            different sizes or types; NotSupportedError for `comms`.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.all_reduce(parts)
@@ -220,11 +220,11 @@ def reduce(
     *,
     outputs: Any = None,
 ) -> None:
-    """Reduce tensors of several GPUs to that of inputs[root].
+    """Reduce tensors of several GPUs; write the result on the GPU of inputs[root].
 
-    output: the tensor to write, inputs[root] if None; a list, here or as `outputs`, of which `root` is taken, warns.
+    output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, warns: entry `root` is used.
     Host:   returns at once.
-    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.reduce(parts, root=1)
@@ -251,7 +251,7 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
     """Copy inputs[root] into the tensors of the other GPUs.
 
     Host:   returns at once.
-    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.broadcast(parts, root=1)
@@ -268,7 +268,7 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
-    """Copy the tensors of all GPUs, one after the other, into an output on each GPU.
+    """Concatenate the tensors of all GPUs into an output on each GPU.
 
     Shapes: an output has len(inputs) times the elements of an input.
     Host:   returns at once.
@@ -291,7 +291,7 @@ def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None
 
 
 def reduce_scatter(inputs: Any, outputs: Any, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
-    """Reduce tensors of several GPUs; each GPU gets a part of the result.
+    """Reduce tensors of several GPUs; write one part of the result on each GPU.
 
     Shapes: an input has len(inputs) times the elements of an output.
     Host:   returns at once.

@@ -1,6 +1,6 @@
 """torch.distributed: process groups, and their collectives.
 
-- The processes of a group meet at a hub in the process of rank 0, or in that of `flambeau run --nproc` (hub.py).
+- The processes of a group connect to a hub in the process of rank 0, or in that of `flambeau run --nproc` (hub.py).
 - In a group of one process, a collective copies its inputs to its outputs on the current streams.  Those of several
   processes are in several.py.
 - A function that needs a group raises an error before `init_process_group`, as in PyTorch.
@@ -36,16 +36,16 @@ from .store import Meeting, listening, meeting_of, number_from_environment
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
 SPREAD = "DistributedDataParallel keeps a whole copy in each process"
-LARGE = 1 << 27  # bytes of an object
+LARGE = 1 << 27  # most bytes of an object
 
-_hub: Hub | None = None  # where this process is the one of rank 0
-_hubs: list[tuple[int, Hub]] = []  # this one and earlier ones, and the processes that began them
+_hub: Hub | None = None  # the hub that this process runs as rank 0
+_hubs: list[tuple[int, Hub]] = []  # current and earlier hubs, and the processes that started them
 
 # the group
 
 
 def is_available() -> bool:
-    """Return True: process groups can be made.
+    """Return True: process groups are always available.
 
     Example:
         >>> torch.distributed.is_available(), torch.distributed.is_initialized()
@@ -86,7 +86,7 @@ def is_nccl_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Return True: process groups can be made.
+    """Return True: process groups are always available.
 
     Example:
         >>> torch.distributed.is_gloo_available()
@@ -116,7 +116,7 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default group, of all processes of the job.  Host: waits until all have called.
+    """Make the default group, of all processes of the job.  Host: waits until all processes have called this.
 
     init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT, file:///PATH of a new file, or a
     URL of `register_rendezvous_handler`.
@@ -126,8 +126,8 @@ def init_process_group(
     `is_nccl_available`, else "gloo".
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
             NotSupportedError for "nccl" of several processes on NVIDIA GPUs without NCCL; GroupError (RuntimeError,
-            ValueError) if the group exists; StoreTimeoutError if the others do not come; CollectiveError if two have
-            one rank.
+            ValueError) if the group exists; StoreTimeoutError if other processes do not connect in time;
+            CollectiveError if two processes have the same rank.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -174,13 +174,13 @@ def init_process_group(
 
 
 def _meet(meeting: Meeting, rank: int, size: int, limit: timedelta) -> Client:
-    """Connect to the hub.  The process of rank 0 begins it, where no other does."""
+    """Connect to the hub.  The process of rank 0 starts it, unless the launcher does."""
     global _hub
     end, has_tried = time.monotonic() + limit.total_seconds(), False
     if meeting.begins_hub:
         _hub = listening(meeting.host, meeting.port, size, meeting.secret)
         _hubs.append((os.getpid(), _hub))
-        at_exit(end_hubs)  # after the clients have left
+        at_exit(end_hubs)  # the hub ends after the clients have left
         meeting.tell(_hub.address)
     try:
         while True:
@@ -205,7 +205,7 @@ def _retire_hub() -> None:
 
 
 def end_hubs() -> None:
-    """Wait, as the process ends, until no rank needs its hubs; not if it ends by an exception."""
+    """Wait at process exit until no rank needs this process's hubs; not if it ends by an exception."""
     while _hubs:
         process, hub = _hubs.pop()
         if process == os.getpid() and not ends_by_exception():
@@ -214,7 +214,7 @@ def end_hubs() -> None:
 
 
 def _backend(name: str, backend: Any) -> str:
-    """Return a backend's checked name; None chooses by the machine."""
+    """Check a backend's name and return it; None chooses one for this machine."""
     if backend is None:
         return "nccl" if is_nccl_available() else "gloo"
     known = [part.strip() for part in str(backend).lower().split(",")]
@@ -241,7 +241,7 @@ def destroy_process_group(group: Any = None) -> None:
             each.is_destroyed = True
         GroupMember.others.clear()
         hub = _hub
-        _retire_hub()  # first, so that ranks which come again go to the next hub
+        _retire_hub()  # first, so that ranks which connect again go to the next hub
         if found.client is not None:
             found.client.leave()
         if hub is not None:
@@ -252,7 +252,7 @@ def destroy_process_group(group: Any = None) -> None:
 
 
 class OutsideError(ArgumentTypeError):
-    """The group is GroupMember.NON_GROUP_MEMBER."""
+    """The group is GroupMember.NON_GROUP_MEMBER: this process is not a member."""
 
 
 P = ParamSpec("P")
@@ -260,7 +260,7 @@ R = TypeVar("R")
 
 
 def for_members(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a collective warn and return None, or -1 for a rank, in processes that are no members of its group."""
+    """Make a collective warn and return None, or -1 for a rank, in processes that are not members of its group."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -275,14 +275,14 @@ def for_members(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def member(name: str, group: Any) -> ProcessGroup:
-    """Return a checked group; None is the default one."""
+    """Check a group and return it; None is the default group."""
     world: ProcessGroup | None = GroupMember.WORLD
     if world is None:
         raise GroupError("Default process group has not been initialized", hint=ALONE, operator=name)
     if group is None:
         return world
     if group is GroupMember.NON_GROUP_MEMBER:
-        raise OutsideError("this process is no member of the group", hint="get_rank(group) is -1 here", operator=name)
+        raise OutsideError("this process is not in the group", hint="get_rank(group) is -1 here", operator=name)
     if not isinstance(group, ProcessGroup):
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
@@ -314,12 +314,12 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A further group, of some of the job's processes.  All processes of the job call it, in the same order.
+    """Make another group, of some of the job's processes.  All processes of the job call this, in the same order.
 
-    ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: that of the default group if None.
-    use_local_synchronization: whether the members alone call it.
-    Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is no member.
-    Raises: ValueRangeError for a rank that does not exist or that is there twice.
+    ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: the default group's if None.
+    use_local_synchronization: whether only the members call it.
+    Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is not a member.
+    Raises: ValueRangeError for a rank that does not exist or is repeated.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_world_size(torch.distributed.new_group([0]))
@@ -355,7 +355,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group into groups of equal size, of neighbouring ranks.  All processes of the job call it.
+    """Divide a group into groups of equal size with consecutive ranks.  All processes of the job call this.
 
     group_size: the number of GPUs if None.
     Returns: this process's group, and all of them: see `new_subgroups_by_enumeration`.
@@ -386,9 +386,9 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Make several groups, of which a process is in one or none.  All processes of the job call it, with equal lists.
+    """Make several disjoint groups.  All processes of the job call this, with equal lists.
 
-    Returns: this process's group, or None; and all, with GroupMember.NON_GROUP_MEMBER for those of others.
+    Returns: this process's group, or None; and all groups, with GroupMember.NON_GROUP_MEMBER for other groups.
     Raises: ValueRangeError for a rank that is in two groups; as new_group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -419,12 +419,12 @@ def split_group(
     group_desc: str | None = None,
     backend: str | None = None,
 ) -> ProcessGroup | None:
-    """Divide a group: make one of each list of its ranks.  All processes of the group call it, with equal lists.
+    """Split a group: make one group per list of its ranks.  All processes of the group call this, with equal lists.
 
-    split_ranks: numbers in the parent group, the default one if None.
+    split_ranks: ranks in the parent group, which is the default group if None.
     Returns: this process's group, or None if it is in no list.
-    Raises: ValueRangeError for no lists, and a rank that does not exist or that is there twice; ArgumentError for
-            another backend than the parent's.
+    Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; ArgumentError for a backend
+            other than the parent's.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.split_group(None, [[0]]).size()
@@ -452,12 +452,12 @@ def split_group(
 
 
 def group_count() -> int:
-    """The number of groups of this process."""
+    """Return the number of groups of which this process is a member."""
     return len(GroupMember.others) + (GroupMember.WORLD is not None)
 
 
 def rank_not_in_group(group: Any) -> bool:
-    """Return whether this process is no member of a group.
+    """Return whether this process is not a member of a group.
 
     Example:
         >>> from flambeau.distributed.distributed_c10d import _rank_not_in_group
@@ -508,7 +508,7 @@ def default_store() -> Any:
 
 
 def get_rank(group: Any = None) -> int:
-    """Return this process's number in a group; -1 outside of it.
+    """Return this process's rank in a group; -1 if it is not a member.
 
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
@@ -521,7 +521,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """Return the number of a group's processes; -1 outside of it.
+    """Return the number of a group's processes; -1 if this process is not a member.
 
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
@@ -546,7 +546,7 @@ def get_backend(group: Any = None) -> str:
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
-    """Return the numbers of a group's processes among all.
+    """Return the global ranks of a group's processes.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -558,7 +558,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
-    """Return a process's number among all processes.  Raises ValueRangeError for a number that is not in the group.
+    """Return the global rank of a group's member.  Raises ValueRangeError for a rank that is not in the group.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -577,7 +577,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
-    """Return a process's number in a group.  Raises ValueRangeError for a process that is not in the group.
+    """Return the rank in a group of a global rank.  Raises ValueRangeError for a process that is not in the group.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -589,7 +589,7 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Return this process's number on this machine: that of LOCAL_RANK, else `fallback_rank`.
+    """Return this process's rank on this machine: LOCAL_RANK, else `fallback_rank`.
 
     Raises: GroupError (RuntimeError, ValueError) without either.
     Example:
@@ -605,7 +605,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -> int:
-    """Return the number of a process in a group, from its number among all or from the one in the group; 0 for None."""
+    """Return a process's rank in a group, from its global rank or its rank in the group; 0 for None."""
     found = member(name, group)
     if group_rank is not None:
         what, rank, known = f"group_{what}", group_rank, tuple(range(found.size()))
@@ -629,8 +629,8 @@ def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
 
-    Host: waits for the other processes with tensors on the CPU, and does not with tensors on a GPU.
-    Raises: CollectiveError if calls differ or a process has ended, as every collective.
+    Host: waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
+    Raises: CollectiveError if calls differ or a process has ended, like every collective.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2)
@@ -685,7 +685,7 @@ def broadcast(
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Copy every process's tensor into a list of tensors.
 
-    Raises: ArgumentError unless the list has one entry; ShapeError if it has another number of elements.
+    Raises: ArgumentError unless the list has one entry per process; ShapeError for an entry of another size.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [torch.zeros(2)]
@@ -726,7 +726,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Copy every process's tensor into a list of tensors of one process.
+    """Copy every process's tensor into a list of tensors on one process.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -750,7 +750,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Copy one tensor of a process's list into each process's tensor.
+    """Copy one entry of a process's list of tensors into each process's tensor.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -769,7 +769,7 @@ def scatter(
 def reduce_scatter(
     output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a list of tensors; each process gets one of them.
+    """Reduce a list of tensors over all processes; each process gets one result.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -788,7 +788,7 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Any, input: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a tensor; each process gets a part of it.
+    """Reduce a tensor over all processes; each process gets one part of the result.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -807,7 +807,7 @@ def reduce_scatter_tensor(
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Copy the tensors that every process has for this one.
+    """Send one tensor to each process and receive one from each.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -830,7 +830,7 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Copy the parts of a tensor that every process has for this one.
+    """Send one part of a tensor to each process and receive one part from each.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -871,7 +871,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
-    """Every rank's object.  They are pickled: the processes of a job trust each other."""
+    """Return every rank's object.  Objects are pickled: the processes of a job trust each other."""
     return [pickle.loads(each) for each in several.exchange(group, name, _pickled(name, obj))]
 
 
@@ -916,7 +916,7 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Put a copy of every process's object into a list of one process.  Objects are pickled: see all_gather_object.
+    """Put a copy of every process's object into a list on one process.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -941,7 +941,7 @@ def gather_object(
 def broadcast_object_list(
     object_list: Any, src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Send a list of objects of one process to all.  Objects are pickled: see all_gather_object.
+    """Send one process's list of objects to all processes.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -969,7 +969,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put one object of a process's list into each process's list.  Objects are pickled: see all_gather_object.
+    """Put one object of one process's list into each process's list.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -983,7 +983,7 @@ def scatter_object_list(
     found, source = member(name, group), _rank(name, "src", src, group, group_src)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError(
-            f"scatter_object_output_list must have an entry, got {shown(scatter_object_output_list)}",
+            f"scatter_object_output_list must be a list with an entry, got {shown(scatter_object_output_list)}",
             hint="pass [None]",
             operator=name,
         )
@@ -997,7 +997,7 @@ def scatter_object_list(
 
 
 def _receiver(name: str, dst: Any, group: Any, group_dst: Any) -> tuple[ProcessGroup, int]:
-    """Return the group, and the number in it of the process to which something is sent."""
+    """Return the group, and the receiver's rank in it."""
     found = member(name, group)
     check_several(found, name)
     if dst is None and group_dst is None:
@@ -1006,7 +1006,7 @@ def _receiver(name: str, dst: Any, group: Any, group_dst: Any) -> tuple[ProcessG
 
 
 def _sender(name: str, src: Any, group: Any, group_src: Any) -> tuple[ProcessGroup, int | None]:
-    """Return the group, and the number in it of the process from which something is received; None for any."""
+    """Return the group, and the sender's rank in it; None for any sender."""
     found = member(name, group)
     check_several(found, name)
     return found, None if src is None and group_src is None else _rank(name, "src", src, group, group_src)
@@ -1024,7 +1024,7 @@ def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag
 def isend(
     tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Send a tensor to one process.  Host: does not wait for the other process, but for the first message of a pair.
+    """Begin to send a tensor to one process.  Host: waits only for the first message of a pair of processes.
 
     Raises: NotSupportedError in a group of one process.
     Example:
@@ -1043,9 +1043,9 @@ def isend(
 def irecv(
     tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Receive a tensor from one process; on the CPU, once the result is waited for.
+    """Begin to receive a tensor from one process; a CPU tensor is written when the program waits for the result.
 
-    src: None receives the first message of that tag from any process; `source_rank` of the result tells from which.
+    src: None receives the first message with the tag from any process; `source_rank` of the result is the sender.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive.
     Example:
@@ -1062,7 +1062,7 @@ def irecv(
 
 @for_members
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to one process.  Host: waits until the other has received it, if it is on the CPU.
+    """Send a tensor to one process.  Host: for a CPU tensor, waits until the other process has received it.
 
     Raises: NotSupportedError in a group of one process.
     Example:
@@ -1079,9 +1079,9 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 
 @for_members
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from one process; return that process's number among all.
+    """Receive a tensor from one process; return the sender's global rank.
 
-    src: None receives the first message of that tag from any process.
+    src: None receives the first message with the tag from any process.
     Host:   waits for a tensor on the CPU, and for any without `src`.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive.
@@ -1135,11 +1135,11 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive a list of objects from one process; return its number.  Host: waits.
+    """Receive a list of objects from one process; return the sender's global rank.  Host: waits.
 
     src: None receives from any process.
     Objects are unpickled, which runs code: see all_gather_object.
-    Raises: NotSupportedError in a group of one process; ArgumentError unless the list has the sent one's length.
+    Raises: NotSupportedError in a group of one process; ArgumentError unless the list is as long as the sent one.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.recv_object_list([None], 0)
@@ -1155,7 +1155,7 @@ def recv_object_list(
     sent = pickle.loads(data)
     if len(sent) != len(object_list):
         raise ArgumentError(
-            f"{len(sent)} objects are sent, and the list has {len(object_list)}",
+            f"{len(sent)} objects were sent, and the list has {len(object_list)}",
             hint="pass a list of that length",
             operator=name,
         )
@@ -1164,16 +1164,16 @@ def recv_object_list(
 
 
 class Spread:
-    """A class of values that are spread over several processes, for imports and `isinstance`: none is made."""
+    """Base of classes for values distributed over processes: only for imports and `isinstance`, never instantiated."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError(
-            "nothing is spread over several processes here", hint=SPREAD, operator=type(self).__name__
+            "values distributed over processes are not supported", hint=SPREAD, operator=type(self).__name__
         )
 
 
 class DTensor(Spread):
-    """A tensor whose parts are in several processes, for imports and `isinstance`: none is made.
+    """A tensor distributed over processes: only for imports and `isinstance`, never instantiated.
 
     Example:
         >>> from flambeau.distributed.tensor import DTensor
@@ -1183,20 +1183,20 @@ class DTensor(Spread):
 
 
 class DeviceMesh(Spread):
-    """An array of processes in several dimensions, for imports and `isinstance`: none is made.
+    """A multi-dimensional array of processes: only for imports and `isinstance`, never instantiated.
 
     Example:
         >>> from flambeau.distributed.device_mesh import DeviceMesh
         >>> DeviceMesh("cuda", [0, 1])
         Traceback (most recent call last):
         ...
-        flambeau.errors.NotSupportedError: DeviceMesh: nothing is spread over several processes here
+        flambeau.errors.NotSupportedError: DeviceMesh: values distributed over processes are not supported
         hint: DistributedDataParallel keeps a whole copy in each process
     """
 
 
 class Placement:
-    """The layout of a tensor over the processes of one dimension of a mesh: a value to compare and to print.
+    """The layout of a tensor over the processes of one mesh dimension; values can be compared and printed.
 
     Example:
         >>> from flambeau.distributed.tensor import Placement, Replicate, Shard
@@ -1252,7 +1252,7 @@ class Partial(Placement):
 
 
 class FullyShardedDataParallel(Spread):
-    """A module whose parameters are spread over several processes, for `isinstance`: none is made.
+    """A module with parameters distributed over processes: only for `isinstance`, never instantiated.
 
     Example:
         >>> from flambeau.distributed.fsdp import FullyShardedDataParallel
@@ -1262,7 +1262,7 @@ class FullyShardedDataParallel(Spread):
 
 
 def _class_of_several(path: str) -> type[Spread]:
-    """Make a class for imports and `isinstance`, of which no object is made.  path: its name in torch.distributed."""
+    """Make a class for imports and `isinstance` that cannot be instantiated.  path: its name in torch.distributed."""
     module, _, name = path.rpartition(".")
     doc = f"""A class of values that are spread over several processes, for imports and `isinstance`: none is made.
 
@@ -1271,7 +1271,7 @@ def _class_of_several(path: str) -> type[Spread]:
         >>> {name}()
         Traceback (most recent call last):
         ...
-        flambeau.errors.NotSupportedError: {name}: nothing is spread over several processes here
+        flambeau.errors.NotSupportedError: {name}: values distributed over processes are not supported
         hint: DistributedDataParallel keeps a whole copy in each process
     """
     return type(name, (Spread,), {"__doc__": doc, "__module__": __name__})
@@ -1299,7 +1299,7 @@ def _of_several(path: str) -> Callable[..., Any]:
     module, _, name = path.rpartition(".")
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("nothing is spread over several processes here", hint=SPREAD, operator=name)
+        raise NotSupportedError("values distributed over processes are not supported", hint=SPREAD, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"""Raise NotSupportedError: tensors and modules are not spread over several processes.
@@ -1309,7 +1309,7 @@ def _of_several(path: str) -> Callable[..., Any]:
         >>> {name}()
         Traceback (most recent call last):
         ...
-        flambeau.errors.NotSupportedError: {name}: nothing is spread over several processes here
+        flambeau.errors.NotSupportedError: {name}: values distributed over processes are not supported
         hint: DistributedDataParallel keeps a whole copy in each process
     """
     return refuse
@@ -1326,7 +1326,7 @@ all_to_all_single_autograd = _of_several("_functional_collectives.all_to_all_sin
 
 
 def dump_flight_recorder() -> str:
-    """Return the last collectives of this process as JSON: number, group, call, line, bytes, state and times of each.
+    """Return this process's last collectives as JSON: number, group, call, line, bytes, state and times of each.
 
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:

@@ -4,7 +4,7 @@
 - A hook on the node that accumulates a parameter's gradient marks the parameter as ready.  A bucket whose parameters
   are all ready is packed, divided by the number of processes and reduced.  Buckets are reduced strictly in their order,
   so that all processes make the same calls.
-- The group reduces on a stream of its own.  When the backward pass ends, the caller's streams wait for it, and the
+- The group reduces on its own stream.  When the backward pass ends, the caller's streams wait for it, and the
   results go back to the parameters' `grad`.
 - The first pass has one bucket.  The buckets of later passes have the order in which the first pass's gradients became
   ready, as rank 0 saw it.
@@ -35,18 +35,18 @@ from ..tensor import factories
 from ..uncomputed import numbers_of
 from . import process_group as collectives
 
-MAX_NAMES = 10  # parameters that an error lists
+MAX_NAMES = 10  # number of parameters that an error lists
 NAME = "DistributedDataParallel"
 
 
 def assigned(parameters: Sequence[Any], order: Iterable[int], caps: Sequence[float]) -> list[list[int]]:
-    """Group parameters by data type and device; a group is closed when its bytes reach the cap.
+    """Group parameters by data type and device; a group is closed when its size reaches the cap.
 
-    order: indexes of the parameters.  caps: of the first, the second and further groups of a type; the last one holds
-    for all that follow.  Groups are listed in the order in which they close.
+    order: indexes of the parameters.  caps: bytes of the first, the second and further groups of a type; the last cap
+    applies to all that follow.  Groups are listed in the order in which they close.
     """
     closed: list[list[int]] = []
-    still_open: dict[Any, tuple[list[int], int]] = {}  # a group and its bytes
+    still_open: dict[Any, tuple[list[int], int]] = {}  # a group and its size in bytes
     counts: dict[Any, int] = {}  # closed groups
     for index in order:
         parameter = parameters[index]
@@ -63,9 +63,9 @@ def assigned(parameters: Sequence[Any], order: Iterable[int], caps: Sequence[flo
 
 
 def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
-    """Return the parts of a flat buffer that have the shapes, and the strides if they are compact, of other tensors.
+    """Return views of a flat buffer with the shapes of other tensors, and with their strides if they are compact.
 
-    Autograd does not know that they are parts.
+    Autograd does not treat them as views.
     """
     parts, start = [], flat._offset
     for each in likes:
@@ -76,12 +76,12 @@ def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
 
 
 def joined(tensors: Sequence[Any]) -> Any:
-    """Return a flat buffer of compact tensors, as they lie in memory."""
+    """Return a flat buffer of compact tensors, in the order of memory."""
     return cat([_as_it_lies(each) for each in tensors], 0)
 
 
 def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0) -> None:
-    """Write tensors of one device, multiplied by a factor, to others of their types, with few launches if possible."""
+    """Write tensors of one device, times a factor, to tensors of the same types, with few launches if possible."""
     alike: tuple[list[Any], list[Any]] = [], []
     for source, target in zip(sources, targets):
         layout = target._layout
@@ -105,9 +105,9 @@ def _as_it_lies(tensor: Any) -> Any:
 class Bucket:
     """Parameters whose gradients are reduced together.
 
-    indexes: the parameters;  flat: the buffer;  views: its parts, with the parameters' shapes and strides.
-    missing: parameters that are not ready yet in this pass;  streams: on which the others' gradients were computed.
-    work: of the running reduction: a Work, or a comm hook's Future.
+    indexes: the parameters;  flat: the buffer;  views: of the buffer, with the parameters' shapes and strides.
+    missing: parameters not yet ready in this pass;  streams: those that computed the gradients of the others.
+    work: the running reduction: a Work, or a comm hook's Future.
     """
 
     def __init__(self, indexes: Sequence[int], parameters: Sequence[Any]) -> None:
@@ -122,7 +122,7 @@ class Bucket:
         self.work: Any = None
 
     def parts(self, flat: Any) -> list[Any]:
-        """Return the parts of a buffer like `flat`, one per parameter."""
+        """Return views of a buffer like `flat`, one per parameter."""
         return parts_of(flat, self.parameters)
 
     def pack(self, factor: float) -> None:
@@ -145,7 +145,7 @@ def is_same(grad: Any, view: Any) -> bool:
 
 
 class GradBucket:
-    """A bucket of gradients, as a comm hook of DistributedDataParallel gets it.
+    """A bucket of gradients, as passed to a comm hook of DistributedDataParallel.
 
     Example:
         >>> def halved(state, bucket):
@@ -168,7 +168,7 @@ class GradBucket:
         self._buffer = bucket.flat
 
     def index(self) -> int:
-        """Return the bucket's number: they are reduced in this order.
+        """Return the bucket's index: buckets are reduced in this order.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -204,7 +204,7 @@ class GradBucket:
         return self._buffer
 
     def set_buffer(self, buffer: Any) -> None:
-        """Replace the flat tensor, for hooks that are called with this bucket after.
+        """Replace the flat tensor, for hooks that are later called with this bucket.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -222,7 +222,7 @@ class GradBucket:
         self._buffer = buffer
 
     def gradients(self) -> list[Any]:
-        """Return the parts of the buffer, one per parameter.
+        """Return views of the buffer, one per parameter.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -279,7 +279,7 @@ class GradBucket:
 class Reducer:
     """Reduces the gradients of parameters over a group of processes, once per backward pass.
 
-    caps: the bytes of the first and of further buckets.  as_views: whether `grad` becomes a part of the buffer.
+    caps: size limits of the first and of further buckets.  as_views: whether `grad` becomes a view of the buffer.
     finds_unused: whether parameters that the outputs do not depend on count as ready.
     is_static: whether all passes use the same parameters, equally often.
     """
@@ -304,15 +304,15 @@ class Reducer:
         self.is_static = is_static
         self.hook: tuple[Any, Callable[..., Any]] | None = None  # a comm hook and its state
         self.divisor = self.size
-        self.join_count: tuple[Any, Any] | None = None  # (Work, tensor) of the processes that take part in this pass
+        self.join_count: tuple[Any, Any] | None = None  # (Work, number of processes in this pass)
         self.may_rebuild = not finds_unused or is_static
-        self.expects_hooks = False  # between a forward that is to be reduced and the end of its backward pass
+        self.expects_hooks = False  # between a forward outside `no_sync` and the end of its backward pass
         self.has_begun = False  # whether a hook was called since
-        self.calls: dict[int, int] = {}  # static graphs: calls of hooks per pass, in the order of the last
+        self.calls: dict[int, int] = {}  # static graphs: calls of hooks per pass, in the order of the last call
         self.knows_calls = False
-        self.left: dict[int, int] = {}  # static graphs: calls that are to come in this pass
+        self.left: dict[int, int] = {}  # static graphs: calls still expected in this pass
         self.ready: dict[int, None] = {}  # parameters of this pass, in the order in which they became ready
-        self.order: list[int] | None = None  # of a pass whose order the next buckets have
+        self.order: list[int] | None = None  # the order of the pass that determines the next buckets
         self.is_used = [False] * len(self.parameters)  # since the last reduction
         self.unused: list[int] = []  # parameters that the outputs of this pass do not depend on
         self.used_anywhere: tuple[Any, Any] | None = None  # (Work, int32 per parameter): processes that use it
@@ -323,17 +323,17 @@ class Reducer:
         self._register()
 
     def _register(self) -> None:
-        """Put a hook on the node of each parameter.  Holding the nodes keeps their hooks."""
+        """Register a hook on the node of each parameter.  The hooks live as long as the nodes, which are kept here."""
         this = weakref.ref(self)
         self.nodes: list[AccumulateGrad] = [accumulator(parameter) for parameter in self.parameters]
         for index, node in enumerate(self.nodes):
             add(hooks_of(node).after, partial(_gradient_is_ready, this, index))
 
     def _assign(self, groups: Sequence[Sequence[int]]) -> None:
-        self.buckets: list[Bucket] = []  # the memory of former ones is free
+        self.buckets: list[Bucket] = []  # free the memory of the former buckets first
         self.buckets = [Bucket(group, self.parameters) for group in groups]
         self.bucket_of = {index: place for place, group in enumerate(groups) for index in group}
-        self.next = len(self.buckets)  # the bucket that is reduced next; all are done
+        self.next = len(self.buckets)  # the bucket that is reduced next; here all are done
 
     # before a pass
 
@@ -354,7 +354,7 @@ class Reducer:
         )
 
     def rebuild(self) -> bool:
-        """Order the buckets as rank 0's gradients became ready; return whether this call did."""
+        """Put the buckets in the order in which rank 0's gradients became ready; return whether they were rebuilt."""
         if self.order is None:
             return False
         order, self.order, self.may_rebuild = self.order, None, False
@@ -367,7 +367,7 @@ class Reducer:
         return True
 
     def begin(self, outputs: Iterable[Any] | None) -> None:
-        """Expect the gradients of a forward.  outputs: its tensors, if unused parameters are searched for."""
+        """Prepare for the backward of a forward.  outputs: its tensors, if unused parameters are searched for."""
         self.expects_hooks = True
         self.has_begun = False
         self.next = 0
@@ -395,14 +395,14 @@ class Reducer:
             self.has_warned = True
             callers.warn(
                 "find_unused_parameters=True was specified in DDP constructor, but did not find any unused parameters "
-                "in the forward pass: every pass is searched for them, so leave it out if all are always used"
+                "in the forward pass: every pass searches for them, so leave it out if all parameters are always used"
             )
         return unused
 
     # during a pass
 
     def gradient_is_ready(self, index: int) -> None:
-        """Called when the gradient of a parameter has been accumulated."""
+        """Handle the accumulated gradient of a parameter, as its hook."""
         if self.finds_unused and self.parameters[index].grad is not None:
             self.is_used[index] = True
         if not self.expects_hooks:
@@ -428,7 +428,7 @@ class Reducer:
         return [index for index in range(len(self.parameters)) if index not in self.calls]
 
     def end_first_static_pass(self) -> None:
-        """Reduce the gradients of a static graph's first pass, at its end; later passes know how often hooks run."""
+        """Reduce the gradients of a static graph's first pass at its end; record how often each hook was called."""
         if self.knows_calls or not self.expects_hooks:
             return
         self.knows_calls = True
@@ -475,7 +475,7 @@ class Reducer:
         return hook(state, GradBucket(place, bucket, place == len(self.buckets) - 1))
 
     def _factor(self) -> float:
-        """Return what gradients are multiplied by before they are summed; a comm hook divides itself."""
+        """Return the factor by which gradients are multiplied before the sum; 1 with a comm hook, which divides."""
         if self.join_count is not None:
             (work, count), self.join_count = self.join_count, None
             work.wait()
@@ -483,7 +483,7 @@ class Reducer:
         return 1.0 if self.hook is not None else 1 / self.divisor
 
     def _point(self, bucket: Bucket) -> None:
-        """Make gradients parts of the buffer."""
+        """Make gradients views of the buffer."""
         for parameter, view in zip(bucket.parameters, bucket.views):
             if parameter.grad is not None and not is_same(parameter.grad, view):
                 parameter.grad = view
@@ -499,7 +499,7 @@ class Reducer:
     # after a pass
 
     def _end(self) -> None:
-        """Wait for the reductions, on the current streams; give parameters their results."""
+        """Make the current streams wait for the reductions; write the results to the parameters' gradients."""
         with GradMode(False):
             keep = self._unused_anywhere()
             for bucket in self.buckets:
@@ -512,7 +512,7 @@ class Reducer:
     def _unused_anywhere(self) -> set[int]:
         """Return the parameters that no process used: their `grad` stays as it is.
 
-        Host: waits if this process did not use all parameters; not for a static graph, which is that of all processes.
+        Host: waits if this process did not use all parameters; never for a static graph, which all processes share.
         """
         if self.is_static:
             return set(self._never_called())
@@ -563,7 +563,7 @@ class Reducer:
                 none = factories.zeros(len(self.parameters), dtype=int32, device=self.parameters[0].device)
                 collectives.all_reduce(none, group=self.group)
         if self.may_rebuild:
-            self.order = list(range(len(self.parameters)))  # rank 0's is taken
+            self.order = list(range(len(self.parameters)))  # rank 0's order is used
 
 
 def _checked(reduced: Any, flat: Any) -> Any:

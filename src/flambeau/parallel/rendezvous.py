@@ -1,4 +1,4 @@
-"""Ways of processes to a common store: those of URLs, and those that the program registers."""
+"""Rendezvous: how processes find a common store, by a URL or by a handler that the program registers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta 
 
 
 def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
-    """The rank and the number of ranks: those given, else those in the URL."""
+    """Return the rank and the number of ranks, from the arguments or else from the URL."""
     found = []
     for name, given in (("rank", rank), ("world_size", world_size)):
         texts = parse_qs(urlsplit(url).query).get(name, [""])
@@ -59,10 +59,10 @@ KNOWN = tuple(handlers)  # schemes that `init_process_group` reads itself
 
 
 def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
-    """Let a function find the store for URLs of a scheme, also those of `init_process_group`.
+    """Register a function that finds the store for URLs of a scheme, including those of `init_process_group`.
 
     handler: called with the URL and keywords such as `timeout`; yields the store, the rank and the number of ranks.
-    Raises: ModeError (RuntimeError) if the scheme has a handler.
+    Raises: ModeError (RuntimeError) if the scheme already has a handler.
     Example:
         >>> try:
         ...     torch.distributed.register_rendezvous_handler("env", None)
@@ -78,10 +78,10 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Found]:
-    """Return an iterator of one item: the store of the processes of a URL, this one's rank and their number.
+    """Return an iterator of one item: (store, rank of this process, number of processes) for a URL.
 
     url: env://, tcp://HOST:PORT, file:///PATH, or of a scheme with a handler.
-    rank, world_size: -1 takes those of the URL (`?rank=0&world_size=2`) or of the environment.
+    rank, world_size: -1 takes the value from the URL (`?rank=0&world_size=2`) or from the environment.
     Raises: ModeError (RuntimeError) for a scheme without a handler; ArgumentError for an address or a number that is
             missing.
     Example:

@@ -1,16 +1,17 @@
 """Collectives of several processes.
 
-- On NVIDIA GPUs, groups with the backend "nccl" run what NCCL can, as steps between the GPUs themselves (`Transfer`).
-  The host waits for other ranks only at the first collective of a group; calls are compared later (watchdog.py).
-- Otherwise, each rank sends the bytes of its inputs to all members (see exchange.py), and computes its outputs itself,
-  in the order of the ranks: results do not depend on timing, and are equal on all ranks.  The call is posted at once,
-  so that calls that differ are found whether or not the program waits.
-- On GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
-  when all ranks have given theirs.  It follows the work submitted to the current stream; later work of the current
-  stream follows `Work.wait`.  So a missing wait is a race that the race checker sees.  The host does not wait.
-- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host and ends the
-  earlier collectives of the channel too; the end of the group waits for those that are left (`HostWork`).  So it is on
-  NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
+- On NVIDIA GPUs, groups with the backend "nccl" run what NCCL supports as steps between the GPUs (`Transfer`).  The
+  host waits for other ranks only at the first collective of a group; calls are compared later (watchdog.py).
+- Otherwise, each rank sends the bytes of its inputs to all members (see exchange.py), and computes its own outputs in
+  the order of the ranks: results do not depend on timing, and are equal on all ranks.  The call is posted at once, so
+  that mismatches are found whether or not the program waits.
+- On GPUs, a collective runs on the group's stream of the device: it reads its inputs, and writes its outputs when all
+  ranks have given theirs.  It runs after the work submitted to the current stream; after `Work.wait`, later work on
+  the current stream runs after it.  A missing wait is thus a race that the race checker detects.  The host does not
+  wait.
+- On the CPU, the call reads the inputs, and `Work.wait` writes the outputs.  It waits on the host and also completes
+  earlier collectives of the channel; the end of the group waits for the remaining ones (`HostWork`).  The same holds
+  on NVIDIA GPUs for the backend "gloo", and for what NCCL cannot run.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from .group import CoalescedCall, Group, ReduceOp, Work
 from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
-Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
-COALESCED = "coalesced"  # in the description of each part of a coalesced operation
-MAX_UNFINISHED = 16  # results of a channel that are kept once all ranks have called
-POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
+Written = Iterable[tuple[int, Any]]  # output indexes, and arrays of the outputs' values
+COALESCED = "coalesced"  # added to the description of each part of a coalesced operation
+MAX_UNFINISHED = 16  # completed results that a channel keeps
+POLL = 0.001  # seconds between queries of an event while the host waits
 
 
 class Transfer(NamedTuple):
@@ -74,12 +75,12 @@ class Place(NamedTuple):
 
 
 def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
-    """Check a collective's tensors; return their device, -1 for the CPU."""
+    """Check a collective's tensors; return their device index, -1 for the CPU."""
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
         raise ArgumentError(
             f"tensors are on {', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
-            hint="use tensors of one device in a collective",
+            hint="use tensors on one device in a collective",
             operator=name,
         )
     device = devices.pop() if devices else -1
@@ -107,9 +108,9 @@ def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
 
 
 def place_of(name: str, group: Group, device: int, kind: str = "") -> Place:
-    """Return where collectives on a device run; work there follows the current stream.
+    """Return where collectives on a device run, and make that stream wait for the current stream.
 
-    kind: of messages between two ranks, which have a stream of their own.
+    kind: of messages between two ranks, which have their own stream.
     """
     if device < 0:
         return Place(device, None)
@@ -119,7 +120,7 @@ def place_of(name: str, group: Group, device: int, kind: str = "") -> Place:
 
 
 def _follow_current(name: str, stream: Stream) -> None:
-    """Make later work of a group's stream follow the current stream, which must not be captured."""
+    """Make a group's stream wait for the current stream, which must not be capturing."""
     current = thread.current_stream(stream.device_index)
     if current.driver.capture_status(current.handle) is not CaptureStatus.NONE:
         raise NotSupportedError(
@@ -131,7 +132,7 @@ def _follow_current(name: str, stream: Stream) -> None:
 
 
 class Form(NamedTuple):
-    """The data type and the shape of a tensor, as NumPy has them."""
+    """A tensor's data type and shape, as NumPy's."""
 
     dtype: Any
     shape: tuple[int, ...]
@@ -146,7 +147,7 @@ class Form(NamedTuple):
         return self.numel * self.itemsize
 
     def read(self, data: bytes, offset: int = 0) -> Any:
-        """An array of another rank's bytes."""
+        """Return an array of another rank's bytes."""
         return host.np.frombuffer(data, self.dtype, self.numel, offset)
 
 
@@ -155,28 +156,28 @@ def form_of(tensor: Any) -> Form:
 
 
 def _nothing(found: Received) -> Written:
-    """The values of a collective that the host does not compute."""
+    """Return no values: the host does not compute this collective."""
     return []
 
 
 def _is_at(access: Access | None, tensor: Any) -> bool:
-    """Whether a tensor of the same layout is what a step accesses."""
+    """Return whether a step accesses this tensor, given that the layouts are equal."""
     return tensor is None if access is None else access.address == address_of(tensor)
 
 
 def _bytes_of(array: Any) -> Any:
-    """The bytes of an array, as an array."""
+    """Return the bytes of an array, as an array."""
     return host.np.ascontiguousarray(array).reshape(-1).view(host.np.uint8)
 
 
 class Collective:
-    """A collective that has been called: what a stream, or `Work.wait`, runs of it (`driver.api.Exchange`).
+    """A pending collective, which a stream or `Work.wait` runs (`driver.api.Exchange`).
 
-    compute: makes the outputs' values of everyone's bytes;  written: the indexes of outputs that are not empty.
+    compute: computes the outputs' values from all ranks' bytes;  written: the indexes of outputs that are not empty.
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together;  group: its name.
-    kind: of messages, which have a stream and a channel of their own.  members: ranks of the job.
-    kinds: those of the streams whose communicators are made together with that of this one.
-    transfers: makes the steps, of tensors; None for objects.
+    kind: of messages, which have their own stream and channel.  members: ranks in the job.
+    kinds: those of the streams whose communicators are created together with this one's.
+    transfers: makes the steps, for tensors; None for objects.
     """
 
     def __init__(
@@ -206,7 +207,7 @@ class Collective:
         self.duration_ns = 0
         self.is_over = False
         self.steps: Sequence[Step] | None = None
-        self.channel: Channel | None = None  # in which the call is logged
+        self.channel: Channel | None = None  # ranks whose channel logs the call
         self.process_group, self.transfers = group, transfers
         self._kinds, self._device = kinds or (kind,), -1
         self._ranks, self._world_size = group.ranks, group.world_size
@@ -220,17 +221,17 @@ class Collective:
         )
 
     def begin(self, stream: Stream | None) -> bool:
-        """Tell the others of the call; return whether the stream runs it as steps."""
+        """Announce the call to the other ranks; return whether the stream runs it as steps."""
         group = self.process_group
         if not group.runs_steps:
             self._call(_gpu(group, stream))
             return False
         self.make_steps(stream)
         if self.steps is None:
-            self.client.report()  # the calls before are compared before this one ends
+            self.client.report()  # earlier calls are compared before this one ends
             self._call("")
             if self.kind:
-                return False  # no GPU runs messages of the host: the hub compares all of their channel
+                return False  # no GPU runs messages of the host: the hub compares all calls of their channel
         channel = self.channel = self._channel()
         if self.steps is not None:
             self._note_steps(channel, self.key)
@@ -238,11 +239,11 @@ class Collective:
         return self.steps is not None
 
     def _call(self, gpu: str) -> None:
-        """Post the call.  gpu: that no other member may use."""
+        """Post the call.  gpu: a GPU that no other member may use."""
         self.client.call(self.key, self.members, self.called, gpu, self.nbytes)
 
     def make_steps(self, stream: Stream | None) -> None:
-        """Make the steps, if the stream's device can run them all."""
+        """Make the steps, if the stream's device can run all of them."""
         if stream is not None and self.transfers is not None:
             steps = [_step(each) for each in self.transfers() if not each.is_empty]
             if stream.driver.runs_steps(steps):
@@ -252,26 +253,26 @@ class Collective:
         return self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
 
     def log(self) -> None:
-        """Log the call of a part of an operation that runs as steps."""
+        """Log the call of one part of an operation that runs as steps."""
         self._channel().add(self.called)
 
     def _note_steps(self, channel: Channel, key: str) -> None:
-        """Note that a GPU will run this, before the call is logged.  Raises CollectiveError if the group has failed."""
+        """Record, before the call is logged, that a GPU runs it.  Raises CollectiveError if the group has failed."""
         self.client.check(self.name)
         entry = self.client.recorder.queued(key, self.name, self.called.text, self.nbytes)
         entry.started_ns = entry.created_ns
         channel.running.append((channel.count + 1, entry))
 
     def without_tensors(self) -> Collective:
-        """A copy that keeps no tensor alive, for `again`."""
+        """Return a copy that keeps no tensor alive, for `again`."""
         copy = Collective.__new__(Collective)
         vars(copy).update(vars(self), transfers=None, _compute=_nothing)
         return copy
 
     def again(self, source: Any, target: Any) -> Collective:
-        """Begin a call like this one, of one step, with tensors of the same layouts.
+        """Begin a repetition of this one-step call, with tensors of the same layouts.
 
-        Returns: what a stream runs of it: this collective itself, if the tensors are where its own were.
+        Returns: the collective for a stream to run: this object itself, if the tensors have the same addresses.
         """
         assert self.steps is not None and self.channel is not None
         self._note_steps(self.channel, self.process_group.next_key())
@@ -285,13 +286,13 @@ class Collective:
 
     @property
     def streams(self) -> list[StreamHandle]:
-        """Those whose communicators are made together."""
+        """The streams whose communicators are created together."""
         return [self.process_group.stream(self._device, each).handle for each in self._kinds]
 
     def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
-        """Return the ids of communicators, which the first member makes.  Host: waits for all members.
+        """Return the ids of communicators, which the first member creates.  Host: waits for all members.
 
-        gpu: that no other member may use.  Raises: CollectiveError.
+        gpu: a GPU that no other member may use.  Raises: CollectiveError.
         """
         self.client.report()
         key = self.process_group.next_key(f"{self._kinds[0]}communicator")
@@ -301,12 +302,12 @@ class Collective:
         return self.client.collect(key, self.timeout, self.name).data[self.members[0]]
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
-        """Give the others the bytes of arrays."""
+        """Give the other ranks the bytes of arrays."""
         self.client.give(self.key, [_bytes_of(each) for each in inputs], (start_ns, self.duration_ns))
 
     @property
     def keys(self) -> list[str]:
-        """Those under which it is not ready yet, or its only one."""
+        """The keys that are not ready yet, or the only key."""
         return [self.key]
 
     def is_ready(self) -> bool:
@@ -314,19 +315,19 @@ class Collective:
         return self.client.is_ready(self.key)
 
     def has_failed(self) -> bool:
-        """Return whether the group has failed, so that this may never be ready."""
+        """Return whether the group has failed, so that this collective may never become ready."""
         return self.client.failure is not None
 
     def wait(self, others: Sequence[Collective]) -> None:
-        """Wait until one of several collectives, this one included, is ready or has failed.  Host: waits."""
+        """Wait until one of several collectives, including this one, is ready or has failed.  Host: waits."""
         timeout, keys = min(each.timeout for each in others), [each.keys for each in others]
         if all(keys):  # else one has become ready
             self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
     def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
-        """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
+        """Return all ranks' bytes and the modelled end time; 0 if there is none.  Host: waits for the other ranks.
 
-        timeout: that of the group if None.  Raises: CollectiveError.
+        timeout: the group's if None.  Raises: CollectiveError.
         """
         seconds = self.timeout if timeout is None else timeout.total_seconds()
         try:
@@ -343,9 +344,9 @@ class Collective:
             return list(self._compute(data))
 
     def finish(self, outputs: Sequence[Any] | None) -> int:
-        """Write the arrays of the outputs that are not empty; return the modelled end.  Raises CollectiveError.
+        """Write the arrays of outputs that are not empty; return the modelled end time.  Raises CollectiveError.
 
-        outputs: None where no values are computed.
+        outputs: None if no values are computed.
         """
         data, end_ns = self.collect()
         if outputs is not None:
@@ -357,9 +358,9 @@ class Collective:
 
 
 class HostWork(Work):
-    """A collective whose outputs the host writes: in `wait`, of this one or of a later one of its channel.
+    """A collective whose outputs the host writes, in its own `wait` or in that of a later one in its channel.
 
-    The client keeps it until then.  At the end of the group, it waits for those that are left.
+    The client keeps it until then, and waits for the remaining ones at the end of the group.
     """
 
     def __init__(self, collective: Collective, outputs: Sequence[Any], place: Place) -> None:
@@ -371,10 +372,10 @@ class HostWork(Work):
         self._channel = collective.client.unfinished.setdefault(f"{collective.group}:{collective.kind}", deque())
         self._channel.append(self)
         while len(self._channel) > MAX_UNFINISHED and self._channel[0].is_completed():
-            pass  # its outputs have been written
+            pass  # its outputs have already been written
 
     def wait(self, timeout: Any = None) -> bool:
-        """Wait for the other ranks, and write the outputs; the current stream follows it.  Host: waits."""
+        """Wait for the other ranks, write the outputs, and make the current stream wait for them.  Host: waits."""
         if self._collective is not None:
             for each in list(self._channel):
                 each.finish(timeout)
@@ -399,14 +400,14 @@ class HostWork(Work):
             future.set_result(self.value)
 
     def exception(self) -> Exception | None:
-        """Return the error of the group, if it has failed before all members had called."""
+        """Return the error of the group, if it failed before all members had called."""
         collective = self._collective
         if collective is None or collective.is_ready() or not collective.has_failed():
             return None
         return collective.client.error(collective.name)
 
     def is_completed(self) -> bool:
-        """Return whether the outputs are there; they are written if all ranks have called."""
+        """Return whether the outputs have been written; this call writes them if all ranks have called."""
         collective = self._collective
         if collective is not None:
             if not (collective.is_ready() or collective.has_failed()):
@@ -415,7 +416,7 @@ class HostWork(Work):
         return super().is_completed()
 
     def get_future(self) -> Future:
-        """Return the future of the outputs, which `wait` of this or of a later collective completes."""
+        """Return a future of the outputs, which `wait` of this or of a later collective completes."""
         with self._finishing:
             if self._collective is None or self._place.stream is not None:
                 return super().get_future()
@@ -426,7 +427,7 @@ class HostWork(Work):
 
 
 class Part(NamedTuple):
-    """A collective or a message that is begun together with others.  device: of its tensors, -1 for the CPU."""
+    """A collective or message that begins together with others.  device: of its tensors, -1 for the CPU."""
 
     collective: Collective
     sent: Sequence[Any]
@@ -435,13 +436,13 @@ class Part(NamedTuple):
 
     @property
     def reduction(self) -> str:
-        """The name of its ReduceOp, "" if it reduces nothing."""
+        """The name of its ReduceOp; "" without a reduction."""
         assert self.collective.transfers is not None
         return self.collective.transfers()[0].reduction
 
 
 def _now() -> int:
-    """The modelled time of this thread; 0 without virtual GPUs."""
+    """Return the modelled time of this thread; 0 without virtual GPUs."""
     machine = thread.machine() if thread.has_machine() else None
     if machine is None or not machine.is_started or not machine.driver.capabilities.modelled_time:
         return 0
@@ -449,7 +450,7 @@ def _now() -> int:
 
 
 def _reach(time_ns: int) -> None:
-    """Let this thread's modelled clock reach a time."""
+    """Advance this thread's modelled clock to a time."""
     if _now() and time_ns:
         clock: Any = thread.machine().driver
         clock.clock.reach(time_ns)
@@ -468,11 +469,11 @@ def _run(
     sizes: Sizes | None = None,
     key: Any = None,
 ) -> Work:
-    """Begin a collective, whose outputs `compute` makes of everyone's bytes, or `transfers` write.
+    """Begin a collective.  Its outputs are computed by `compute` from all ranks' bytes, or written by `transfers`.
 
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
-    sizes: the bytes for and from each member, where these differ.
-    key: of equal calls, which `_again` can begin once this one has run as one step; None if it cannot.
+    sizes: the bytes to and from each member, if these differ.
+    key: of equal calls, which `_again` can repeat once this one has run as one step; None if it cannot.
     """
     device = device_of(name, group, [*sent, *outputs])
     coalescing = group.coalescing
@@ -493,10 +494,10 @@ def _run(
 
 
 def _key(group: Group, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
-    """A key of collectives that differ only in the addresses of their tensors.
+    """Return a key that is equal for collectives that differ only in the addresses of their tensors.
 
     A layout belongs to one device of one machine.
-    Returns: None where GPUs run no steps, and for calls that are coalesced.
+    Returns: None if GPUs run no steps, and for coalesced calls.
     """
     if not group.runs_steps or group.coalescing is not None:
         return None
@@ -506,9 +507,9 @@ def _key(group: Group, name: str, how: Any, one: TensorBase, other: TensorBase) 
 
 
 def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work:
-    """Begin a collective that has the key of an earlier one of one step, without its checks.
+    """Begin a collective with the key of an earlier one-step collective, without repeating the checks.
 
-    source, target: what is read and written; None if nothing.
+    source, target: the tensors that are read and written, or None.
     """
     collective, stream = earlier
     _follow_current(collective.name, stream)
@@ -522,9 +523,9 @@ def client_of(group: Group) -> Client:
 
 
 def _gpu(group: Group, stream: Stream | None) -> str:
-    """The virtual GPU that no other rank may use in a collective of NCCL; "" for others.
+    """Return the virtual GPU that no other rank may use in an NCCL collective; "" otherwise.
 
-    A process that sees one GPU may be alone with it.
+    A process that sees a single GPU may be its only user.
     """
     if stream is None or "nccl" not in group.backend or stream.driver.device_count() < 2:
         return ""
@@ -542,7 +543,7 @@ def _step(transfer: Transfer) -> Step:
 
 
 def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
-    """Begin on the group's stream; or give the inputs now, and write the outputs in `Work.wait`."""
+    """Begin on the group's stream; or on the CPU, give the inputs now and write the outputs in `Work.wait`."""
     stream, client = place.stream, collective.client
     runs_steps = collective.begin(stream)
     if stream is None or not (runs_steps or stream.driver.capabilities.exchanges):
@@ -568,7 +569,7 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
 
 
 def _submit(collective: Collective, stream: Stream, sent: Sequence[Any], outputs: Sequence[Any]) -> DeviceWork:
-    """Put a collective that has begun on a stream, as steps."""
+    """Submit a begun collective to a stream, as steps."""
     for tensor in (*sent, *outputs):
         tensor._storage.record_stream(stream)
     _run_steps(collective, stream)
@@ -582,10 +583,10 @@ def _submit(collective: Collective, stream: Stream, sent: Sequence[Any], outputs
 
 
 def _run_steps(collective: Collective, stream: Stream) -> None:
-    """Put a collective on a stream as steps.  Raises CollectiveError on all ranks if it cannot be."""
+    """Submit a collective to a stream as steps.  If that fails, raise CollectiveError on all ranks."""
     try:
         stream.exchange(collective, (), ())
-    except AcceleratorError as failure:  # also where a call was ended by an abort
+    except AcceleratorError as failure:  # also if an abort ended the call
         client = collective.client
         client.report_broken(str(failure))
         client.await_failure(GOODBYE)
@@ -613,7 +614,7 @@ class DeviceWork(Work):
         return super().wait(timeout)
 
     def _block(self, seconds: float) -> None:
-        """Wait on the host for the end, or for a failure of the group, which the end of the time is too."""
+        """Wait on the host until the collective ends or the group fails; a timeout is such a failure."""
         client, end = self._collective.client, time.monotonic() + seconds
         while not self._event.query() and not client.await_failure(POLL):
             run_handlers()
@@ -628,16 +629,16 @@ class DeviceWork(Work):
         return client.error(self._collective.name) if client.is_broken else None
 
     def is_completed(self) -> bool:
-        """Return whether the outputs are there, or the group has failed."""
+        """Return whether the outputs have been written, or the group has failed."""
         return self._collective.client.is_broken or super().is_completed()
 
     def is_success(self) -> bool:
-        """Return whether the outputs are there."""
+        """Return whether the outputs have been written."""
         return not self._collective.client.is_broken and super().is_completed()
 
 
 def _on_host(tensor: Any, place: Place) -> Any:
-    """An array of a tensor's values.  Host: waits."""
+    """Copy a tensor's values into an array.  Host: waits."""
     if place.stream is not None:
         tensor.record_stream(place.stream)
         with StreamGuard(place.stream):
@@ -646,7 +647,7 @@ def _on_host(tensor: Any, place: Place) -> Any:
 
 
 def _write(place: Place, values: Iterable[tuple[Any, Any]]) -> Event | None:
-    """Write outputs.  Returns: an event after the copies to a GPU, for which the host does not wait."""
+    """Write outputs.  Returns: an event after the copies to a GPU; the host does not wait for them."""
     with GradMode(False), StreamGuard(place.stream):
         for output, array in values:
             if not output.numel():
@@ -666,7 +667,7 @@ def _write(place: Place, values: Iterable[tuple[Any, Any]]) -> Event | None:
 
 
 def ended(work: Work, async_op: bool) -> Work | None:
-    """The result of a collective: without `async_op`, the current stream follows it."""
+    """Return the Work of a collective; without `async_op`, make the current stream wait for it and return None."""
     if async_op:
         return work
     if not isinstance(work, CoalescedCall):
@@ -675,7 +676,7 @@ def ended(work: Work, async_op: bool) -> Work | None:
 
 
 def _reduced(op: ReduceOp, arrays: list[Any]) -> Any:
-    """The reduction of the ranks' arrays, in their order."""
+    """Reduce the ranks' arrays, in rank order."""
     total = arrays[0]
     for each in arrays[1:]:
         total = FUNCTIONS[op](total, each)
@@ -690,7 +691,7 @@ def _reduced(op: ReduceOp, arrays: list[Any]) -> Any:
 FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
     ReduceOp.SUM: lambda a, b: host.np.add(a, b),
     ReduceOp.AVG: lambda a, b: host.np.add(a, b),
-    ReduceOp.PREMUL_SUM: lambda a, b: host.np.add(a, b),  # of values that each rank has multiplied
+    ReduceOp.PREMUL_SUM: lambda a, b: host.np.add(a, b),  # each rank has already multiplied its values
     ReduceOp.PRODUCT: lambda a, b: host.np.multiply(a, b),
     ReduceOp.MIN: lambda a, b: host.np.minimum(a, b),
     ReduceOp.MAX: lambda a, b: host.np.maximum(a, b),
@@ -701,46 +702,46 @@ FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
 
 
 def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
-    """Raise NotSupportedError for a reduction that does not exist for the tensor's type."""
+    """Raise NotSupportedError if the tensor's type does not support the reduction."""
     if op is ReduceOp.AVG and tensor.dtype.name == "bool":
         raise NotSupportedError(
-            f"AVG is not there for bool, and the tensor is {tensor.describe()}",
+            f"AVG does not support bool, and the tensor is {tensor.describe()}",
             hint="use SUM, or convert it with float()",
             operator=name,
         )
     is_bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
     if is_bits and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         raise NotSupportedError(
-            f"{op.name} is there for integers, and the tensor is {tensor.describe()}",
+            f"{op.name} supports integers only, and the tensor is {tensor.describe()}",
             hint="use SUM, MIN or MAX",
             operator=name,
         )
     if op in (ReduceOp.MIN, ReduceOp.MAX) and tensor.dtype.is_complex:
         raise NotSupportedError(
-            f"{op.name} is not there for complex numbers, and the tensor is {tensor.describe()}",
+            f"{op.name} does not support complex numbers, and the tensor is {tensor.describe()}",
             hint="reduce abs()",
             operator=name,
         )
 
 
 def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
-    """Raise ShapeError unless tensors have the type of another one, and as many elements."""
+    """Raise ShapeError unless tensors have the type and the number of elements of another tensor."""
     for each in tensors:
         if each.numel() != other.numel() or each.dtype is not other.dtype:
             raise ShapeError(
                 f"an {what} is {each.describe()}, and the {other_what} {other.describe()}",
-                hint=f"each {what} has the elements and the type of the {other_what}",
+                hint=f"each {what} needs the type and the number of elements of the {other_what}",
                 operator=name,
             )
 
 
 def _step_reduction(op: ReduceOp) -> str:
-    """The reduction of a step.  Values of PREMUL_SUM have been multiplied before."""
+    """Return the name of a step's reduction.  Values of PREMUL_SUM have already been multiplied."""
     return ReduceOp.SUM.name if op is ReduceOp.PREMUL_SUM else op.name
 
 
 def all_reduce(group: Group, tensor: Any, op: ReduceOp, source: Any) -> Work:
-    """source: what is reduced, usually the tensor itself."""
+    """Begin an all_reduce.  source: the tensor to reduce, usually `tensor` itself."""
     key = _key(group, "all_reduce", op, source, tensor)
     earlier = group.earlier.get(key)
     if earlier is not None:
@@ -759,7 +760,7 @@ def all_reduce(group: Group, tensor: Any, op: ReduceOp, source: Any) -> Work:
 
 
 def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp, source: Any) -> Work:
-    """source: what is reduced, usually the tensor itself."""
+    """Begin a reduce.  source: the tensor to reduce, usually `tensor` itself."""
     _check_reduction("reduce", op, tensor)
     form, size, is_target = form_of(tensor), group.size(), group.rank() == dst
 
@@ -796,7 +797,7 @@ def broadcast(group: Group, tensor: Any, src: int) -> Work:
 
 
 def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
-    """outputs: one tensor per rank."""
+    """Begin an all_gather.  outputs: one tensor per rank."""
     _check_alike(name, outputs, "output", tensor, "input")
     form = form_of(tensor)
 
@@ -812,7 +813,7 @@ def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> 
 
 
 def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) -> Work:
-    """output: one tensor with the parts of all ranks."""
+    """Begin an all_gather.  output: one tensor with the parts of all ranks."""
     key = _key(group, name, None, tensor, output)
     earlier = group.earlier.get(key)
     if earlier is not None:
@@ -858,7 +859,7 @@ def scatter(group: Group, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
 
 
 def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
-    """inputs: one tensor per rank, or one with the parts of all."""
+    """Begin a reduce_scatter.  inputs: one tensor per rank, or one tensor with the parts of all ranks."""
     key = _key(group, name, op, inputs[0], output) if len(inputs) == 1 else None
     earlier = group.earlier.get(key)
     if earlier is not None:
@@ -884,7 +885,7 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
 
 
 def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
-    """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
+    """Begin an all_to_all.  outputs, inputs: one tensor per rank; rank i's input j fits rank j's output i."""
     dtypes = list(dict.fromkeys(each.dtype for each in (*inputs, *outputs)))
     if len(dtypes) > 1:
         raise ArgumentError(
@@ -917,14 +918,14 @@ def _received(tensors: Sequence[Any]) -> list[Transfer]:
 
 
 def barrier(group: Group, name: str = "barrier") -> Work:
-    """Host: waits for the current stream too, as NCCL's barrier does, once GPUs have run collectives."""
+    """Wait for all ranks.  Host: once GPUs have run collectives, waits for the current stream too, as NCCL does."""
     if client_of(group).is_watched:
         thread.current_stream(cuda_index()).synchronize()
     return _exchange(group, name, b"", lambda found: [])
 
 
 def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
-    """Every rank's bytes, by rank.  Host: waits."""
+    """Exchange bytes; return every rank's bytes, by rank.  Host: waits."""
     found: list[bytes] = []
 
     def compute(received: Received) -> Written:
@@ -941,7 +942,7 @@ def _exchange(group: Group, name: str, data: bytes, compute: Callable[[Received]
 
 
 def begin_bytes(collective: Collective, data: bytes) -> Work:
-    """Begin a collective of bytes of the host."""
+    """Begin a collective of bytes in host memory."""
     collective.begin(None)
     collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
     return HostWork(collective, [], Place(-1, None))

@@ -1,4 +1,4 @@
-"""Stores: keys and values that the processes of a job share; and the ways to find the job's hub."""
+"""Stores: keys and values that the processes of a job share; and how processes find the job's hub."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .hub import Hub
 from .store_contents import Contents
 
 WAIT = timedelta(seconds=300)
-POLL = 0.01  # seconds between looks at a file
+POLL = 0.01  # seconds between reads of a file
 SECRET = "FLAMBEAU_JOB_SECRET"
 HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the hub
 
 
 class Store(ABC):
-    """Base of stores: values of bytes by key.  `get` and `wait` wait for keys until the timeout.
+    """Base of stores, which map keys to bytes.  `get` and `wait` wait for keys until the timeout.
 
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
@@ -68,7 +68,7 @@ class Store(ABC):
 
     @abstractmethod
     def get(self, key: str) -> bytes:
-        """Return a key's value, once it is there.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until a key is set; return its value.  Raises StoreTimeoutError (RuntimeError).
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -79,7 +79,7 @@ class Store(ABC):
 
     @abstractmethod
     def add(self, key: str, amount: int) -> int:
-        """Add to a key's number, 0 at first; return the sum.
+        """Add to a key's number, which is initially 0; return the sum.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -89,7 +89,7 @@ class Store(ABC):
 
     @abstractmethod
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        """Set a key if it has the expected value, or is not there and "" is expected; return its value.
+        """Set a key if it has the expected value, or if it is not set and "" is expected; return its value.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -101,7 +101,7 @@ class Store(ABC):
 
     @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all keys are there.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until all keys are set.  Raises StoreTimeoutError (RuntimeError).
 
         Example:
             >>> from datetime import timedelta
@@ -112,7 +112,7 @@ class Store(ABC):
 
     @abstractmethod
     def check(self, keys: Sequence[str]) -> bool:
-        """Return whether all keys are there.
+        """Return whether all keys are set.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -123,7 +123,7 @@ class Store(ABC):
 
     @abstractmethod
     def delete_key(self, key: str) -> bool:
-        """Remove a key; return whether it was there.
+        """Remove a key; return whether it existed.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -144,9 +144,9 @@ class Store(ABC):
         """
 
     def list_keys(self) -> list[str]:
-        """Return the keys; of a PrefixStore those with its prefix, without it.
+        """Return the keys; for a PrefixStore those with its prefix, which is removed.
 
-        Raises: NotSupportedError if the store has no such list, as a class of the program may have none.
+        Raises: NotSupportedError if a store class of the program does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("loss", "1.5")
@@ -156,7 +156,7 @@ class Store(ABC):
         raise self._lacking("list_keys")
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Add to the end of a key's value, which is empty at first.
+        """Append to a key's value, which is initially empty.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -184,7 +184,7 @@ class Store(ABC):
             self.set(key, value)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """Return the values of several keys, once all are there.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until all keys are set; return their values.  Raises StoreTimeoutError (RuntimeError).
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -205,7 +205,7 @@ class Store(ABC):
         return type(self).append is not Store.append
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Add a value to the end of a key's queue.  A key may have a value too.
+        """Append a value to a key's queue.  The key may also have a value.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -217,7 +217,7 @@ class Store(ABC):
         raise self._lacking("queue_push")
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        """Take the first value of a key's queue.
+        """Remove and return the first value of a key's queue.
 
         block: whether to wait for one, until the store's timeout.
         Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none.
@@ -241,7 +241,7 @@ class Store(ABC):
         raise self._lacking("queue_len")
 
     def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
-        """Wait until so many callers have called this with the key, which may be used again afterwards.
+        """Wait until `world_size` callers have called this with the key, which may be reused afterwards.
 
         Raises: StoreTimeoutError (RuntimeError).
         Example:
@@ -251,11 +251,11 @@ class Store(ABC):
         times, is_last = before // world_size, before % world_size == world_size - 1
         if is_last:
             self.set(f"{key}/{times}", "")
-            self.delete_key(f"{key}/{times - 1}")  # for which nothing waits any more
+            self.delete_key(f"{key}/{times - 1}")  # no caller waits for it any more
         self.wait([f"{key}/{times}"], timeout)
 
     def clone(self) -> Store:
-        """Return another store of the same keys, with a connection of its own if it has one.
+        """Return another store of the same keys, with its own connection if stores of this class have one.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -272,7 +272,7 @@ class Store(ABC):
 
 
 def _text(operator: str, value: Any) -> str:
-    """A value as text: one character per byte."""
+    """Return a value as text: one character per byte."""
     if isinstance(value, str):
         value = value.encode()
     if not isinstance(value, bytes):
@@ -347,11 +347,11 @@ class ContentsStore(Store):
 
 
 class LocalStore(ContentsStore):
-    """A store without a server, whose waits look at the keys again and again."""
+    """A store without a server, which polls for keys."""
 
     @abstractmethod
     def _answer(self, request: dict[str, Any]) -> Any:
-        """Let the contents answer a request, before any other one.  Raises ValueError for a number that is none."""
+        """Answer a request from the contents, atomically.  Raises ValueError for a value that is not a number."""
 
     def _ask(self, **request: Any) -> Any:
         try:
@@ -369,7 +369,7 @@ class LocalStore(ContentsStore):
 
 
 class HashStore(LocalStore):
-    """A store of the threads of one process.
+    """A store in the memory of one process, for its threads.
 
     Example:
         >>> store = torch.distributed.HashStore()
@@ -393,7 +393,7 @@ class HashStore(LocalStore):
 
 
 class FileStore(LocalStore):
-    """A store in a file, which the processes of one host share.
+    """A store in a file that the processes of one host share.
 
     Example:
         >>> import tempfile
@@ -428,7 +428,7 @@ class FileStore(LocalStore):
 
 
 class ClientStore(ContentsStore):
-    """A store of a hub, with a client that is there."""
+    """A store in the hub, accessed through an existing client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -447,7 +447,7 @@ class ClientStore(ContentsStore):
 
 
 class TCPStore(ClientStore):
-    """A store in one process, which others reach by its address.
+    """A store in one process, which other processes reach by its address.
 
     is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
     Raises: StoreTimeoutError if nothing listens at the address in time.
@@ -499,7 +499,7 @@ class TCPStore(ClientStore):
 
 
 class PrefixStore(Store):
-    """Another store, with a prefix before each key.
+    """A view of another store that puts a prefix before each key.
 
     Example:
         >>> store = torch.distributed.HashStore()
@@ -577,11 +577,11 @@ class PrefixStore(Store):
         return store
 
 
-# the way to the hub
+# finding the hub
 
 
 class Meeting(NamedTuple):
-    """Where the hub is.  begins_hub: whether this process begins it.  file: where its address is written, if any."""
+    """Where to find the hub.  begins_hub: whether this process starts it.  file: a file with its address, or None."""
 
     host: str
     port: int
@@ -591,7 +591,7 @@ class Meeting(NamedTuple):
     seconds: float
 
     def tell(self, address: tuple[str, int]) -> None:
-        """Write the address of the hub for the others."""
+        """Write the address of the hub to the file, for the other ranks."""
         if self.file is not None:
             handle, name = tempfile.mkstemp(dir=self.file.parent)
             with os.fdopen(handle, "w") as opened:
@@ -599,7 +599,7 @@ class Meeting(NamedTuple):
             os.replace(name, self.file)
 
     def forget(self) -> None:
-        """Remove the file, once all ranks have come: the next group may use its path."""
+        """Remove the file, once all ranks have connected: the next group may use its path."""
         if self.begins_hub and self.file is not None:
             self.file.unlink(missing_ok=True)
 
@@ -650,7 +650,7 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
 
 
 def address_from_environment() -> tuple[str, int]:
-    """Return MASTER_ADDR and MASTER_PORT.  Raises ArgumentError."""
+    """Return MASTER_ADDR and MASTER_PORT from the environment.  Raises ArgumentError."""
     host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
     if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
         raise ArgumentError(
@@ -660,7 +660,7 @@ def address_from_environment() -> tuple[str, int]:
 
 
 def number_from_environment(operator: str, name: str, given: Any, variable: str, default: int | None) -> int:
-    """Return an argument, or the number in the environment if it is negative.  default: None for none."""
+    """Return an argument, or the environment's number if the argument is negative.  default: None if required."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator=operator)
     if given >= 0:
@@ -668,7 +668,7 @@ def number_from_environment(operator: str, name: str, given: Any, variable: str,
     text = os.environ.get(variable, "" if default is None else str(default))
     if not text.strip().isdigit():
         raise ArgumentError(
-            f"the environment variable {variable} is no number: {text!r}",
+            f"the environment variable {variable} is not a number: {text!r}",
             hint=f"set it to {default or 0}, or pass {name}={default or 0}",
             operator=operator,
         )
@@ -688,7 +688,7 @@ def _variable(name: str) -> str:
 
 
 def listening(host: str, port: int, size: int, secret: str) -> Hub:
-    """A hub at an address.  Raises ArgumentError if the address is in use or is not this machine's."""
+    """Start a hub at an address.  Raises ArgumentError if the address is in use or is not this machine's."""
     try:
         return Hub(host, port, size, secret)
     except (OSError, OverflowError) as failure:

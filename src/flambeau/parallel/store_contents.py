@@ -17,11 +17,11 @@ class Contents:
         self.queues = {key: deque(queue) for key, queue in (queues or {}).items()}
 
     def has(self, keys: Iterable[str]) -> bool:
-        """Whether each of the keys has a value or a queue."""
+        """Return whether each of the keys has a value or a queue."""
         return all(key in self.values or key in self.queues for key in keys)
 
     def answer(self, request: Mapping[str, Any]) -> Any:
-        """Answer a request: its entry "do" names it.  Raises ValueError for a number that is none, KeyError."""
+        """Answer the request named by the entry "do".  Raises ValueError for a value that is not a number, KeyError."""
         kind, key, values = request["do"], str(request.get("key")), self.values
         value: Any = None
         if kind == "set":
@@ -61,7 +61,7 @@ class Contents:
         try:
             return int(text)
         except ValueError:
-            raise ValueError(f"the value of {key!r} is no number: {text!r}") from None
+            raise ValueError(f"the value of {key!r} is not a number: {text!r}") from None
 
     def _pop(self, key: str) -> str | None:
         """Take the first value of a queue; None if there is none."""

@@ -1,10 +1,10 @@
-"""Watchdog: a thread that watches over the collectives that GPUs run among themselves.
+"""Watchdog: a thread that monitors the collectives that GPUs run among themselves.
 
-- A GPU waits in a collective until all ranks have come, without an end, and the host does not know.  Every TICK
-  seconds, the thread tells the hub of new calls, which it compares; notes which collectives have ended; and looks for
-  errors.
-- When the group fails, collectives that run are aborted.  Their outputs are undefined, so every later wait for a GPU
-  raises CollectiveError, until the group is destroyed: waits for collectives, synchronization, and copies to the host.
+- A GPU waits in a collective until all ranks have joined it, without a time limit and without the host's knowledge.
+  Every TICK seconds, the thread reports new calls to the hub, which compares them; records which collectives have
+  ended; and checks for errors.
+- When the group fails, running collectives are aborted.  Their outputs are undefined, so every later wait for a GPU
+  (for a collective, a synchronization or a copy to the host) raises CollectiveError until the group is destroyed.
 - TORCH_NCCL_ASYNC_ERROR_HANDLING=0 turns off timeouts and aborts: a program then hangs where NCCL does.
 """
 
@@ -27,7 +27,7 @@ NAMES = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING")
 
 
 def handles_errors() -> bool:
-    """Whether collectives are aborted when the group fails."""
+    """Return whether running collectives are aborted when the group fails."""
     return next((os.environ[name] for name in NAMES if name in os.environ), "1").strip() != "0"
 
 
@@ -46,10 +46,10 @@ class Watched(Protocol):
 
 
 class Progress:
-    """How far the collectives of a channel have come.
+    """Progress of the collectives of a channel.
 
-    oldest, since: the oldest call that has not ended, and when it was first seen as that, by the monotonic clock.
-    count, event: the number of calls that are over once an event is done; None if none is awaited.
+    oldest, since: the oldest unfinished call, and the monotonic time at which it was first seen to be the oldest.
+    count, event: the number of calls that have ended once the event is done; event is None if no call is pending.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Watchdog:
             self._driver.abort_exchanges()
 
     def look(self) -> None:
-        """Report what is new to the hub."""
+        """Report new calls, ended collectives and errors to the hub."""
         self._client.report()
         for channel in list(self._client.channels.values()):
             self._follow(channel)
@@ -91,7 +91,7 @@ class Watchdog:
             self._client.report_broken(failure)
 
     def _follow(self, channel: Channel) -> None:
-        """Note the calls of a channel that have ended.  Only the latest event is kept, so that events are reused."""
+        """Record the calls of a channel that have ended.  Only the latest event is kept, so that events are reused."""
         progress = self._progress[channel.name]
         if progress.event is None and channel.latest is not None and channel.running:
             progress.count, progress.event = channel.latest
@@ -119,7 +119,7 @@ class Watchdog:
                 self._raises = True
 
     def stop_raising(self) -> None:
-        """Let waits for GPUs pass, as the group is left."""
+        """Stop raising CollectiveError in waits for GPUs, as this process leaves the group."""
         with self._lock:
             self._may_raise = False
             if self._raises:

@@ -25,7 +25,7 @@ COUNT_MAX = 0xFFFF
 STORED = 0  # compression method
 HAS_DESCRIPTOR, UTF8_NAME = 0x0008, 0x0800  # flags
 VERSION = 45  # of the format: 4.5 has ZIP64
-DATE = 0x0021  # 1980-01-01, the first that there is: equal objects make equal files
+DATE = 0x0021  # 1980-01-01, the earliest date: equal objects make equal files
 ZIP64_ID, PADDING_ID = 0x0001, 0x4246  # of extra fields
 
 LOCAL = Struct("<4s5H3L2H")
@@ -39,7 +39,7 @@ LOCAL_SIGN, CENTRAL_SIGN, END_SIGN = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 END64_SIGN, LOCATOR_SIGN, DESCRIPTOR_SIGN = b"PK\6\6", b"PK\6\7", b"PK\7\x08"
 
 MAX_SHOWN = 80  # characters of a name that an error shows
-DAMAGED_HINT = "the file was changed or cut short: copy it again, or save anew"
+DAMAGED_HINT = "the file was changed or cut short: copy it again, or save again"
 
 
 class Entry(NamedTuple):
@@ -109,7 +109,7 @@ def _zip64(*values: int) -> bytes:
 
 
 def _padding(at: int) -> bytes:
-    """An extra field at byte `at` that makes the payload after it aligned."""
+    """Return an extra field at byte `at` that makes the payload after it aligned."""
     count = -(at + EXTRA.size) % ALIGNMENT
     return EXTRA.pack(PADDING_ID, count) + bytes(count)
 
@@ -143,7 +143,7 @@ class Source:
         self.nbytes = max(file.seek(0, 2) - self._start, 0)
 
     def read(self, start: int, count: int) -> bytes:
-        """`count` bytes from `start`, which the caller has compared with `nbytes`.  Raises FileFormatError."""
+        """Return `count` bytes from `start`; the caller has checked the range.  Raises FileFormatError."""
         self._file.seek(self._start + start)
         parts: list[bytes] = []
         end = start + count
@@ -193,18 +193,18 @@ class Reader:
         return f"{self.root}/{record}" in self._entries
 
     def names(self) -> list[str]:
-        """The full name of every record."""
+        """Return the full name of every record."""
         return list(self._entries)
 
     def extent_of(self, record: str) -> Extent:
-        """The position of a record's bytes in the file.  Raises FileFormatError if there is no such record."""
+        """Return the position of a record's bytes in the file.  Raises FileFormatError if there is no such record."""
         extent = self._extents.get(f"{self.root}/{record}")
         if extent is None:
             raise FileFormatError(f"the file has no record {record[:MAX_SHOWN]!r}", hint=DAMAGED_HINT, operator="load")
         return extent
 
     def read(self, record: str) -> bytes:
-        """The bytes of a record.  Raises FileFormatError if they do not have its checksum."""
+        """Return the bytes of a record.  Raises FileFormatError if they do not have its checksum."""
         start, nbytes = self.extent_of(record)
         data = self._source.read(start, nbytes)
         self._check(record, _checksum(memoryview(data)))
@@ -223,7 +223,7 @@ class Reader:
     def _check(self, record: str, crc: int) -> None:
         stored = self._entries[f"{self.root}/{record}"].crc
         if crc != stored:
-            hint = DAMAGED_HINT if stored else "PyTorch leaves checksums out after set_crc32_options(False): save anew"
+            hint = DAMAGED_HINT if stored else "PyTorch leaves checksums out after set_crc32_options(False): save again"
             fact = (
                 f"load: record {record[:MAX_SHOWN]!r} is damaged: its checksum is {crc:08x}, and {stored:08x} was saved"
             )
@@ -235,7 +235,7 @@ def _damaged(fact: str) -> FileFormatError:
 
 
 def _directory(source: Source) -> tuple[list[Entry], int]:
-    """(Entries in the order of the directory, start of the directory)."""
+    """Return (entries in the order of the directory, start of the directory)."""
     at = source.nbytes - END.size
     data = source.read(at, END.size) if at >= 0 else b""
     if data[:4] != END_SIGN:
@@ -250,7 +250,7 @@ def _directory(source: Source) -> tuple[list[Entry], int]:
 
 
 def _end64(source: Source, at: int, narrow: tuple[int, int, int]) -> tuple[int, tuple[int, int, int]]:
-    """(Start of the end records; the directory's count, size and start, from the ZIP64 record if there is one)."""
+    """Return (start of the end records; the directory's count, size and start), from a ZIP64 record if present."""
     locator = at - LOCATOR.size
     data = source.read(locator, LOCATOR.size) if locator >= 0 else b""
     if data[:4] != LOCATOR_SIGN:
@@ -267,7 +267,7 @@ def _end64(source: Source, at: int, narrow: tuple[int, int, int]) -> tuple[int, 
 
 
 def _parsed(data: bytes, count: int, end: int) -> list[Entry]:
-    """The entries of a directory.  end: the first byte behind the records."""
+    """Return the entries of a directory.  end: the first byte behind the records."""
     entries: dict[str, Entry] = {}
     at = 0
     for index in range(count):
@@ -279,7 +279,7 @@ def _parsed(data: bytes, count: int, end: int) -> list[Entry]:
         extra_at = name_at + name_size
         at = extra_at + extra_size + comment_size
         if sign != CENTRAL_SIGN or at > len(data) or disk:
-            raise _damaged(f"entry {index} of its directory is none")
+            raise _damaged(f"entry {index} of its directory is invalid")
         name = _decoded(data[name_at:extra_at], index)
         packed, nbytes, header = _widened(data[extra_at : extra_at + extra_size], (nbytes, packed, header), name)
         entry = Entry(name, header, nbytes, crc, flags)
@@ -296,11 +296,11 @@ def _decoded(name: bytes, index: int) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError as error:
-        raise _damaged(f"the name of record {index} is no UTF-8: {name[:MAX_SHOWN]!r}") from error
+        raise _damaged(f"the name of record {index} is not UTF-8: {name[:MAX_SHOWN]!r}") from error
 
 
 def _widened(extra: bytes, values: tuple[int, int, int], name: str) -> tuple[int, int, int]:
-    """Size, packed size and header offset, taken from the ZIP64 field where they are ZIP32_MAX."""
+    """Return size, packed size and header offset, from the ZIP64 field where they are ZIP32_MAX."""
     wide = b""
     at = 0
     while at + EXTRA.size <= len(extra):
@@ -325,7 +325,7 @@ def _check_entry(entry: Entry, method: int, packed: int, end: int) -> None:
         raise FileFormatError(
             f"record {entry.name[:MAX_SHOWN]!r} has compression method {method} and flags {entry.flags:#06x}; "
             "only stored records are read",
-            hint="torch.save() never compresses: this is another kind of archive, or was packed anew",
+            hint="torch.save() never compresses: this is another kind of archive, or was repacked",
             operator="load",
         )
     if packed != entry.nbytes or entry.header + LOCAL.size + len(entry.name) + entry.nbytes > end:
@@ -367,7 +367,7 @@ def _extent(source: Source, entry: Entry, limit: int) -> Extent:
 
 
 def _is_described(data: bytes, entry: Entry) -> bool:
-    """Whether a data descriptor of any of the four forms follows the payload and agrees with the directory."""
+    """Return whether a data descriptor of any of the four forms follows the payload and agrees with the directory."""
     bare = (entry.crc, entry.nbytes, entry.nbytes)
     allowed = bare, (DESCRIPTOR_SIGN, *bare)
     return any(len(data) >= form.size and form.unpack_from(data) in allowed for form in DESCRIPTORS)

@@ -79,7 +79,7 @@ def save(
 
     pickle_protocol: checked, and otherwise ignored: files have protocol 2, the one that every version reads.
     Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
-    Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, naming where it is; StorageTypeError
+    Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, with its path; StorageTypeError
             (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
     Example:
         >>> import io
@@ -192,7 +192,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 
 def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encoding: str, errors: str) -> Any:
-    """The object in an archive.  mapped: the path of a file to map, or None."""
+    """Return the object in an archive.  mapped: the path of a file to map, or None."""
     from .unpickler import Budget, Unpickler
     from .vocabulary import FileVocabulary
 
@@ -204,7 +204,7 @@ def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encodin
 
 
 def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: bool) -> Any:
-    """The object in a file that is not an archive, such as one of version 0.1."""
+    """Return the object in a file that is not an archive, such as one of version 0.1."""
     from . import former_format
 
     if not start:
@@ -212,7 +212,7 @@ def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: 
     if start.startswith(former_format.MAGIC):
         if mapped:
             raise ValueRangeError(
-                "mmap needs a file of the present format", hint="load it, and save it anew", operator="load"
+                "mmap needs a file of the present format", hint="load it, and save it again", operator="load"
             )
         return former_format.load(source, restore)
     for at, sign, what in OTHER_FORMATS:
@@ -230,7 +230,7 @@ def _not_read(what: str) -> FileFormatError:
 
 
 def _check_kind(reader: archive.Reader) -> None:
-    """Raise FileFormatError if an archive is no file of `save`, or has an unknown version."""
+    """Raise FileFormatError if an archive is not a file of `save`, or has an unknown version."""
     if PICKLE not in reader or TORCHSCRIPT in reader:
         what = "a TorchScript archive" if TORCHSCRIPT in reader else f"an archive without a record {PICKLE!r}"
         raise FileFormatError(f"the file is {what}, not a file of torch.save()", hint=CONVERT_HINT, operator="load")
@@ -244,7 +244,7 @@ def _check_kind(reader: archive.Reader) -> None:
 
 
 def _is_swapped(reader: archive.Reader) -> bool:
-    """Whether the file's byte order differs from this machine's."""
+    """Return whether the file's byte order differs from this machine's."""
     order = reader.read(BYTE_ORDER) if BYTE_ORDER in reader else b"little"
     if order not in (b"little", b"big"):
         raise FileFormatError(f"the file has byte order {order[:16]!r}", hint=archive.DAMAGED_HINT, operator="load")
@@ -262,7 +262,7 @@ class _StorageLoader:
         self._loaded: dict[Any, tuple[Any, Storage]] = {}
 
     def load(self, key: str, element_type: dtype | None, location: str, count: int) -> Storage:
-        """A storage of the file.  Raises FileFormatError if the file does not have it."""
+        """Return a storage of the file.  Raises FileFormatError if the file does not have it."""
         itemsize = 1 if element_type is None else element_type.itemsize
         facts = element_type, location, count
         loaded = self._loaded.get((key, None if count else element_type))
@@ -301,7 +301,7 @@ class _StorageLoader:
 
 
 def _map_file(path: Any) -> Any:
-    """The bytes of a file as an array that is written in memory only."""
+    """Return the bytes of a file as an array that is written in memory only."""
     import mmap
 
     with open(path, "rb") as file:
@@ -312,7 +312,7 @@ def _map_file(path: Any) -> Any:
 
 
 def _restorer(map_location: Any) -> Restore:
-    """The function that moves a storage from the CPU to where `map_location` says, given its saved location."""
+    """Return the function that moves a storage from the CPU to where `map_location` says, given its saved location."""
     if map_location is None:
         return _to_location
     if isinstance(map_location, Mapping):
@@ -424,7 +424,7 @@ def _check_flags(weights_only: Any, mmap: Any, pickle_module: Any) -> None:
             )
     if weights_only and pickle_module is not None:
         raise ValueRangeError(
-            "weights_only=True and pickle_module say different things", hint="leave pickle_module out", operator="load"
+            "weights_only=True and pickle_module contradict each other", hint="leave pickle_module out", operator="load"
         )
 
 

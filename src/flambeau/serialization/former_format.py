@@ -35,7 +35,7 @@ _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
 def load(source: Source, restore: Restore) -> Any:
-    """The object in a file.  restore: gives a storage on the device of a location.
+    """Return the object in a file.  restore: gives a storage on the device of a location.
 
     Raises: FileFormatError if the file is damaged.
     """
@@ -62,11 +62,11 @@ def _header(source: Source) -> tuple[Any, int]:
     try:
         return json.loads(source.read(start, length)), start + length
     except (ValueError, RecursionError) as error:
-        raise _damaged(f"its header is no JSON: {error}") from error
+        raise _damaged(f"its header is not JSON: {error}") from error
 
 
 def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: Restore) -> tuple[Any, int]:
-    """(A tensor, start of the next one's bytes)."""
+    """Return (a tensor, start of the next one's bytes)."""
     names = {"dtype", "shape", "device", "requires_grad", "start"}
     if not isinstance(fact, dict) or fact.keys() != names or not isinstance(fact["dtype"], str):
         raise _damaged(f"tensor {index} is described by {pickling.brief(fact)}")
@@ -92,14 +92,14 @@ def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: R
 
 
 def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
-    """A part of the tree: JSON's own types unchanged, others from {tag: content}."""
+    """Return a part of the tree: JSON's own types unchanged, others from {tag: content}."""
     if not isinstance(value, (dict, list)):
         return value
     tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
     if depth > MAX_DEPTH:
         raise _damaged(f"containers are nested more than {MAX_DEPTH} deep")
     if tag == "size" and not (isinstance(content, list) and all(type(size) is int for size in content)):
-        raise _damaged("a size of what are no integers")
+        raise _damaged("a size with entries that are not integers")
     if tag in _CONTAINERS and isinstance(content, list):
         return _CONTAINERS[tag]([_decoded(item, tensors, depth + 1) for item in content])
     if tag in _MAPPINGS and isinstance(content, list):
@@ -115,7 +115,7 @@ def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
 
 def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
     if not isinstance(value, list) or len(value) != 2:
-        raise _damaged("a dictionary of what are no pairs")
+        raise _damaged("a dictionary with entries that are not pairs")
     key = _decoded(value[0], tensors, depth)
     try:
         hash(key)
@@ -125,7 +125,7 @@ def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    """A number, a dtype or a device; None for any other value."""
+    """Return a number, a dtype or a device; None for any other value."""
     if tag == "float":
         return _FLOATS.get(text)
     if tag == "dtype":

@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 from ..errors import ArgumentError, FileFormatError, NamingError, NotSupportedError, shown
 from .files import load as load_file
 
-HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of file names such as resnet18-bf5a02a6.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # hash in file names such as resnet18-bf5a02a6.pth
 READ_DATA_CHUNK = 128 * 1024  # bytes
 
 
@@ -43,10 +43,10 @@ class Silence:
         return None
 
     def update(self, n: int = 1) -> None:
-        """Take note of `n` more steps."""
+        """Record `n` more steps."""
 
     def set_description(self, desc: str = "", refresh: bool = True) -> None:
-        """Take note of a title."""
+        """Record a title."""
 
     def close(self) -> None:
         """End the bar."""
@@ -58,7 +58,7 @@ _chosen: list[str] = []  # the folder of set_dir
 
 
 def home() -> str:
-    """The folder of PyTorch's caches: TORCH_HOME, else torch in XDG_CACHE_HOME, else ~/.cache/torch."""
+    """Return the folder of PyTorch's caches: TORCH_HOME, else torch in XDG_CACHE_HOME, else ~/.cache/torch."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
@@ -176,7 +176,7 @@ def _local(name: str, place: Any, source: str) -> Path:
 
 
 def _configuration(folder: Path) -> ModuleType:
-    """Execute a folder's hubconf.py, with the folder on Python's path meanwhile."""
+    """Execute a folder's hubconf.py, with the folder temporarily on Python's path."""
     sys.path.insert(0, str(folder))
     try:
         spec = importlib.util.spec_from_file_location("hubconf", folder / CONFIG)

@@ -107,7 +107,7 @@ class Pickler:
         self._keys: dict[Any, tuple[str, dtype | None]] = {}  # key and element type of each storage
 
     def dump(self, value: Any) -> bytes:
-        """The pickle of an object.
+        """Return the pickle of an object.
 
         Raises: PicklingError, which names the object and its position; StorageTypeError.
         """
@@ -416,12 +416,12 @@ COMPOSITES: dict[type, Callable[[Pickler, Any], Iterator[Part]]] = {
 
 
 def _rebuilder(tensor: Any) -> Global:
-    """The function that rebuilds a tensor.  For dtypes without a storage class in PyTorch, it also takes the dtype."""
+    """Return the function that rebuilds a tensor; it takes the dtype too if PyTorch has no storage class for it."""
     return REBUILD_TENSOR if tensor.dtype.name in STORAGE_TYPES else REBUILD_TENSOR_OF_TYPE
 
 
 def _reduction(value: Any) -> Any:
-    """A value's reduction: a name, or (function, arguments, state, items, entries) with None for absent parts."""
+    """Return a value's reduction: a name, or (function, arguments, state, items, entries), None for absent parts."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         reduction = value.__reduce_ex__(PROTOCOL) if reduce is None else reduce(value)
@@ -435,7 +435,7 @@ def _reduction(value: Any) -> Any:
 
 
 def _name_of(value: Any, name: str) -> Global:
-    """The importable name of a class or a function.  Raises Refusal if there is none."""
+    """Return the importable name of a class or a function.  Raises Refusal if there is none."""
     if isinstance(value, type) and value in RENAMED:
         return RENAMED[value]
     module = getattr(value, "__module__", None) or ""

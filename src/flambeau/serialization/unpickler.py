@@ -1,8 +1,8 @@
-"""An interpreter of pickles that runs no code of theirs.
+"""An interpreter of pickles that never runs code from them.
 
 - It has the opcodes of protocols 2 to 5, except those of out-of-band buffers and extension codes.
 - Names are looked up in a `Vocabulary`, never imported.  What REDUCE, NEWOBJ and BUILD do is decided there too.
-- Every opcode takes at most the rest of the pickle; nothing is allocated by a length that was not compared with it.
+- Every opcode reads at most the rest of the pickle: a length is checked against it before anything is allocated.
 - There is no recursion.  Keys are hashed by Python, which recurses: their nesting is checked first.
 """
 
@@ -17,7 +17,7 @@ from ..errors import FileFormatError
 
 MAX_KEY_DEPTH = 100  # tuples within tuples, in a key of a dictionary
 COPIES = 1 << 16
-KEY_PARTS, KEY_PARTS_PER_BYTE = 1 << 14, 16  # elements of such tuples that one pickle may have hashed
+KEY_PARTS, KEY_PARTS_PER_BYTE = 1 << 14, 16  # elements of such tuples that one pickle may cause to be hashed
 NAMES = {
     value[0]: name
     for name, value in vars(pickle).items()
@@ -45,7 +45,7 @@ class Refusal(Exception):
 class Budget:
     """Limits of one pickle of `nbytes` bytes: on the bytes that its calls copy, and on the size of its keys.
 
-    A few bytes refer to an earlier value: without limits, a short pickle could copy or hash a large value very often.
+    A few bytes refer to an earlier value: without limits, a short pickle could copy or hash a large value many times.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -59,7 +59,7 @@ class Budget:
             raise Refusal("its calls copy more than the pickle has")
 
     def key(self, key: Any) -> Any:
-        """A key of a dictionary or an element of a set.  Raises Refusal if it cannot be hashed."""
+        """Return a key of a dictionary or an element of a set.  Raises Refusal if it cannot be hashed."""
         parts = [(key, 0)] if isinstance(key, (tuple, frozenset)) else []
         while parts:
             part, depth = parts.pop()
@@ -81,26 +81,26 @@ class Vocabulary(Protocol):
     """
 
     def find(self, module: str, name: str) -> Any:
-        """The object that a name stands for."""
+        """Return the object that a name stands for."""
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """The result of a call."""
+        """Return the result of a call."""
 
     def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An object whose state is set later."""
+        """Return an object whose state is set later."""
 
     def build(self, target: Any, state: Any) -> None:
         """Set the state of an object."""
 
     def load_persistent(self, reference: Any) -> Any:
-        """The object that a persistent id refers to."""
+        """Return the object that a persistent id refers to."""
 
     def may_fill(self, target: Any, builtin: type) -> bool:
-        """Whether items may be added to an object as to this builtin class."""
+        """Return whether items may be added to an object as to an instance of this builtin class."""
 
 
 def cut(text: str) -> str:
-    """A text shortened to one line, for errors."""
+    """Return a text shortened to one line, for errors."""
     start = text[:MAX_SHOWN] if text[:MAX_SHOWN].isprintable() else ascii(text[:MAX_SHOWN])
     return start if len(text) <= MAX_SHOWN else f"{start}… of {len(text)} characters"
 
@@ -110,7 +110,7 @@ HANDLERS: dict[int, Handler] = {}
 
 
 def opcode(*codes: bytes) -> Callable[[Handler], Handler]:
-    """Decorator of methods that interpret an opcode."""
+    """Return a decorator of methods that interpret an opcode."""
 
     def register(handler: Handler) -> Handler:
         HANDLERS.update(dict.fromkeys((code[0] for code in codes), handler))
@@ -140,7 +140,7 @@ class Unpickler:
         self._result: list[Any] = []
 
     def load(self) -> Any:
-        """The object.  Raises UnpicklingError, naming the byte and the opcode."""
+        """Return the object.  Raises UnpicklingError, naming the byte and the opcode."""
         data, handlers, result = self._data, HANDLERS, self._result
         start = 0
         try:
@@ -403,7 +403,7 @@ class Unpickler:
         items = self._to_mark()
         target = self._target(dict)
         if len(items) % 2:
-            raise Refusal(f"{len(items)} keys and values are no pairs")
+            raise Refusal(f"{len(items)} keys and values are not pairs")
         for key, value in zip(items[::2], items[1::2]):
             target[self._budget.key(key)] = value
 
@@ -441,7 +441,7 @@ class Unpickler:
     def _new_with_names(self) -> None:
         kwargs, args = self._stack.pop(), self._stack.pop()
         if type(kwargs) is not dict or not all(type(key) is str for key in kwargs):
-            raise Refusal("its keyword arguments are no dictionary of names")
+            raise Refusal("its keyword arguments are not a dictionary of names")
         self._stack[-1] = self._vocabulary.new(self._stack[-1], _checked_args(args), kwargs)
 
     @opcode(pickle.BUILD)

@@ -38,7 +38,7 @@ from .pickler import (
 )
 from .unpickler import Budget, Refusal, cut
 
-BLOCKED = ("sys", "os", "posix", "nt")  # modules of which nothing is called, listed or not
+BLOCKED = ("sys", "os", "posix", "nt")  # modules whose functions are never called, even if listed
 OF_PYTHON_2 = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 ENCODINGS = ("latin1", "latin-1", "utf-8", "utf8", "ascii")
 NUMPY_TYPE = re.compile(r"b1|[iufcSU][1-9]\d{0,8}")
@@ -113,12 +113,12 @@ class FileVocabulary:
 
     def load_persistent(self, reference: Any) -> UntypedStorage:
         if type(reference) is not tuple or len(reference) != 5:
-            raise Refusal("a persistent id that is no storage of five parts")
+            raise Refusal("a persistent id that is not a storage of five parts")
         what, storage_type, key, location, count = reference
         texts = [text.decode("latin1") if type(text) is bytes else text for text in (what, key, location)]
         is_text = all(type(text) is str for text in texts)
         if type(storage_type) is not StorageType or not is_text or texts[0] != "storage":
-            raise Refusal("a persistent id that is no storage with a type, a key and a location")
+            raise Refusal("a persistent id that is not a storage with a type, a key and a location")
         if type(count) is not int or not 0 <= count < pickling.MAX_SPAN:
             raise Refusal(f"a storage of {pickling.brief(count)} elements")
         element_type = storage_type.element_type
@@ -129,7 +129,7 @@ class FileVocabulary:
         return found
 
     def _loaded(self, storage: Any) -> tuple[Storage, dtype | None]:
-        """The memory and the element type of a storage of this file.  Raises Refusal for anything else."""
+        """Return the memory and the element type of a storage of this file.  Raises Refusal for anything else."""
         if type(storage) is not UntypedStorage or id(storage._storage) not in self._storages:
             raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
         return storage._storage, self._storages[id(storage._storage)][1]
@@ -144,7 +144,7 @@ class FileVocabulary:
     def _set_attributes(self, target: Any, state: Any) -> None:
         """Set attributes of an object.  Raises Refusal for a name of its class, which they would hide."""
         if type(state) is not dict or not all(type(name) is str for name in state):
-            raise Refusal(f"attributes of a {type(target).__name__} that are no dictionary of names")
+            raise Refusal(f"attributes of a {type(target).__name__} that are not a dictionary of names")
         hidden = [name for name in state if hasattr(type(target), name)]
         if hidden:
             raise Refusal(f"attribute {cut(hidden[0])} of a {type(target).__name__} would hide one of its class")
@@ -159,7 +159,7 @@ class FileVocabulary:
         attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
         for part in (attributes, slots):
             if part is not None and (type(part) is not dict or not all(type(name) is str for name in part)):
-                raise Refusal(f"the state of a {type(target).__name__} is no dictionary of names")
+                raise Refusal(f"the state of a {type(target).__name__} is not a dictionary of names")
         self._budget.charge(len(attributes or ()) + len(slots or ()))
         _run(type(target), _set_all, target, attributes or {}, slots or {})
 
@@ -169,7 +169,7 @@ class FileVocabulary:
         ordered: OrderedDict[Any, Any] = OrderedDict()
         for pair in self._elements(pairs):
             if type(pair) not in (list, tuple) or len(pair) != 2:
-                raise Refusal("an OrderedDict of what are no pairs")
+                raise Refusal("an OrderedDict with entries that are not pairs")
             ordered[self._budget.key(pair[0])] = pair[1]
         return ordered
 
@@ -214,7 +214,7 @@ class FileVocabulary:
 
     def _complex(self, real: Any, imag: Any) -> complex:
         if type(real) is not float or type(imag) is not float:
-            raise Refusal("a complex number of what are no floats")
+            raise Refusal("a complex number with parts that are not floats")
         return complex(real, imag)
 
     # tensors
@@ -246,7 +246,7 @@ class FileVocabulary:
         return parameter
 
     def _with_state(self, function: Any, cls: Any, args: Any, state: Any) -> Any:
-        """A tensor with attributes, or of a listed class."""
+        """Return a tensor with attributes, or of a listed class."""
         makers = FileVocabulary._tensor, FileVocabulary._tensor_of_type
         if not any(function is maker for maker in makers) or type(args) is not tuple:
             raise Refusal(f"a tensor that {_named(function)} makes")
@@ -408,7 +408,7 @@ def _set_type(target: Any, state: Any) -> None:
 
 
 def _is(value: Any, *allowed: Any) -> bool:
-    """Whether a value equals one of these and has the same type."""
+    """Return whether a value equals one of these and has the same type."""
     return any(type(value) is type(option) and value == option for option in allowed)
 
 
@@ -432,7 +432,7 @@ def _run(called: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def _named(value: Any) -> str:
-    """A function or class as errors show it: by its name in files, if it has one."""
+    """Return a function or class as errors show it: by its name in files, if it has one."""
     if id(value) in FUNCTIONS:
         return FUNCTIONS[id(value)][0]
     name = getattr(value, "__qualname__", None) if callable(value) else None
@@ -440,7 +440,7 @@ def _named(value: Any) -> str:
 
 
 VALUES: dict[str, Any] = {}  # by the names in files
-FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by ids of values: name, argument counts, function
+FUNCTIONS: dict[int, tuple[str, int, int, Callable[..., Any]]] = {}  # by id: name, argument counts, function
 
 
 def _add(names: str, value: Any, least: int = -1, most: int = -1, function: Callable[..., Any] | None = None) -> None:
@@ -535,7 +535,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:  # noqa: N801  (PyTorch's name for it)
-    """A context in which `load` may call these classes and functions too.
+    """A context manager inside which `load` may also call these classes and functions.
 
     safe_globals: entries as for `add_safe_globals`, which also raises the same errors.
     Example:
@@ -564,12 +564,12 @@ class safe_globals:  # noqa: N801  (PyTorch's name for it)
 
 
 def listed() -> dict[str, Any]:
-    """The listed classes and functions by their full names in files."""
+    """Return the listed classes and functions by their full names in files."""
     return {full_name(entry): entry[0] if isinstance(entry, tuple) else entry for entry in _listed}
 
 
 def full_name(entry: Any) -> str:
-    """Module and name of an entry."""
+    """Return the module and name of an entry."""
     return entry[1] if isinstance(entry, tuple) else f"{entry.__module__}.{entry.__qualname__}"
 
 
@@ -585,5 +585,5 @@ def _checked(name: str, entries: Any) -> list[Any]:
         if not callable(value):
             raise ArgumentTypeError(f"entry {index} cannot be called: {shown(value)}", hint=HINT, operator=name)
         if not is_pair and not all(hasattr(value, part) for part in ("__module__", "__qualname__")):
-            raise ArgumentError(f"entry {index} has no name of its own: {shown(value)}", hint=HINT, operator=name)
+            raise ArgumentError(f"entry {index} has no name: {shown(value)}", hint=HINT, operator=name)
     return checked

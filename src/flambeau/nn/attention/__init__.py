@@ -74,7 +74,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
-    """The kernels that this thread has chosen with `sdpa_kernel`; all of them outside."""
+    """Return the kernels that this thread has chosen with `sdpa_kernel`; all of them outside."""
     return list(_chosen.backends)
 
 

@@ -1,4 +1,4 @@
-"""torch.nn.attention.flex_attention: importable; attention by a program's own functions is not there."""
+"""torch.nn.attention.flex_attention: importable, but attention with a program's own functions is not supported."""
 
 from __future__ import annotations
 

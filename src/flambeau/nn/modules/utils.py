@@ -25,12 +25,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
-    """The elements in reverse order, each n times: padding of dimensions as `nn.functional.pad` takes it."""
+    """Return the elements in reverse order, each n times: padding of dimensions as `nn.functional.pad` takes it."""
     return tuple(each for each in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
-    """Sizes with the last defaults in the place of None; a single size stays."""
+    """Return sizes with None replaced by the corresponding default; a single size is returned unchanged."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

@@ -22,7 +22,7 @@ def _gradients(name: str, parameters: Any) -> list[Any]:
 
 
 def listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
-    """The tensors of a list.  Raises ArgumentTypeError, for a module too."""
+    """Return the tensors of a list.  Raises ArgumentTypeError, for a module too."""
     if hasattr(values, "parameters"):
         raise ArgumentTypeError(
             f"{what} must be a list of tensors, got {shown(values)}", hint="give module.parameters()", operator=name
@@ -54,7 +54,7 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
 def get_total_norm(
     tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """The norm of all tensors as one vector, on the first one's device; order `inf` is the largest absolute value.
+    """Return the norm of all tensors as one vector, on the first one's device; order `inf`: the largest absolute value.
 
     foreach: accepted for compatibility; a launch takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
@@ -85,7 +85,7 @@ def _check_finite(name: str, what: str, total: Any, norm_type: Any, is_wanted: b
 
 
 def _total(tensors: Sequence[Any], norm_type: float) -> Any:
-    """The norm in float32 or wider: a sum of squares overflows float16."""
+    """Return the norm in float32 or wider: a sum of squares overflows float16."""
     norm = REGISTRY["norm_of_many"]
     with GradMode(False):
         norms = [norm(each, norm_type) for each in _by_device(tensors).values()]
@@ -153,7 +153,7 @@ def clip_grad_norm(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Deprecated name of `clip_grad_norm_`: warns.
+    """Call `clip_grad_norm_`, under its deprecated name, with a warning.
 
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))

@@ -24,7 +24,7 @@ def _check_mode(called: str, layer: Any, norm: Any) -> None:
 
 
 def _factors(mean: Any, var: Any, eps: float, weight: Any, bias: Any, old: Any) -> tuple[Any, Any]:
-    """(factor of each output, the bias after it) of a normalization; `old` is the layer's bias or None."""
+    """Return (factor of each output, new bias) of a normalization; `old` is the layer's bias or None."""
     factor = (var + eps).rsqrt()
     factor = factor if weight is None else weight * factor
     shift = (0 if old is None else old) - mean
@@ -34,7 +34,7 @@ def _factors(mean: Any, var: Any, eps: float, weight: Any, bias: Any, old: Any) 
 def fuse_conv_bn_weights(
     conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution with batch normalization after it.
+    """Return weight and bias of a convolution with the batch normalization after it folded in.
 
     conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.  transpose: of a transposed convolution.
     Example:
@@ -57,7 +57,7 @@ def _like(former: Any, value: Any) -> Parameter:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a convolution whose results are those of batch normalization in evaluation mode after it.
 
     transpose: whether it is a transposed convolution.
     Raises: FusionError, an AssertionError, in training mode.
@@ -77,7 +77,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer with batch normalization after it; linear_b may be None.
+    """Return weight and bias of a linear layer with the batch normalization after it folded in; linear_b may be None.
 
     Example:
         >>> linear, norm = torch.nn.Linear(1, 2, bias=False), torch.nn.BatchNorm1d(2)
@@ -92,7 +92,7 @@ def fuse_linear_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a linear layer whose results are those of batch normalization in evaluation mode after it.
 
     Raises: FusionError, an AssertionError, in training mode or for other numbers of features.
     Example:

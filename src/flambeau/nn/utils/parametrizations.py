@@ -20,11 +20,11 @@ from ..module import Module
 from . import parametrize
 
 TRANSPOSED = ConvTranspose1d, ConvTranspose2d, ConvTranspose3d  # layers whose outputs are dimension 1 of the weight
-FIRST_ITERATIONS = 15  # of the power method, when a weight is first parametrized
+FIRST_ITERATIONS = 15  # iterations of the power method when a weight is first parametrized
 
 
 def _weight(called: str, module: Module, name: str) -> Any:
-    """A parameter or buffer.  Raises ArgumentError if there is none."""
+    """Return a parameter or buffer.  Raises ArgumentError if there is none."""
     weight = getattr(module, name, None)
     if not isinstance(weight, TensorBase):
         raise ArgumentError(
@@ -140,7 +140,7 @@ def orthogonal(
     """Parametrize a matrix, or a batch of them, to have orthonormal columns, or rows if it is wide; return the module.
 
     orthogonal_map: "matrix_exp", "cayley" or "householder"; by default the first for square and complex matrices, and
-    the last for others.  use_trivialization: multiply by a matrix of its own, so that it can be set.
+    the last for others.  use_trivialization: multiply by an extra matrix, so that the weight can be set.
     Raises: ArgumentError for a tensor that is not a matrix, or another map.
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 3))
@@ -195,7 +195,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def adopt(state_dict: Any, prefix: str, *_: Any) -> None:
-        """Take the names of torch.nn.utils.weight_norm."""
+        """Rename the entries that torch.nn.utils.weight_norm wrote."""
         names = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all(each in state_dict for each in names):
             for index, each in enumerate(names):
@@ -252,7 +252,7 @@ class _SpectralNorm(Module):
 
 
 def as_matrix(weight: Any, dim: int) -> Any:
-    """A weight as a matrix with a row per entry of dimension `dim`."""
+    """Return a weight as a matrix with a row per entry of dimension `dim`."""
     moved = weight if dim == 0 else weight.permute(dim, *[each for each in range(weight.ndim) if each != dim])
     return moved.flatten(1) if moved.ndim > 1 else moved.reshape(-1, 1)
 

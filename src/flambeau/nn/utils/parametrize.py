@@ -1,6 +1,6 @@
 """torch.nn.utils.parametrize: parameters and buffers that are computed from others each time they are read.
 
-The class of a parametrized module is a subclass of its own, with a property in place of each such tensor.  The tensors
+Each parametrized module gets its own subclass, with a property in place of each parametrized tensor.  The tensors
 that it is computed from belong to `module.parametrizations[name]`.
 """
 
@@ -19,12 +19,12 @@ from ..module import Module
 from ..parameter import Parameter
 
 _cache: dict[tuple[int, str], Any] = {}
-_depth = 0  # of the blocks of `cached` that are open
+_depth = 0  # number of open `cached` blocks
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each parametrized tensor is computed once, when it is first read.
+    """Compute each parametrized tensor only once inside a with block, when it is first read.
 
     Example:
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
@@ -59,7 +59,7 @@ UNSAFE = "pass unsafe=True to allow that"
 
 
 def _set(target: Any, value: Any) -> None:
-    """Let a tensor have the memory of another one."""
+    """Make a tensor use the memory of another one."""
     if target is not value:
         target.data = value.detach()
 
@@ -105,7 +105,7 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError as error:  # says that there is no inverse: the tensor is kept
+                    except NotImplementedError as error:  # there is no inverse: the tensor is kept
                         if isinstance(error, DtypeError):  # a subclass, from a mistake in right_inverse
                             raise
         if not isinstance(value, (TensorBase, Sequence)):
@@ -203,7 +203,7 @@ class ParametrizationList(ModuleList):
 
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    """`__deepcopy__` of parametrized modules, which do not pickle."""
+    """Implement `__deepcopy__` of parametrized modules, which do not pickle."""
     made = self.__new__(type(self))
     memo[id(self)] = made
     made.__dict__ = copy.deepcopy(self.__dict__, memo)
@@ -219,7 +219,7 @@ def _not_pickled(self: Any) -> Any:
 
 
 def _derive_class(module: Module) -> None:
-    """Let a module's class be a subclass of its own, for properties."""
+    """Give a module its own subclass, for properties."""
     base = type(module)
     members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
     if not hasattr(base, "__deepcopy__"):

@@ -22,8 +22,8 @@ class MaskError(FlambeauError, AssertionError):
 class BasePruningMethod(ABC):
     """Base of pruning methods, which are hooks before forward.
 
-    Subclasses define `compute_mask`, and PRUNING_TYPE: which elements `compute_mask` is given where some are masked
-    already, "unstructured" for the others, "structured" for channels with others, "global" for all.
+    Subclasses define `compute_mask`, and PRUNING_TYPE: the elements that `compute_mask` is given if some are already
+    masked: "unstructured" for the unmasked ones, "structured" for channels with unmasked ones, "global" for all.
     Example:
         >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
         ...     PRUNING_TYPE = "unstructured"
@@ -260,7 +260,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    """Base of methods that prune a number of elements or channels, or a share in [0, 1]."""
+    """Base of methods that prune a given number or share of elements or channels."""
 
     def __init__(self, amount: Any) -> None:
         self.amount = _checked_amount(amount)
@@ -301,7 +301,7 @@ class L1Unstructured(_ByAmount):
 
 
 def _without(mask: Any, scores: Any, count: int, largest: bool) -> Any:
-    """A mask without the elements of the largest or smallest scores."""
+    """Return a mask without the elements of the largest or smallest scores."""
     made = mask.clone()
     if count:
         chosen = REGISTRY["topk"](scores.reshape(-1), count, largest=largest)[1]
@@ -367,7 +367,7 @@ class LnStructured(_ByAmount):
 
 
 def _of_channels(t: Any, dim: int, kept: Any) -> Any:
-    """A mask of the shape of `t` from one value per channel."""
+    """Return a mask of the shape of `t` from one value per channel."""
     shape = [1] * t.ndim
     shape[dim] = -1
     return like_factories.ones_like(t.detach()) * kept.reshape(shape).to(dtype=t.dtype)
@@ -414,7 +414,7 @@ def _checked_amount(amount: Any) -> Any:
 
 
 def _count(amount: Any, size: int) -> int:
-    """The number of elements to prune.  Raises ArgumentError if there are fewer."""
+    """Return the number of elements to prune.  Raises ArgumentError if there are fewer elements."""
     if isinstance(amount, float):
         return round(amount * size)
     if amount > size:
@@ -438,7 +438,7 @@ def _dimension(t: Any, dim: int) -> int:
 
 
 def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
-    """(dimension, number of channels to prune).  Raises ArgumentError, IndexRangeError."""
+    """Return (dimension, number of channels to prune).  Raises ArgumentError, IndexRangeError."""
     if t.ndim < 2:
         raise ArgumentError(
             f"structured pruning can only be applied to multidimensional tensors, got shape {list(t.shape)}",

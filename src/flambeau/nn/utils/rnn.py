@@ -152,7 +152,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 def _places(lengths: Any, total: int, device: Any) -> Any:
-    """The positions, in [total * batch], of the elements that are not padding, one time after another."""
+    """Return the positions, in [total * batch], of the elements that are not padding, one time after another."""
     is_there = lengths[None, :] > np.arange(total)[:, None]
     return factories.from_numpy(np.flatnonzero(is_there)).to(device)
 
@@ -210,7 +210,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """(padded sequences, their lengths), in the order in which they were packed.
+    """Return (padded sequences, their lengths), in the order in which they were packed.
 
     total_length: the length to pad to; None is that of the longest sequence.
     Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
@@ -280,7 +280,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences without their padding.
+    """Return the sequences without their padding.
 
     Shapes: padded_sequences [t, n, *], or [n, t, *] with batch_first; the results [lengths[i], *].
     Host:   waits if the lengths are on a GPU.
@@ -309,7 +309,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """The sequences that were packed.
+    """Return the sequences that were packed.
 
     Example:
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])

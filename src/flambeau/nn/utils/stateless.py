@@ -1,4 +1,4 @@
-"""torch.nn.utils.stateless: the former place of `torch.func.functional_call`."""
+"""torch.nn.utils.stateless: the former location of `torch.func.functional_call`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def functional_call(
     module: Module, parameters_and_buffers: Mapping[str, Any], args: Any = None,
     kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """Call a module with other parameters and buffers: the former name of torch.func.functional_call.
+    """Call a module with substituted parameters and buffers: the former name of torch.func.functional_call.
 
     Warns: FutureWarning.
     Example:
