@@ -7,6 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.errors import ArgumentError, FileFormatError, NamingError, NotSupportedError
+from flambeau.serialization import hub
 
 PROGRAM = '''
 import helper
@@ -55,6 +56,7 @@ def test_remote_repositories_are_refused():
 
 
 def test_the_folder_of_downloads(monkeypatch, tmp_path):
+    monkeypatch.setattr(hub, "_chosen", [])
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))
     assert torch.hub.get_dir() == str(tmp_path / "home" / "hub")
     monkeypatch.delenv("TORCH_HOME")
