@@ -26,7 +26,7 @@ class ByteRange:
     __slots__ = ("dims", "high", "low", "width")
 
     def __init__(self, low: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
-        """Strides in elements.  The array must not be empty."""
+        """Set shape and strides (in elements).  The array must not be empty."""
         dims = [(stride * itemsize, size) for stride, size in zip(strides, shape) if size > 1 and stride]
         self.low = low
         self.dims, self.width = _simplest(dims, itemsize)

@@ -147,7 +147,7 @@ def _line_at(code: CodeType, at: int) -> int | None:
 
 
 def call() -> tuple[str, str]:
-    """As `call_site`, with the public operator or method called there, or "" if unknown."""
+    """Return what `call_site` does and the public operator or method called there, or "" if unknown."""
     return described(origin())
 
 

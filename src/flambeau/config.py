@@ -141,7 +141,7 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
 
 
 def slowdown(environment: Mapping[str, str] = os.environ) -> float:
-    """How many times slower this process's virtual GPUs are.  Raises ConfigError."""
+    """Return how many times slower this process's virtual GPUs are.  Raises ConfigError."""
     text = environment.get("FLAMBEAU_SLOWDOWN", "1")
     try:
         factor = float(text)

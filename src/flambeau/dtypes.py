@@ -62,7 +62,7 @@ class dtype:  # noqa: N801  (the field's name for it)
         return self.cuda != ""
 
     def to_real(self) -> dtype:
-        """The type of the real part of a complex type; any other type is its own.
+        """Return the type of the real part of a complex type; any other type is its own.
 
         Example:
             >>> torch.complex64.to_real(), torch.int8.to_real()
@@ -71,7 +71,7 @@ class dtype:  # noqa: N801  (the field's name for it)
         return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex type whose parts hold this type's values.
+        """Return the complex type whose parts hold this type's values.
 
         Example:
             >>> torch.float32.to_complex()
@@ -179,7 +179,7 @@ def _promote_named(a: dtype, b: dtype) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
+    """Return the type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
 
     Raises: ArgumentTypeError for anything but a data type.
     Example:

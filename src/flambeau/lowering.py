@@ -176,7 +176,7 @@ class Call:
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
-        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
+        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
         self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
@@ -192,7 +192,10 @@ class Call:
         self.steps.append(library_call_of(operation, handle, nbytes, operands, self.called))
 
     def reserve(self, operation: LibraryOperation) -> int:
-        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError if there is no library."""
+        """Return the size in bytes of what a library operation keeps for its gradients.
+
+        Raises: NotSupportedError if there is no library.
+        """
         if not isinstance(self.device, Accelerator):
             return 0
         return self.device.driver.library_reserve(self.device.library_plan(operation)[0])
@@ -203,7 +206,7 @@ class Call:
         return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
     def draw_on_host(self, function: Any, source: Any, written: Sequence[Any], *values: Any) -> None:
-        """On the CPU, call function(state, *arrays of `written`, *values); tensors among the values become arrays.
+        """Call function(state, *arrays of `written`, *values); tensors among the values become arrays.  CPU only.
 
         state: that of a generator (None: the default one), locked during the call.
         """

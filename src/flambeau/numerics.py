@@ -56,7 +56,7 @@ class Switches:
             self.set(MATMUL, TF32)
 
     def get(self, level_name: str) -> str:
-        """The precision of a node: its own setting, else that of its parent."""
+        """Return the precision of a node: its own setting, else that of its parent."""
         level: str | None = level_name
         while level is not None:
             setting = self.precisions[level]

@@ -57,7 +57,7 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 
 def to_devices(tensors: Sequence[TensorBase], devices: Sequence[int]) -> list[TensorBase]:
-    """As `to_device`, of tensors of GPUs, each to another GPU.  The streams wait for each other once, not for each."""
+    """Copy tensors of GPUs as `to_device` does, each to another GPU.  The streams wait for each other once."""
     sources = [each if each._layout.compact else _compact_copy(each) for each in tensors]
     targets = [_like(source, device, False) for source, device in zip(sources, devices)]
     copy_between(

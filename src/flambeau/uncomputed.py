@@ -35,7 +35,7 @@ WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
 def computes() -> bool:
-    """Whether the values of the machine's tensors are computed."""
+    """Return whether the values of the machine's tensors are computed."""
     if _left_out is not None:
         return False
     machine = thread.machine()
@@ -78,7 +78,7 @@ _thread = threading.local()  # reads_flag: whether a value that is read is not u
 
 
 def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
-    """Arrays of host tensors whose elements are copied into a batch: what is left out may hold anything."""
+    """Return arrays of host tensors whose elements are copied into a batch: what is left out may hold anything."""
     if hooks.on_host_read is None:
         return list(map(array_of, tensors))
     _thread.makes_batch = True
@@ -120,7 +120,7 @@ _reads: dict[str, int] = {}  # how many, by line of the program
 
 
 def has_read() -> bool:
-    """Whether the program has read a value that is not computed."""
+    """Return whether the program has read a value that is not computed."""
     return bool(_reads)
 
 
@@ -143,7 +143,7 @@ class LeftOut:
         storages[address] = weakref.ref(storage, forget)
 
     def around(self, address: int) -> Storage | None:
-        """The storage without values that an address lies in."""
+        """Return the storage without values that an address lies in."""
         for low in self._storages.irange(maximum=address, reverse=True):
             reference = self._storages.get(low)  # its storage may have gone meanwhile
             storage = None if reference is None else reference()

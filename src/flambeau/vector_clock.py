@@ -84,7 +84,7 @@ class StreamState:
         return state
 
     def reached(self, stream: StreamKey) -> int:
-        """As Clock.reached, for any stream but this one."""
+        """Return the result of Clock.reached for any stream but this one."""
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
@@ -92,13 +92,13 @@ class ClockWitness(Protocol):
     """Interface of a tool that is notified of each edge of happens-before between streams and the host."""
 
     def point(self, clock: Clock) -> None:
-        """A snapshot of a stream was taken."""
+        """Handle a snapshot of the clock of a stream."""
 
     def learns(self, stream: StreamKey, clock: Clock) -> None:
-        """Later operations of a stream follow a point."""
+        """Handle an order: later operations of a stream follow a point."""
 
     def host_learns(self, clock: Clock) -> None:
-        """All later operations follow a point."""
+        """Handle a wait of the host: all later operations follow a point."""
 
 
 class VectorClocks:

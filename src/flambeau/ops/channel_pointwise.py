@@ -55,7 +55,7 @@ class ChannelPointwise(Pointwise):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel, grid, layout): the kernel for contiguous channels or planes where it applies, else the usual one."""
+        """Return (kernel, grid, layout): for contiguous channels or planes where they apply, else the general ones."""
         names = [param.name for param in kernel.params if isinstance(param, Pointer)]
         are_whole = [name == "out" or name in self.whole for name in names]
         if all(tensor.is_aligned() for tensor in tensors):
@@ -99,7 +99,7 @@ class ChannelPointwise(Pointwise):
         })  # fmt: skip
 
     def _operands(self, inputs: Sequence[Input]) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
-        """(index in the layout, name, type) of the operands of values per element, and of the others."""
+        """Return (index in the layout, name, type) of the operands of values per element, and of the others."""
         tensors = [(at, name, dtype.cuda) for at, (name, dtype) in enumerate(tensors_of(inputs), 1)]
         whole = [tensor for tensor in tensors if tensor[1] in self.whole]
         return whole, [tensor for tensor in tensors if tensor[1] not in self.whole]
@@ -146,7 +146,7 @@ def are_planes(layout: KernelLayout, are_whole: Sequence[bool], width: int) -> b
 
 
 def channel_grid(channels: int, rows: int, width: int) -> Grid:
-    """The grid for rows of channels; a thread takes `width` channels."""
+    """Return the grid for rows of channels; a thread takes `width` channels."""
     columns = channels // width
     tiles = -(-columns // THREADS)
     together = THREADS // -(-columns // tiles)
@@ -155,6 +155,6 @@ def channel_grid(channels: int, rows: int, width: int) -> Grid:
 
 
 def plane_grid(numel: int, width: int, loads: int) -> Grid:
-    """The grid in which every thread takes `loads` vectors; fewer of a small array."""
+    """Return the grid in which every thread takes `loads` vectors; fewer of a small array."""
     blocks = -(-numel // (width * THREADS))
     return Grid((max(1, -(-blocks // loads), min(blocks, WAVE_BLOCKS)), 1, 1), THREADS)

@@ -126,7 +126,7 @@ def _without_repeats(tensor: Any, labels: Labels) -> tuple[Any, Labels]:
 
 
 def _summed(tensor: Any, labels: Labels, dropped: set[int], dtype: Any = None) -> tuple[Any, Labels]:
-    """Sum over the dimensions of some labels.  dtype: of the sum, by default that of Tensor.sum."""
+    """Compute the sum over the dimensions of some labels.  dtype: of the sum, by default that of Tensor.sum."""
     dims = [at for at, label in enumerate(labels) if label in dropped]
     if not dims:
         return tensor, labels
@@ -223,7 +223,7 @@ def _bad_chains() -> Iterator[ErrorSample]:
     called="einsum",
 )  # fmt: skip
 def einsum_of(equation: str, operands: Operands) -> Any:
-    """Sum of products by Einstein's convention: `torch.einsum` with the operands as a list."""
+    """Compute the sum of products by Einstein's convention: `torch.einsum` with the operands as a list."""
     if not operands:
         raise ArgumentError("must provide at least one operand", hint="as in einsum('ij->ji', x)", operator="einsum")
     all_labels, result = parsed(equation, [len(operand.shape) for operand in operands])
@@ -264,7 +264,7 @@ def _bad_contractions() -> Iterator[ErrorSample]:
 
 
 def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
-    """The dimensions of both that tensordot sums over."""
+    """Return the dimensions of both that tensordot sums over."""
     name, ranks = "tensordot", (len(a.shape), len(b.shape))
     if hasattr(dims, "tolist"):
         dims = dims.tolist()
@@ -308,7 +308,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 
 @composite(samples=_contractions, errors=_bad_contractions, dtypes=PRODUCT_TYPES, method=False, function=False)
 def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Any:
-    """Sum of products over some dimensions of two tensors.
+    """Compute the sum of products over some dimensions of two tensors.
 
     dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
@@ -356,7 +356,7 @@ def _bad_inner_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_inner_pairs, errors=_bad_inner_pairs, dtypes=PRODUCT_TYPES)
 def inner(input: Operand, other: Operand) -> Any:
-    """Sum of products over the last dimension of both; the product, if one is a number.
+    """Compute the sum of products over the last dimension of both; the product, if one is a number.
 
     Shapes: [*A, k] with [*B, k] gives [*A, *B].
     Host:   returns at once.
@@ -391,7 +391,7 @@ def _bad_kron_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_kron_pairs, errors=_bad_kron_pairs, dtypes=dtypes.ALL)
 def kron(input: Operand, other: Operand) -> Any:
-    """Kronecker product: every element of the input times the whole of `other`, in blocks.
+    """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks.
 
     Shapes: the sizes multiply; the operand with fewer dimensions gets leading ones.
     Host:   returns at once.
@@ -452,7 +452,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     called="linalg.cross",
 )  # fmt: skip
 def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -> Any:
-    """Cross product of vectors of three elements along `dim`.
+    """Compute the cross product of vectors of three elements along `dim`.
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
@@ -509,7 +509,7 @@ def _bad_cross_of_any() -> Iterator[ErrorSample]:
 
 @composite(samples=_cross_of_any, errors=_bad_cross_of_any, dtypes=PRODUCT_TYPES)
 def cross(input: Operand, other: Operand, dim: int | None = None) -> Any:
-    """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3.
+    """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3.
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
@@ -536,7 +536,7 @@ def _vector_products() -> Iterator[Sample]:
 
 @composite(samples=_vector_products, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, called="linalg.vecdot")
 def linalg_vecdot(x: Operand, y: Operand, *, dim: int = -1) -> Any:
-    """Sum of products along one dimension.
+    """Compute the sum of products along one dimension.
 
     Shapes: the inputs broadcast together; the result is without dim.
     Host:   returns at once.
@@ -576,7 +576,7 @@ def _bad_matrices() -> Iterator[ErrorSample]:
     called="linalg.multi_dot",
 )  # fmt: skip
 def linalg_multi_dot(tensors: Operands) -> Any:
-    """Product of several matrices, in the order that takes the fewest multiplications.
+    """Compute the product of several matrices, in the order that takes the fewest multiplications.
 
     The first tensor may be a vector, taken as a row, and the last one a vector, taken as a column.
     Shapes: [m, k], ..., [l, n] gives [m, n], without m or n for a vector.
@@ -660,7 +660,7 @@ def _bad_groups() -> Iterator[ErrorSample]:
 def grouped_mm(
     mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
 ) -> Any:
-    """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
+    """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
 
     offs: int32, where each group ends in the dimension that a matrix shares among groups: rows of mat_a with a batch
         mat_b; columns of mat_b with a batch mat_a; for two matrices the dimension that is summed.

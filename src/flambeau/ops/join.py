@@ -96,7 +96,7 @@ def _reordered(call: Call, tensor: Any, order: Sequence[int]) -> Any:
 
 
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
-    """(dimension counted from the front, shape of the result, its dtype)."""
+    """Return (dimension counted from the front, shape of the result, its dtype)."""
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
     first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
@@ -270,7 +270,7 @@ split.quick_node, unbind.quick_node = split, unbind
 
 
 def _with_zeros(grads: Sequence[Any], like: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
-    """The gradients, with zeros in place of None."""
+    """Return the gradients, with zeros in place of None."""
     return [like.new_zeros(shape) if grad is None else grad for grad, shape in zip(grads, shapes)]
 
 
@@ -324,7 +324,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL, function=False)
 def repeat(input: Operand, repeats: Any) -> Any:
-    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
+    """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ValueRangeError for a negative one.
@@ -361,7 +361,7 @@ def _tile_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
 def tile(input: Operand, dims: Any) -> Any:
-    """As `repeat`; missing leading counts are 1.
+    """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
 
     Host: returns at once.
     Example:
@@ -542,7 +542,7 @@ def _flip_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_flip_samples, errors=_flip_errors, dtypes=dtypes.ALL)
 def flip(call: Call, input: Operand, dims: Any) -> Any:
-    """A copy with the order of some dimensions reversed.
+    """Return a copy with the order of some dimensions reversed.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -601,8 +601,9 @@ def _roll_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
-    """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened.
+    """Return a copy shifted along dimensions; elements shifted out at one end enter at the other.
 
+    Without dims, as flattened.
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.
     Example:
@@ -663,7 +664,7 @@ def _with_three(tensor: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with 0-dim ones as vectors.
+    """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors.
 
     Host: returns at once.
     Example:
@@ -676,7 +677,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with vectors as matrices of one row.
+    """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row.
 
     Host: returns at once.
     Example:
@@ -687,8 +688,9 @@ def atleast_2d(*tensors: Any) -> Any:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1].
+    """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1].
 
+    [n, m] becomes [n, m, 1].
     Host: returns at once.
     Example:
         >>> torch.atleast_3d(torch.zeros(2, 3)).shape
@@ -751,7 +753,7 @@ def row_stack(tensors: Operands) -> Any:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
-    """Views of vectors, expanded to a grid with one dimension for each.
+    """Return views of vectors, expanded to a grid with one dimension for each.
 
     indexing: "ij" gives shape [n0, n1, ...]; "xy" exchanges the first two.  None is "ij", with a warning.
     Host:   returns at once.
@@ -805,8 +807,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
 
 def cartesian_prod(*tensors: Any) -> Any:
-    """All tuples with one element of each vector, as rows; the first vector varies slowest.  One vector is returned.
+    """Return all tuples with one element of each vector, as rows; the first vector varies slowest.
 
+    One vector is returned.
     Host:   returns at once.
     Raises: ShapeError unless all have one dimension.
     Example:
@@ -845,7 +848,7 @@ def _combinations_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_combinations_samples, errors=_combinations_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> Any:
-    """All choices of r elements of a vector, as rows in the order of their positions.
+    """Return all choices of r elements of a vector, as rows in the order of their positions.
 
     with_replacement: an element may be chosen several times.
     Host:   returns at once.
@@ -876,7 +879,10 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
 
 
 def _chosen(source: Any, size: int, r: int, with_replacement: bool, count: int) -> Any:
-    """Positions of every choice, [count, r]: those of all tuples whose positions ascend.  Nothing waits for them."""
+    """Return positions of every choice, [count, r]: those of all tuples whose positions ascend.
+
+    Nothing waits for them.
+    """
     places = arange(source.new_empty((size**r,), dtype=dtypes.int64), 0, 1)
     columns = [(places // size ** (r - 1 - column)) % size for column in range(r)]
     ascends = source.new_ones((size**r,), dtype=dtypes.bool_)
@@ -900,7 +906,7 @@ def _vander_errors() -> Iterator[ErrorSample]:
 @composite(samples=_vander_samples, errors=_vander_errors, dtypes=dtypes.ALL[5:], takes_out=False, method=False,
            other_names={"input": "x"})  # fmt: skip
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
-    """The Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True.
+    """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True.
 
     Shapes: [n] gives [n, N]; N is n unless given.
     Host:   returns at once.
@@ -941,7 +947,7 @@ def _images() -> Iterator[Sample]:
 
 @composite(samples=_images, errors=_fliplr_errors, dtypes=dtypes.ALL, takes_out=False)
 def fliplr(input: Operand) -> Any:
-    """A copy with the order of dimension 1 reversed.
+    """Return a copy with the order of dimension 1 reversed.
 
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions.
@@ -965,7 +971,7 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_images, errors=_flipud_errors, dtypes=dtypes.ALL, takes_out=False)
 def flipud(input: Operand) -> Any:
-    """A copy with the order of dimension 0 reversed.
+    """Return a copy with the order of dimension 0 reversed.
 
     Host:   returns at once.
     Raises: ShapeError without a dimension.
@@ -996,7 +1002,7 @@ def _rot90_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_rot90_samples, errors=_rot90_errors, dtypes=dtypes.ALL, takes_out=False)
 def rot90(input: Operand, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+    """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
 
     Host:   returns at once.
     Raises: ShapeError unless there are two different dimensions, IndexRangeError if one is out of range.
@@ -1045,7 +1051,7 @@ def _shuffle_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_shuffle_samples, errors=_shuffle_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def channel_shuffle(input: Operand, groups: int) -> Any:
-    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ...
+    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ...
 
     Host:   returns at once.
     Raises: ShapeError for fewer than three dimensions or if `groups` does not divide the channels, ValueRangeError.
@@ -1103,7 +1109,7 @@ def _check_pixels(name: str, what: str, input: Operand, factor: int) -> None:
 
 @composite(samples=_pixel_samples, errors=_pixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_shuffle(input: Operand, upscale_factor: int) -> Any:
-    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r.
+    """Return images whose r * r channels become squares of r by r pixels, for an upscale factor r.
 
     Shapes: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
     Host:   returns at once.
@@ -1142,7 +1148,7 @@ def _unpixel_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unpixel_samples, errors=_unpixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
-    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r.
+    """Return the reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r.
 
     Shapes: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
     Host:   returns at once.
@@ -1170,7 +1176,7 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> st.Size:
-    """The shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
+    """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
 
     Host:   returns at once.
     Raises: ShapeError if they do not broadcast, ValueRangeError for a negative size.

@@ -37,7 +37,7 @@ HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function":
 
 
 def list_samples(*lows: float) -> list[list[Array]]:
-    """Lists of arrays for samples, one list for each lowest value."""
+    """Return lists of arrays for samples, one list for each lowest value."""
     shapes = ((2, 3), (5,), (0,), (), (17, 3))
     return [
         [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
@@ -97,7 +97,7 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
 
 
 def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from: int) -> list[Any]:
-    """Tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
+    """Return tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
     if all([tensor.dtype is dtype for tensor in tensors]) and _lie_alike(tensors):
         flat = (tensors[0].numel(),), (1,), 0
         return [tensor if tensor.is_contiguous() else call.part(tensor, *flat) for tensor in tensors]
@@ -123,7 +123,7 @@ def _copied(call: Call, tensor: Any, dtype: dtype, is_written: bool) -> Any:
 
 
 def _chunks(tensors: Sequence[Any], dtype: dtype, nbytes: int) -> tuple[int, int]:
-    """(number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
+    """Return (number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
     shift = (nbytes // dtype.itemsize).bit_length() - 1
     most = (1 << shift) - 1
     return sum([(tensor.numel() + most) >> shift for tensor in tensors]), shift
@@ -472,7 +472,7 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
 def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
-    """The norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
+    """Return the norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
 
     order: inf and -inf are the largest and the smallest absolute value.
     Shapes: one number.
@@ -503,7 +503,7 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
 
 
 def _spread(tensors: Sequence[Any], dtype: dtype) -> tuple[int, int]:
-    """(number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
+    """Return (number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
     nbytes = ACCESS
     chunks, shift = _chunks(tensors, dtype, nbytes)
     while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:

@@ -97,22 +97,22 @@ class Call(Protocol):
     device: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
+        """Return a new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is freed when the launches of this call are done."""
+        """Return contiguous memory that is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """A part of a contiguous operand, by its shape, strides and offset in elements."""
+        """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
 
     def assign(self, target: Any, source: Any) -> None:
         """Write `source`, converted and broadcast, into `target`."""
 
     def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
-        """The operand itself if it is contiguous and of that dtype, else a copy that is."""
+        """Return the operand itself if it is contiguous and of that dtype, else a copy that is."""
 
     def make_on_host(self, body: Callable[..., Any], *operands: Any) -> None:
-        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
+        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel with `values`, one per parameter.
@@ -125,13 +125,16 @@ class Call(Protocol):
         """Queue a library call on its operands, in the order that the operation lists."""
 
     def reserve(self, operation: LibraryOperation) -> int:
-        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError without a library."""
+        """Return the size in bytes of what a library operation keeps for its gradients.
+
+        Raises: NotSupportedError without a library.
+        """
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
 
     def draw_on_host(self, function: Callable[..., None], generator: Any, written: Sequence[Any], *values: Any) -> None:
-        """On the CPU, call function(state of the generator, *arrays of `written`, *values) instead of a launch.
+        """Call function(state of the generator, *arrays of `written`, *values) instead of a launch.  CPU only.
 
         The written tensors, and those among the values, are contiguous.
         """

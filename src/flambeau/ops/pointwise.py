@@ -53,7 +53,7 @@ _BODY = source_text("pointwise_body.cu")
 
 
 def kernel_layout(shape: Sequence[int], strides: Sequence[Sequence[int]], width: int) -> KernelLayout:
-    """(sizes, strides per operand and the row of reciprocals) with the fewest dimensions that fit every operand.
+    """Return (sizes, strides per operand and the row of reciprocals) with the fewest dimensions that fit every operand.
 
     The dimension with the smallest stride of the first operand comes first.
     """
@@ -83,7 +83,7 @@ def is_vectorized(sizes: Sequence[int], steps: Sequence[Sequence[int]], width: i
 
 
 def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
-    """The number of elements of one vector."""
+    """Return the number of elements of one vector."""
     widest = max(dtype.itemsize for dtype in (out, *inputs))
     if out.itemsize == widest:
         return ACCESS_BYTES // widest
@@ -91,7 +91,7 @@ def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
 
 
 def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
-    """The grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
+    """Return the grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
     sizes, steps = layout
     numel = prod(sizes)
     if steps[-1][0] != -1 and steps[-1][0] >> 32:
@@ -103,7 +103,7 @@ def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
 
 
 def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
-    """The source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
+    """Return the source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
     tensors = tensors_of(inputs)
     singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
     body = Template(_BODY).substitute(_substitutions(out, inputs, tensors))
@@ -111,14 +111,14 @@ def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) ->
 
 
 def tensors_of(inputs: Sequence[Input]) -> list[tuple[str, dtype]]:
-    """The names and types of the inputs that are tensors."""
+    """Return the names and types of the inputs that are tensors."""
     return [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
 
 
 def entry_source(
     entry: str, out: dtype, inputs: Sequence[Input], cuda: str, blocks: int, constants: str, body: str
 ) -> str:
-    """The function `value`, which computes one element, and a kernel with a body.
+    """Return the function `value`, which computes one element, and a kernel with a body.
 
     blocks: those that a multiprocessor must hold.  constants: of the body, besides the usual ones.
     """
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 
 
 def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
-    """The arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
+    """Return the arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
     at = iter(range(1, len(inputs) + 1))
     return ", ".join(
         f"({c.wide.cuda}){name}_number" if dtype is None else f"load<{c.wide.cuda}>({place(name, next(at))})"
@@ -147,7 +147,7 @@ def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
-    """The text that replaces each $PART of kernels/pointwise_body.cu."""
+    """Return the text that replaces each $PART of kernels/pointwise_body.cu."""
 
     def every(statement: str) -> str:
         return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
@@ -209,7 +209,7 @@ def promoted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but integers and bool become the default type."""
+    """Apply `promoted`; integers and bool become the default type."""
     result = common if common.is_floating_point else default.floating
     return [result] * len(types), result
 
@@ -225,7 +225,7 @@ def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but bool is an error."""
+    """Apply `promoted`; bool raises an error."""
     if common is bool_:
         raise DtypeError(
             "bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*", operator=name
@@ -234,7 +234,7 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but integers and bool are errors."""
+    """Apply `promoted`; integers and bool raise an error."""
     if not common.is_floating_point:
         raise DtypeError(
             f"operands must be floating point, got {common.name}", hint="convert with .float()", operator=name
@@ -309,11 +309,11 @@ class Pointwise(Operator):
         return result
 
     def promoting(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands that choose the common type."""
+        """Return the operands that choose the common type."""
         return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
-        """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
+        """Return the strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
         are_left_out = self.exact or self.factor >= 0
         return st.elementwise(shape, [
             (operand.shape, operand.strides) if is_tensor(operand) else ((), ())
@@ -330,11 +330,11 @@ class Pointwise(Operator):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
+        """Return (kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
-        """The kernel for these types; an input of None is a number."""
+        """Return the kernel for these types; an input of None is a number."""
         key = (out, tuple(inputs), computes)
         if key not in self.kernels:
             self.kernels[key] = self._make_kernel(out, inputs, computes)
@@ -369,12 +369,12 @@ class Pointwise(Operator):
 
 
 def _number(value: int | float) -> Any:
-    """A number with the type that it has in the launch buffer; `astype` converts it as C does."""
+    """Return a number with the type that it has in the launch buffer; `astype` converts it as C does."""
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
 def _of_ufunc(name: str) -> Callable[..., None]:
-    """The reference of a kernel whose operands and result have the type that NumPy computes in."""
+    """Return the reference of a kernel whose operands and result have the type that NumPy computes in."""
 
     def reference(out: Any, *operands: Any) -> None:
         getattr(np, name)(*operands, out=out)
@@ -412,7 +412,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
 
 
 def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
-    """A grid for a kernel whose threads loop over `numel` elements with a stride."""
+    """Return a grid for a kernel whose threads loop over `numel` elements with a stride."""
     blocks = -(-numel // (THREADS * per_thread))
     return Grid((max(1, min(blocks, FULL_DEVICE_BLOCKS)), 1, 1), THREADS)
 
@@ -423,12 +423,12 @@ def is_tensor(operand: Any) -> bool:
 
 
 def numpy_type(array: Any) -> Any:
-    """The NumPy dtype of an array that the body of a pointwise operator gets."""
+    """Return the NumPy dtype of an array that the body of a pointwise operator gets."""
     return array.dtype
 
 
 def type_of(operand: Any) -> dtype:
-    """A tensor's type, or the type of a number that is not promoted with tensors."""
+    """Return a tensor's type, or the type of a number that is not promoted with tensors."""
     if is_tensor(operand):
         own: dtype = operand.dtype
         return own
@@ -436,7 +436,7 @@ def type_of(operand: Any) -> dtype:
 
 
 def common_type(operands: Sequence[Any]) -> dtype:
-    """The result type of tensors and numbers together.
+    """Return the result type of tensors and numbers together.
 
     Tensors with dimensions decide.  A zero-dimensional tensor counts only if its category is higher, as float is with
     integers.  So does a number, compared with both.

@@ -35,7 +35,7 @@ Dims = int | Sequence[int] | None
 
 
 def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The reduced dimensions, counted from the front and sorted.  None and () mean all of them."""
+    """Return the reduced dimensions, counted from the front and sorted.  None and () mean all of them."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
     dims = [st.wrap_dim(axis, ndim, name) for axis in st.as_ints(dim)]
@@ -56,12 +56,12 @@ def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> l
 
 
 def restore_dims(value: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    """A result with its reduced dimensions restored, as size 1."""
+    """Return a result with its reduced dimensions restored, as size 1."""
     return value if keepdim else value.reshape(reduced_shape(shape, dims_of("reshape", dim, len(shape)), True))
 
 
 def reduced_count(shape: Sequence[int], dims: Sequence[int]) -> int:
-    """The number of values that are reduced to one result."""
+    """Return the number of values that are reduced to one result."""
     return prod(shape[dim] for dim in dims)
 
 
@@ -116,7 +116,7 @@ class Fold(NamedTuple):
     finished: Callable[[Any, Any], Any] | None = None
 
     def of_pieces(self) -> Fold:
-        """The reduction of a piece, whose result is not finished."""
+        """Return the reduction of a piece, whose result is not finished."""
         return self if self.finish == OVER else self._replace(finish="a", finished=None)
 
 
@@ -163,7 +163,7 @@ class ReductionPlan(NamedTuple):
     work: Work
 
     def numbers(self) -> tuple[int, ...]:
-        """The values of WORK_PARAMETERS, in their order."""
+        """Return the values of WORK_PARAMETERS, in their order."""
         lanes, _, wide, parts, chunk = self.work
         return self.outputs, self.length, parts, chunk, self.kept, lanes, int(wide > 1)
 
@@ -216,7 +216,7 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: i
 
 
 def plan_join(parts: int, outputs: int, fewest: int = 32) -> tuple[int, Grid]:
-    """(lanes, grid) of a kernel that joins the pieces [parts, outputs] of results: a warp makes one, or a block.
+    """Return (lanes, grid) of a kernel that joins the pieces [parts, outputs] of results: a warp makes one, or a block.
 
     fewest: the lanes of a result of fewer pieces than a warp has lanes.
     """
@@ -246,19 +246,19 @@ def plan_spread(outputs: int, count: int, is_inner: bool) -> Spread:
 
 
 def _power_of_two(wanted: int, limit: int) -> int:
-    """The smallest power of two that is at least `wanted`, at most the limit."""
+    """Return the smallest power of two that is at least `wanted`, at most the limit."""
     return min(1 << max(wanted - 1, 0).bit_length(), limit)
 
 
 def widest_load(operand: Any) -> int:
-    """The most elements of an operand that one load may read."""
+    """Return the most elements of an operand that one load may read."""
     return min(LOAD_BYTES // operand.dtype.itemsize, MAX_WIDE) if operand.is_aligned() else 1
 
 
 def layout_along(
     shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int
 ) -> tuple[tuple[Any, Any], int, int, bool]:
-    """(layout with `dim` last and the rest collapsed, rows, size of `dim`, whether `dim` is the innermost)."""
+    """Return (layout with `dim` last and the rest collapsed, rows, size of `dim`, whether `dim` is the innermost)."""
     rest = [axis for axis in range(len(shape)) if axis != dim]
     strides_of_rest = [[strides[axis] for axis in rest] for strides in operands]
     sizes, steps = st.collapse([shape[axis] for axis in rest], strides_of_rest)
@@ -276,7 +276,10 @@ WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETER
 
 
 def reduction_source(entry: str, arguments: str, op: str, across: bool, statement: str = "") -> str:
-    """The source of a kernel that reduces by `op`, an expression of kernels/reduce.cu.  statement: stands before it."""
+    """Return the source of a kernel that reduces by `op`, an expression of kernels/reduce.cu.
+
+    statement: stands before it.
+    """
     return f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
     const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
@@ -288,7 +291,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
 
 @cache
 def fold_kernel(fold: Fold, source: dtype, wide: dtype, out: dtype, across: bool) -> Kernel:
-    """The kernel that reads `source`, accumulates in `wide` and writes `out`."""
+    """Return the kernel that reads `source`, accumulates in `wide` and writes `out`."""
     entry = f"{fold.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
     value = wide.cuda
     code = f"""{REDUCE_SOURCE}
@@ -324,7 +327,7 @@ struct Meaning {{
 
 @cache
 def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
-    """The kernel that writes the index of the largest or smallest value, and the value unless `values` is absent."""
+    """Return the kernel of the index of the largest or smallest value, and of the value unless `values` is absent."""
     entry = f"{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
     dtype = source.cuda
     op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {dtype}, {dtype}>"
@@ -357,7 +360,7 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
 
 
 def host_rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
-    """The values of each result, as the rows of a NumPy array."""
+    """Return the values of each result, as the rows of a NumPy array."""
     if input is None or count == 0:
         return np.empty((outputs, count), wide.numpy)
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
@@ -498,7 +501,10 @@ class RowPlan(NamedTuple):
     lanes: int
 
     def grid(self) -> Grid:
-        """A grid with threads for every row.  Blocks do not loop: the last wave of few long blocks is seldom full."""
+        """Return a grid with threads for every row.
+
+        Blocks do not loop: the last wave of few long blocks is seldom full.
+        """
         threads = max(self.lanes, THREADS) if self.lanes <= WARP else self.lanes
         return Grid((-(-self.rows * self.lanes // threads), 1, 1), threads)
 
@@ -506,7 +512,7 @@ class RowPlan(NamedTuple):
 def plan_rows(
     count: int, size: int, operands: Sequence[Any], starts: Sequence[Sequence[int]] = (), most_tiles: int = 1
 ) -> tuple[bool, RowPlan]:
-    """(whether rows are even, plan) for `count` rows of `size` elements.
+    """Return (whether rows are even, plan) for `count` rows of `size` elements.
 
     operands: the arrays that are read or written along the rows; None is absent.
     starts: the strides of the operands that are not contiguous, the last one along a row.
@@ -527,10 +533,10 @@ def plan_rows(
 
 
 def even_variant(is_even: bool) -> tuple[str, str]:
-    """(suffix of the kernel's name, template argument)."""
+    """Return (suffix of the kernel's name, template argument)."""
     return ("_even", "true") if is_even else ("", "false")
 
 
 def across_grid(rows: int, lanes: int) -> Grid:
-    """The grid for rows that are next to each other in memory, with `lanes` threads per row."""
+    """Return the grid for rows that are next to each other in memory, with `lanes` threads per row."""
     return Grid((max(1, min(-(-rows * lanes // THREADS), FULL_DEVICE_BLOCKS)), 1, 1), THREADS)

@@ -77,7 +77,7 @@ def _reduced_samples() -> Iterator[Sample]:
 
 @operator(samples=_reduced_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def reduce_segments(call: Call, data: Operand, ends: Operand, reduce: str, initial: float | None) -> Any:
-    """The operator of `segment_reduce`, of segments that end at `ends`, along the last dimension of `ends`.
+    """Return the operator of `segment_reduce`, of segments that end at `ends`, along the last dimension of `ends`.
 
     Host: returns at once.
     """

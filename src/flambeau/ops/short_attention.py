@@ -81,7 +81,7 @@ def _numbers(of: Attention) -> tuple[Any, ...]:
 
 @cache
 def _kernel(is_backward: bool, dims: int) -> Kernel:
-    """The kernel of heads of up to `dims` dimensions: (operands, layouts of all but logsumexp, numbers)."""
+    """Return the kernel of heads of up to `dims` dimensions: (operands, layouts of all but logsumexp, numbers)."""
     name, names, written = "short_attention", FORWARD.split(), 2
     meaning: Callable[..., None] = attend
     if is_backward:

@@ -126,7 +126,7 @@ def _rows_samples() -> Iterator[Sample]:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
 def sort_rows(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
-    """(values, indices) of the elements of the last dimension in order.
+    """Return (values, indices) of the elements of the last dimension in order.
 
     bits: the number of low bits in which elements differ, where that is known.
     Host: returns at once.
@@ -148,7 +148,7 @@ def _(grads: Any, out1: Any, input_shape: Any) -> Any:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def sort_values(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
-    """The elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
+    """Return the elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
 
     Host: returns at once.
     """
@@ -173,7 +173,7 @@ def _sort_samples() -> Iterator[Sample]:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
+    """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
 
     Shapes: both results are of the input's shape, and of its layout where that has no gaps; indices are int64.
     Host:   returns at once.
@@ -193,7 +193,7 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
 
 
 def _laid_out(result: Any, strides: Sequence[int]) -> Any:
-    """The result itself if it has these compact strides, else a copy that has them."""
+    """Return the result itself if it has these compact strides, else a copy that has them."""
     if all(size <= 1 or own == step for size, own, step in zip(result.shape, result.strides, strides)):
         return result
     order = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
@@ -209,7 +209,7 @@ def _msort_samples() -> Iterator[Sample]:
 
 @composite(samples=_msort_samples, dtypes=dtypes.ALL)
 def msort(input: Operand) -> Any:
-    """The elements in order along the first dimension.
+    """Return the elements in order along the first dimension.
 
     Shapes: as the input.
     Host:   returns at once.
@@ -223,7 +223,7 @@ def msort(input: Operand) -> Any:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The indices that sort a dimension.
+    """Return the indices that sort a dimension.
 
     Shapes: as the input, int64.
     Host:   returns at once.
@@ -245,7 +245,7 @@ def _select_samples() -> Iterator[Sample]:
 
 @operator(samples=_select_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> Any:
-    """(values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
+    """Return (values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
 
     Those that differ from the last one come first; otherwise they have the order of the row.
     Host: returns at once.
@@ -264,7 +264,7 @@ def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> 
 
 
 def _first_places(input: Any, count: int, largest: bool) -> Any:
-    """The indexes of the `count` greatest or least elements of the last dimension, in order."""
+    """Return the indexes of the `count` greatest or least elements of the last dimension, in order."""
     values, indices = select_rows(input, count, largest)
     return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices)
 
@@ -282,7 +282,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
+    """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
 
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
@@ -327,14 +327,14 @@ SOURCE = PRELUDE + source_text("radix.cu")
 
 
 def _key(dtype: dtype) -> str:
-    """The C type that makes keys of elements."""
+    """Return the C type that makes keys of elements."""
     kind = "AS_FLOATING" if dtype.category == FLOATING else "AS_SIGNED" if dtype.is_signed else "AS_UNSIGNED"
     kind = "AS_UNSIGNED" if dtype.category == BOOL else kind
     return f"Key<{dtype.cuda}, {kind}, {INFINITE.get(dtype, 0):#x}ull>"
 
 
 def keys_of(values: Any, dtype: dtype, descending: bool) -> Any:
-    """The keys of a NumPy array."""
+    """Return the keys of a NumPy array."""
     bits = values.view(f"u{dtype.itemsize}")
     sign = bits.dtype.type(1 << (8 * dtype.itemsize - 1))
     if dtype.category == FLOATING:
@@ -348,7 +348,7 @@ def keys_of(values: Any, dtype: dtype, descending: bool) -> Any:
 
 
 def stable_order(keys: Any) -> Any:
-    """The indexes that sort each row of a NumPy array of keys, along its last axis."""
+    """Return the indexes that sort each row of a NumPy array of keys, along its last axis."""
     if keys.dtype.itemsize != 4 or keys.shape[-1] < DIGITS:
         return np.argsort(keys, axis=-1, kind="stable")
     place_bits = np.uint64(32)  # 64-bit integers of key and place sort faster than a stable sort of keys
@@ -367,7 +367,7 @@ def _kernel(
 
 
 def _numbers(*names: str) -> tuple[list[Param], str]:
-    """(64-bit integer parameters, their declarations)."""
+    """Return (64-bit integer parameters, their declarations)."""
     return [Scalar(name, "int64") for name in names], ", ".join(f"long long {name}" for name in names)
 
 
@@ -530,7 +530,7 @@ def _last_keys(chosen: Any, keys: Any) -> Any:
 
 
 def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> Any:
-    """`_selected` by the values themselves; None with NaN, or if equal elements compete for the last places."""
+    """Do the work of `_selected` by comparing values; None with NaN or if equal elements tie for the last places."""
     if dtype.itemsize < 4:  # half types have no fast order, and small integers have many equal elements
         return None
     at = values.shape[1] - count if descending else count - 1
@@ -545,7 +545,10 @@ def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> 
 
 
 def _selected(keys: Any, last: Any, count: int) -> Any:
-    """The places of the `count` least keys of each row, in the kernel's order.  last: the greatest of these keys."""
+    """Return the places of the `count` least keys of each row, in the kernel's order.
+
+    last: the greatest of these keys.
+    """
     less, equal = keys < last, keys == last
     left = count - less.sum(axis=1, keepdims=True)
     places = np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(keys), count)
@@ -627,7 +630,7 @@ def radix_select(
 
 @cache
 def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
-    """The place of the k-th least element of each row on the CPU, which has no device code.
+    """Return the place of the k-th least element of each row on the CPU, which has no device code.
 
     k: counted from 0; -1 for the lower median.  skips_nan: whether the median is of the elements that are not NaN;
     otherwise the median of a row with NaN is its first NaN.
@@ -655,7 +658,7 @@ def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
 
 
 def _kth_places(values: Any, k: int) -> Any:
-    """The place of the k-th least element of each row in a stable order; NaN comes last."""
+    """Return the place of the k-th least element of each row in a stable order; NaN comes last."""
     last = np.partition(values, k, axis=1)[:, k : k + 1]
     left = k - np.count_nonzero(values < last, axis=1)  # how many equal elements come before it
     same = values == last
@@ -669,7 +672,7 @@ def _kth_places(values: Any, k: int) -> Any:
 
 @operator(samples=tuple, method=False, function=False)
 def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
-    """The places of `host_kth_kernel` along the last dimension of a CPU tensor, of size 1 there."""
+    """Return the places of `host_kth_kernel` along the last dimension of a CPU tensor, of size 1 there."""
     n = input.shape[-1]
     indexes = call.output((*input.shape[:-1], 1), int64)
     if indexes.numel():
@@ -680,7 +683,7 @@ def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
 
 @cache
 def host_sort_kernel(dtype: dtype) -> Kernel:
-    """The sort of whole rows on the CPU, which has no device code."""
+    """Return the sort of whole rows on the CPU, which has no device code."""
 
     def reference(out: Any, indexes: Any, keys: Any, rows: int, n: int, flip: int) -> None:
         if indexes is None and dtype.category != FLOATING:
@@ -702,7 +705,7 @@ def host_sort_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def host_select_kernel(dtype: dtype) -> Kernel:
-    """The select of whole rows on the CPU, which has no device code."""
+    """Return the select of whole rows on the CPU, which has no device code."""
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
         places = _selected_alone(input, dtype, count, bool(flip))

@@ -163,18 +163,18 @@ class Card:
         return curve.amounts[-1] / curve.times[-1]
 
     def kernel_ns(self, nbytes: int, operations: float, kind: str = POINTWISE) -> int:
-        """Device time of a kernel that accesses `nbytes` bytes."""
+        """Return the device time of a kernel that accesses `nbytes` bytes."""
         curve = self.times["kernels"][kind]
         return max(curve.at(nbytes), int(curve.times[0] + operations / (ELEMENTWISE_SHARE * self.peaks["float32"])))
 
     def launch_ns(self, entry: str, operations: float, accesses: Sequence[Access]) -> int:
-        """Device time of a launch.  operations: per element of its largest operand."""
+        """Return the device time of a launch.  operations: per element of its largest operand."""
         kind = kind_of(entry)
         elements = max((each.nbytes // each.dtype.itemsize for each in accesses), default=0)
         return self.kernel_ns(touched(accesses, kind), operations * elements, kind)
 
     def library_ns(self, problem: LibraryOperation, accesses: Sequence[Access]) -> int:
-        """Device time of a library call."""
+        """Return the device time of a library call."""
         nbytes = touched(accesses)
         if isinstance(problem, Gemm):
             curve = self._of_type("products" if is_aligned(problem) else "unaligned_products", problem)
@@ -190,11 +190,11 @@ class Card:
         return max(curve.at(problem.operations), self.kernel_ns(nbytes, 0))
 
     def workspace_nbytes(self, problem: LibraryOperation) -> int:
-        """Bytes of memory that a library call takes beside its operands."""
+        """Return the size in bytes of the workspace of a library call."""
         return self._way(problem).workspace_nbytes if isinstance(problem, Convolution) else 0
 
     def library_host_ns(self, problem: LibraryOperation) -> int:
-        """Host time of a library call."""
+        """Return the host time of a library call."""
         if isinstance(problem, Convolution):
             return self.host.convolution if problem.dtype.itemsize == 2 else self.host.wide_convolution
         if isinstance(problem, (Attention, AttentionBackward)):
@@ -212,7 +212,7 @@ class Card:
         return min(self._way_in(each, curves[each].at(operations), problem) for each in types)
 
     def _way_in(self, name: str, kernel_ns: int, problem: Convolution) -> Way:
-        """How kernels of a type compute a convolution, their own part in `kernel_ns`."""
+        """Return how kernels of a type compute a convolution, their own part in `kernel_ns`."""
         if name not in TENSOR_CORES:
             return Way(kernel_ns, kernel_ns, 0, 0)
         copied = converted(problem)
@@ -228,11 +228,11 @@ class Card:
         return curves.get(name, curves["float32"])
 
     def copy_ns(self, entry: str, nbytes: int) -> int:
-        """Time of a copy to or from the host, or between GPUs."""
+        """Return the time of a copy to or from the host, or between GPUs."""
         return self.times["copies"][entry].at(nbytes)
 
     def within(self, share: float, duration_ns: int) -> int:
-        """Device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
+        """Return the device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
         if share == 1:
             return duration_ns
         floor = int(self.times["kernels"][POINTWISE].times[0])
@@ -266,7 +266,10 @@ class Way(NamedTuple):
 
 
 def tiled_operations(problem: Convolution) -> float:
-    """The operations of a convolution whose channels fill whole tiles.  Those of groups are computed in other ways."""
+    """Return the operations of a convolution whose channels fill whole tiles.
+
+    Those of groups are computed in other ways.
+    """
     if problem.groups > 1:
         return problem.operations
     outputs, inputs = problem.w_shape[:2]

@@ -241,18 +241,18 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return memory.total - memory.used, memory.total
 
     def memory_used(self, device: int) -> int:
-        """Allocated bytes.  Costs no modelled time, like all monitoring."""
+        """Return the number of allocated bytes.  Like all monitoring, it takes no modelled time."""
         self._check_index(device)
         return self._engine.memory.devices[device].used
 
     def busy_percent(self, device: int) -> int:
-        """Percent of the last sample of modelled time in which kernels ran."""
+        """Return the percentage of the last sample of modelled time in which kernels ran."""
         self._check_index(device)
         with self._lock:
             return self._engine.kernels[device].percent(self._engine.clock.now())
 
     def memory_busy_percent(self, device: int) -> int:
-        """Percent of the last sample of modelled time in which kernels or copies ran."""
+        """Return the percentage of the last sample of modelled time in which kernels or copies ran."""
         self._check_index(device)
         with self._lock:
             return self._engine.kernels[device].percent(self._engine.clock.now(), self._engine.copies[device])
@@ -381,7 +381,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     # events
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
-        """`blocking` changes how a host thread sleeps, which is not modelled."""
+        """Create an event.  `blocking` has no effect: how a host thread sleeps is not modelled."""
         with self._lock:
             self._call(device)
             if timing and interprocess:
@@ -499,7 +499,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
-        """Nothing is written to `workspace`."""
+        """Queue a library call; `workspace` is not written."""
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._plans, plan, "plan")
@@ -542,6 +542,6 @@ class VirtualMonitor:
         return self._card.clock_mhz
 
     def processes(self, device: int) -> list[GpuProcess]:
-        """This process, if it has memory there: each process has its own virtual GPUs."""
+        """Return this process, if it has memory there: each process has its own virtual GPUs."""
         used = self.memory_used(device)
         return [GpuProcess(os.getpid(), used)] if used else []

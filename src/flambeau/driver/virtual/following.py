@@ -104,7 +104,7 @@ class FollowedKernel(Loaded):
 
 
 def _nothing(*operands: Any) -> None:
-    """Stand for a reference, which is never called."""
+    """Serve as a reference implementation that is never called."""
 
 
 def no_time(accesses: list[Access]) -> int:
@@ -224,7 +224,7 @@ class Alone:
         return command
 
     def reusable(self, history: History) -> SoleHistory | None:
-        """A dead block's history, if it is of this stream alone and of no other block, and nothing was compared."""
+        """Return the history of a dead block that only this stream used, if no other block and no comparison has it."""
         if type(history) is SoleHistory and history.alone is self and history.by_key is None and not history.is_shared:
             return history
         return None
@@ -262,7 +262,7 @@ class SoleHistory(History):
     _allocation: Allocation | None = None
 
     def __init__(self, alone: Alone, low: int, high: int) -> None:
-        """The host has waited for all earlier work of the stream, unless an allocation follows."""
+        """Begin a history.  The host has waited for all earlier work of the stream, unless an allocation follows."""
         self.stream = alone.queue.handle
         self.alone = alone
         self.high = high
@@ -377,7 +377,7 @@ class FollowedDevice(DeviceMemory):
             history.is_open = False
 
     def pieces(self, low: int, high: int) -> list[Block]:
-        """As in DeviceMemory.  Dead blocks lie side by side, so that most need no search."""
+        """Return the blocks in a range, as DeviceMemory does.  Dead blocks are adjacent, so most need no search."""
         found, at, blocks = [], low, self.blocks.at
         while at < high:
             block = blocks.get(at)

@@ -306,7 +306,10 @@ class GraphCalls(Calls):
         return [self._block(node, access, home) for access, home in zip(node.accesses, node.homes)]
 
     def _block(self, node: Node, access: MemoryAccess, home: Home) -> Block:
-        """The block whose bytes a node accesses.  Raises AccessError if they are not what they were at the capture."""
+        """Return the block whose bytes a node accesses.
+
+        Raises: AccessError if they are not what they were at the capture.
+        """
         memory = self._engine.memory
         device = node.device if home.block.device is None else home.block.device
         if home.segment is not None:

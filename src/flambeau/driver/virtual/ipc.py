@@ -282,7 +282,7 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """The work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
+    """Run the work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
     (access,), (block,) = command.accesses, command.blocks
     for overlap in command.poisoned_reads or ():
         overlap.clipped(access.low, access.high).poison(block.space)

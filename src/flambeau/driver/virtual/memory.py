@@ -189,7 +189,10 @@ class DeviceMemory:
         self._forget(low, high)
 
     def mapped_blocks(self, address: int, nbytes: int) -> list[Block]:
-        """The blocks whose uses are uses of a mapped piece.  Raises AcceleratorError if there is no such piece."""
+        """Return the blocks whose uses are uses of a mapped piece.
+
+        Raises: AcceleratorError if there is no such piece.
+        """
         reservation = self._around(address, nbytes, "mem_unmap")
         if reservation.pages.get(address) != address + nbytes:
             raise self._refused(
@@ -281,7 +284,10 @@ class DeviceMemory:
         return [block] if block is not None and not block.is_live and block.high == high else self.room_for(low, high)
 
     def room_for(self, low: int, high: int) -> list[Block]:
-        """The blocks whose bytes a block at [low, high) would take over.  Raises AccessError if one is in use."""
+        """Return the blocks whose bytes a block at [low, high) would take over.
+
+        Raises: AccessError if one is in use.
+        """
         segment = self._segments.find(low)
         is_there = segment is not None and low < high <= segment.high
         if is_there and isinstance(segment, Reservation):

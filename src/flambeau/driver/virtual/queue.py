@@ -406,7 +406,7 @@ class HostOrReady(Sequence[StreamHandle]):
 
 
 def needed_numbers(target: Awaited) -> dict[Queue, int]:
-    """Per queue, the number of the last command that must run before `target` is done."""
+    """Return, per queue, the number of the last command that must run before `target` is done."""
     needed: dict[Queue, int] = {}
     seen: set[Join] = set()
     stack = [target]
@@ -446,7 +446,7 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
 
 
 def _poison_note(command: Command) -> str:
-    """Text for an error if an operand of the failed command holds poison, "" if none does."""
+    """Return a note for an error if an operand of the failed command holds poison, "" if none does."""
     for access, block in zip(command.accesses, command.blocks):
         if not access.reads:
             continue
@@ -476,7 +476,7 @@ class Split(NamedTuple):
 
 
 def absent(addresses: Sequence[int]) -> Hashable:
-    """Which operands are absent, if any: their addresses are 0."""
+    """Return which operands are absent, if any: their addresses are 0."""
     return None if all(addresses) else tuple(map(bool, addresses))
 
 
@@ -485,7 +485,10 @@ ADDRESSES = Split(lambda addresses: (addresses, absent(addresses)), lambda _, ad
 
 
 def of_kernel(kernel: Kernel) -> Split | None:
-    """The split of a kernel's argument buffer; None for kernels of the program, and those with lists of arrays."""
+    """Return the split of a kernel's argument buffer.
+
+    It is None for kernels of the program, and those with lists of arrays.
+    """
     if type(kernel) is not Kernel or any(type(param) is Pointers for param in kernel.params):
         return None
     starts = [at for param, at in zip(kernel.params, kernel.offsets) if type(param) is Pointer]

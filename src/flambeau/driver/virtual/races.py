@@ -61,10 +61,10 @@ class Witness(ClockWitness, Protocol):
     """Interface of a tool that is notified of every operation and every race.  It does not change what happens."""
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
-        """Operation `number` of a stream, or an access of the host, is about to be compared."""
+        """Handle the start of the comparison of operation `number` of a stream, or of an access of the host."""
 
     def submitted(self, command: Command) -> None:
-        """Called when a command was queued."""
+        """Handle the submission of a command to a queue."""
 
     def found(
         self,
@@ -75,7 +75,7 @@ class Witness(ClockWitness, Protocol):
         conflicts: Sequence[Conflict],
         accesses: Sequence[MemoryAccess],
     ) -> None:
-        """Called when an operation races, with the arguments of `race_error` and all accesses of the operation."""
+        """Handle a race of an operation, with the arguments of `race_error` and all accesses of the operation."""
 
 
 class Races:
@@ -125,7 +125,7 @@ class Races:
                 self.first = older_side(conflicts[0].use).site, call[0]
 
     def take_note(self) -> str:
-        """Text about accesses that became poison since the last call, "" if there were none."""
+        """Return a note about accesses that became poison since the last call, "" if there were none."""
         if self.first is None:
             return ""
         one, other = map(shown_site, self.first)
@@ -290,7 +290,7 @@ class Races:
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
-    """Unfinished commands that access one of the blocks; commands that these follow may be left out."""
+    """Return the unfinished commands that access one of the blocks; commands that these follow may be left out."""
     groups = [group for block in blocks for group in block.history.groups()]
     return [command for group in groups for use in group.uses() for command in use.commands if not command.done]
 
@@ -333,7 +333,10 @@ def race_error(
 
 
 def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
-    """One conflict per stream to wait for, the latest work first, without those that another wait would order."""
+    """Return one conflict per stream to wait for, the latest work first.
+
+    Conflicts that another wait would order are left out.
+    """
     latest: dict[Queue, Conflict] = {}
     for conflict in conflicts:
         known = latest.get(awaited_queue(conflict.use))
@@ -428,7 +431,7 @@ def _shared(conflict: Conflict) -> str:
 
 
 def _on(access: RaceAccess, conflict: Conflict) -> str:
-    """Text of a stream, with its device if it differs from the bytes' device."""
+    """Return the name of a stream, with its device if it differs from the bytes' device."""
     if access.device is None:
         return "on the host"
     return f"on {access.stream}" + ("" if access.device == conflict.block.device else f" of device {access.device}")
@@ -451,7 +454,7 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
 
 
 def rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
-    """Text about an event whose wait refers to another record than the one that would order the use; "" if none."""
+    """Return a note if the event was recorded again since the wait that should order the use, else ""."""
     for event, point, site in reversed(waited):
         if event.is_mark or point not in event.records:
             continue

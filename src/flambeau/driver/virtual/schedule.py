@@ -21,7 +21,7 @@ class Schedule(Protocol):
     ancestors_only: bool = False
 
     def stream_made(self, stream: StreamHandle) -> None:
-        """Called when a machine makes a stream, or first adopts a default one."""
+        """Handle the creation of a stream, or the first use of a default stream."""
         return None
 
     def choose(self, ready: Sequence[StreamHandle]) -> int:

@@ -161,7 +161,7 @@ class Command:
         self.gate = None
 
     def holder(self) -> Command | None:
-        """This command until it is done, then None."""
+        """Return this command until it is done, then None."""
         return None if self.done else self
 
 
@@ -192,7 +192,7 @@ class BusySpans:
         spans.append([start_ns, end_ns])
 
     def percent(self, now_ns: int, *others: BusySpans) -> int:
-        """Percent of the sample ending now, or of the machine's lifetime if shorter, that these spans cover."""
+        """Return the percentage of the current sample, or of the machine's shorter lifetime, that spans cover."""
         begin = max(0, now_ns - SAMPLE_NS)
         busy, reached = 0, begin
         for start, end in sorted(chain(self._spans, *(each._spans for each in others))):
@@ -402,7 +402,7 @@ class Submission:
             last.poisoned_writes.append(block.poisoning)
 
     def _take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Like `take_block`, in any case.
+        """Take a block as `take_block` does, without its fast path.
 
         - If the host has waited for all work of the stream, the poison is written at once.
         - If the stream has new waits or no command yet, the allocation is a command of its own.  So it is if it races
