@@ -5,7 +5,7 @@
 - races="error": the call raises RaceError, which names every conflicting access, and changes nothing.
 - races="poison": a reader gets poison in the shared bytes, in a private copy; two writers leave poison behind, each
   after it ran.  If the reader already ran, the writer leaves poison behind.  So no result depends on their order.
-- races="real": the bytes are what the schedule makes them.
+- races="real": the bytes depend on the schedule.
 - Accesses to the same bytes form a group: a reader is compared with its writers only.
 - A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
   Commands that have not read yet are linked to the write's command, so that poison reaches them.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .events import Waited
     from .submission import Command
 
-FEW_STREAMS = 8  # up to so many streams of a block, their latest uses are compared first
+FEW_STREAMS = 8  # for at most this many streams of a block, the latest uses are compared first
 HOST = "host"  # the stream key of host accesses to pinned memory
 
 
@@ -81,10 +81,10 @@ class Witness(ClockWitness, Protocol):
 class Races:
     """Compares and records the accesses of all commands.
 
-    witness: the tool that watches, None for none.
+    witness: the tool that is notified, or None.
     looks: whether accesses are compared.
-    explains: whether the lines of waits, records and allocations are kept for reports.
-    explores: whether a schedule may run more than a wait needs: racing allocations are then choices.
+    explains: whether the source lines of waits, records and allocations are kept for reports.
+    explores: whether a schedule may run more than a wait needs; racing allocations are then its choices.
     poisoned: how many racing accesses became poison;  first: the lines of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
@@ -246,7 +246,7 @@ class Races:
         if not access.writes:
             return
         pending = [earlier for earlier in older if not earlier.done]
-        if use.access.writes and pending:  # earlier writes are overwritten, and their readers race as well
+        if use.access.writes and pending:  # earlier writes are overwritten; their readers race as well
             pending[-1].poison_write(block.space, overlap)
         if use.access.reads:
             for earlier in pending:
@@ -258,7 +258,7 @@ class Races:
         taking = Taking(History(), [], [])
         for piece in pieces if self.looks else ():
             if self.mode == "real" and piece.history.is_of(stream):
-                continue  # ordered, and nothing has to know what is replaced
+                continue  # ordered, and no command needs to know which use is replaced
             for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
                 overlap = access.overlap(group.access)
                 if overlap is None:
@@ -267,7 +267,7 @@ class Races:
                 taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.access)  # with copies: the dead block's uses must not change
+                    left = Group(group.access)  # holds copies: the dead block's uses must not change
                     left.keep(use.of_former(piece.history) for use in racing)
                     taking.history.put(left)
         return taking
@@ -283,7 +283,7 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the accesses to [low, high) that precede a point which the owner has waited for."""
+        """Drop the accesses to [low, high) before a point that the owner has waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([group for group in history.groups() if not group.is_empty])
@@ -304,7 +304,7 @@ def race_error(
 ) -> RaceError:
     """Return the error of a call that races with older work.
 
-    queue: the call's stream, None for the host;  waited: the waits that it made so far.
+    queue: the call's stream, None for the host;  waited: its waits so far.
     """
     needed = needed_of(conflicts)
     newer = [newer_side(conflict, queue, name, call) for conflict in needed]
