@@ -223,7 +223,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     inplace=False, method=False, function=False, differentiable=False,
 )  # fmt: skip
 def gelu_tanh(input: Operand) -> Any:
-    """Return the operator of `gelu` with approximate="tanh"."""
+    """Compute `gelu` with approximate="tanh"."""
     return gelu_tanh_of(input)
 
 
@@ -752,7 +752,7 @@ def _bounded_slopes() -> Iterator[Sample]:
 
 @backward("input <= min_val || input >= max_val ? 0 : upstream", samples=_bounded_slopes)
 def hardtanh_backward(upstream: Operand, input: Operand, min_val: float, max_val: float) -> Any:
-    """Return the gradient of hardtanh: 0 at the bounds and beyond.  That of a NaN passes."""
+    """Return the gradient of hardtanh: 0 at the bounds and beyond.  For NaN it is passed through."""
     return np.where(np.less_equal(input, min_val) | np.greater_equal(input, max_val), 0, upstream)
 
 

@@ -280,7 +280,7 @@ def _cut(input: Any, other: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def div_trunc(input: Value, other: Value) -> Any:
-    """Return the operator of `div` with rounding_mode "trunc"."""
+    """Compute `div` with rounding_mode "trunc"."""
     return _cut(input, other)
 
 
@@ -471,11 +471,11 @@ def _(grad: Any, out: Any) -> Any:
     return grad * (out * out * out) * -0.5
 
 
-SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of floating point with an operator of their own
+SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of floating point that have their own operators
 
 
 class Power(Pointwise):
-    by_value = True  # of the exponent
+    by_value = True  # the value of a Python exponent is in the key
 
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
         if type(exponent) is bool and getattr(input, "dtype", None) is bool_:  # the only powers of bools

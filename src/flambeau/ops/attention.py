@@ -190,7 +190,7 @@ def _(
     return of_grad.to(dtype), None, None, of_query.to(dtype), of_key.to(dtype), of_value.to(dtype)
 
 
-# any other
+# all other operands
 
 
 def _score_samples() -> Iterator[Sample]:

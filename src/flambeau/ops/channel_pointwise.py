@@ -1,7 +1,7 @@
 """Pointwise operators of values per element and several numbers per channel, such as batch norm's.
 
-A kernel of the general kind reads every operand at every element.  Two others read the numbers of a channel once for
-several elements:
+A general kernel reads every operand at every element.  Two others read the numbers of a channel once for several
+elements:
 
 - Where the channels lie next to each other, as in channels-last images, a thread keeps its channels and walks over
   rows.  Terms of a channel's numbers alone are computed once.
@@ -31,11 +31,11 @@ from .pointwise import (
 )
 
 CHANNELS, PLANES = "channels", "planes"  # the two kinds of kernels
-# How many operands have values per element -> packs that a thread loads of each at once, and blocks that a
-# multiprocessor must hold, which bounds registers.
+# By the number of operands with values per element: the packs of each that a thread loads at once, and the blocks that
+# a multiprocessor must hold, which limits registers.
 LOADS_AND_BLOCKS = {CHANNELS: {1: (4, 4), 2: (2, 4)}, PLANES: {1: (2, 5), 2: (2, 4)}}
 WAVE_BLOCKS = 132 * 4  # as many as a large device runs at once
-ROWS_PER_THREAD = 4  # at least, for which a thread reads the numbers of its channels
+ROWS_PER_THREAD = 4  # the fewest rows for which a thread reads the numbers of its channels
 _BODIES = {CHANNELS: source_text("channel_pointwise_body.cu"), PLANES: source_text("plane_pointwise_body.cu")}
 
 

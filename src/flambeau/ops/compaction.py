@@ -1,8 +1,8 @@
 """Selections from small tensors, counted on the device: one launch of one block, one copy to the host, one wait.
 
 The operators' results have room for all elements; `count`, or `ends`, says how much of it is used.  `first_rows` cuts a
-result to size.  They serve GPUs, where launches and waits take longest, under nonzero, masked_select, masked_scatter,
-unique and bincount (kernels/compaction.cu).
+result to size.  They are used on GPUs, where launches and waits take longest, by nonzero, masked_select,
+masked_scatter, unique and bincount (kernels/compaction.cu).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_THREADS = 1024
 
 
 def fits_block(tensor: Any, shape: Sequence[int], most: int = FEW) -> bool:
-    """Return whether the operators of this module serve a tensor that is broadcast to a shape."""
+    """Return whether the operators of this module support a tensor that is broadcast to a shape."""
     return tensor.device_index >= 0 and len(shape) <= MAX_DIMS and 0 < prod(shape) <= most
 
 
@@ -53,7 +53,7 @@ def first_rows(result: Any, count: int, row: Sequence[int] | None = None) -> Any
     """Cut a new result, which nothing else refers to, to its first `count` rows; return it.
 
     row: the shape that a row gets; by default that of the result's rows.
-    Its storage has only their bytes then; the block keeps the others until it is freed.
+    Its storage then has only the bytes of these rows; the block keeps the others until it is freed.
     """
     layout = result._layout
     _, *former = layout.shape

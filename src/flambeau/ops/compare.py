@@ -169,7 +169,7 @@ def isinf(input: Operand) -> Any:
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Test each element for being finite: neither infinite nor NaN.
+    """Test whether each element is finite: neither infinite nor NaN.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -208,7 +208,7 @@ def isneginf(input: Operand) -> Any:
 
 @_test("true")
 def isreal(input: Operand) -> Any:
-    """Test each element for being real: True everywhere, as there are no complex numbers.
+    """Test whether each element is real: True everywhere, as there are no complex numbers.
 
     Shapes: same as the input.
     Host: returns at once.

@@ -295,7 +295,7 @@ def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int,
             operator=name,
         )
     if input.dtype is bool_:
-        raise DtypeError("there is no convolution of bool", hint="convert with .float()", operator=name)
+        raise DtypeError("convolutions of bool are not supported", hint="convert with .float()", operator=name)
     for what, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype is not input.dtype:
             raise DtypeError(
@@ -402,7 +402,7 @@ def _transposed(
         raise ValueRangeError(
             f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "
             f"stride={list(steps)}, dilation={list(spread)}",
-            hint="it chooses among the sizes that the stride makes possible",
+            hint="it selects one of the sizes that the stride allows",
             operator=name,
         )
     places = zip(input.shape[-spatial:], steps, front, spread, weight.shape[2:], extra)
@@ -467,7 +467,7 @@ def _errors(spatial: int) -> Any:
         yield ErrorSample((x, w), ValueRangeError, r"got stride=\[1, 1, 1, 1\]", {"stride": (1, 1, 1, 1)})
         yield ErrorSample((x, w), ShapeError, r"size per channel: \(4.* Kernel size: \(6", {"dilation": 5})
         flags = x._replace(dtype="bool"), w._replace(dtype="bool")
-        yield ErrorSample(flags, DtypeError, "no convolution of bool")
+        yield ErrorSample(flags, DtypeError, "convolutions of bool are not supported")
 
     return errors
 
@@ -561,7 +561,7 @@ def _transposed_errors(spatial: int) -> Any:
         yield ErrorSample((x, w), ShapeError, r"output size per channel: \(-5", {"padding": 5})
         yield ErrorSample((x, w), ValueRangeError, r"stride=\[0\]", {"stride": 0})
         flags = x._replace(dtype="bool"), w._replace(dtype="bool")
-        yield ErrorSample(flags, DtypeError, "no convolution of bool")
+        yield ErrorSample(flags, DtypeError, "convolutions of bool are not supported")
 
     return errors
 

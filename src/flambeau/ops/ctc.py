@@ -193,7 +193,7 @@ def ctc_paths(
     call: Call, log_probs: Operand, targets: Operand, starts: Operand, input_lengths: Operand,
     target_lengths: Operand, longest: int, blank: int, zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the operator of `ctc_loss`: (losses, forward variables).
+    """Compute `ctc_loss`: (losses, forward variables).
 
     targets: all labels, of which sequence n has target_lengths[n] from starts[n] on.  longest: the most of them.
     Shapes: log_probs [t, n, c], targets [*], lengths and starts [n]; the results [n] and [t, n, 2 * longest + 1].

@@ -29,10 +29,10 @@ from .host_random import fused
 from .philox import CHANCE_HINT, COUNTED_FROM, DRAWN, PHILOX, WORD, counted_from, declared, philox4x32
 from .pointwise import MAX_GRID_BLOCKS, source_text
 
-THREADS = 256  # of a block
-VECTOR_BYTES = 16  # that dropout loads at once at most
-CHANCE_COUNTERS = 3  # that a draw by a tensor of probabilities takes
-CHOICE_THREADS, CHOICE_ROWS = 128, 65535  # of a block, and of a grid, in multinomial
+THREADS = 256  # per block
+VECTOR_BYTES = 16  # the most bytes that dropout loads at once
+CHANCE_COUNTERS = 3  # counters used by a draw with a tensor of probabilities
+CHOICE_THREADS, CHOICE_ROWS = 128, 65535  # threads per block and rows per grid in multinomial
 SOURCE = PHILOX + source_text("grid_random.cu")
 BLOCKS = Scalar("blocks", "int64")
 Words = list[Any]  # the four words of a counter, of every thread
@@ -118,7 +118,7 @@ def grid_kernel(
     name: str, dtype: dtype, maker: str, per: int, values_of: Callable[[Words], list[Any]],
     fields: Sequence[Param], finish: Callable[..., Any],
 ) -> Kernel:  # fmt: skip
-    """Make a kernel that fills `out` with a maker of grid_random.cu.
+    """Make a kernel that fills `out` by a function object of grid_random.cu.
 
     values_of: as in `spread`.  finish: called with the values and the fields, returns the elements.
     """
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 
 def fill(call: Any, out: Any, kernel: Kernel, per: int, values: Sequence[Any], generator: Any) -> None:
-    """Reserve the counters that PyTorch takes for `out`, and launch a kernel of `grid_kernel`."""
+    """Reserve as many counters as PyTorch uses for `out`, and launch a kernel of `grid_kernel`."""
     numel = out.numel()
     if numel:
         blocks = blocks_of(call.device, numel)
@@ -156,7 +156,7 @@ def per_counter(wide: dtype) -> int:
 
 
 def compute_type(dtype: dtype) -> dtype:
-    """Return the type of the fractions that elements of a type are made of."""
+    """Return the type of the fractions from which elements of a type are computed."""
     return float64 if dtype is float64 else float32
 
 

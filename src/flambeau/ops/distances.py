@@ -22,7 +22,7 @@ from .reduction_kernels import REDUCE_SOURCE, WARP, layout_along
 from .samples import bad_dims, singles
 
 MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-FEW_ROWS = 25  # up to so many rows on each side, distances are computed without a matrix product
+FEW_ROWS = 25  # with at most this many rows on each side, distances are computed without a matrix product
 
 
 def _floors() -> Iterator[Sample]:
@@ -159,7 +159,7 @@ def _sets() -> Iterator[Sample]:
 def _bad_sets() -> Iterator[ErrorSample]:
     pair = Array((2, 3)), Array((4, 3))
     yield ErrorSample((Array((3,)), pair[1]), ShapeError, r"at least two dimensions, got \[3\]")
-    yield ErrorSample((pair[0], Array((4, 2))), ShapeError, r"as many columns, got \[2, 3\] and \[4, 2\]")
+    yield ErrorSample((pair[0], Array((4, 2))), ShapeError, r"the same number of columns, got \[2, 3\] and \[4, 2\]")
     yield ErrorSample((*pair, -1.0), ValueRangeError, "p must not be negative, got -1")
     yield ErrorSample(pair, ArgumentError, "'fast' is not a valid value for compute_mode", {"compute_mode": "fast"})
     yield ErrorSample((Array((2, 3), dtype="int64"), pair[1]), DtypeError, "floating point, got int64")
@@ -184,7 +184,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
         if len(each.shape) < 2:
             raise ShapeError(
                 f"both inputs need at least two dimensions, got {list(each.shape)}",
-                hint="a row for each vector: unsqueeze(0)",
+                hint="each row is a vector: add a dimension with unsqueeze(0)",
                 operator="cdist",
             )
         if not each.dtype.is_floating_point:
@@ -193,8 +193,8 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
             )
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
-            f"both inputs must have as many columns, got {list(x1.shape)} and {list(x2.shape)}",
-            hint="distances are between rows of one length",
+            f"both inputs must have the same number of columns, got {list(x1.shape)} and {list(x2.shape)}",
+            hint="distances are between rows of equal length",
             operator="cdist",
         )
     if p < 0:
@@ -217,7 +217,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
 # distances of rows
 
 DISTANCE_SOURCE = REDUCE_SOURCE + source_text("distances.cu")
-THREAD_ROW = 16  # up to so many elements of a row, a thread computes a distance; for longer rows a warp does
+THREAD_ROW = 16  # for rows of at most this many elements, a thread computes a distance; for longer rows a warp does
 POWERS = {0.0: "ZERO", 1.0: "ONE", 2.0: "TWO", inf: "INFINITE"}
 NORM_SCALARS = [
     *[Scalar(name, "int64") for name in ("count", "size", "lanes")],
@@ -308,7 +308,7 @@ def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
 
 
 def _distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
         yield Sample((Array((3, 4), grad=p < inf), Array((2, 4), seed=1, grad=p < inf), p))
     yield Sample((Array((2, 3, 4), layout="strided"), Array((2, 4), seed=1), 2.0))
     yield Sample((Array((2, 1, 3, 40)), Array((3, 5, 40), seed=1), 2.0))
@@ -317,7 +317,7 @@ def _distance_samples() -> Iterator[Sample]:
 
 @operator(samples=_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def row_distances(call: Call, input: Operand, other: Operand, p: float) -> Any:
-    """Return the operator of `cdist` without a matrix product, for operands of one type.
+    """Compute `cdist` without a matrix product, for operands of one type.
 
     Host: returns at once.
     """
@@ -474,7 +474,7 @@ def _(grad: Any) -> Any:
 
 
 def _pair_distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
         yield Sample((Array((4, 3), grad=p < inf), p))
     yield Sample((Array((3, 20), layout="transposed"), 2.0))
     yield Sample((Array((1, 3)), 2.0))
@@ -483,7 +483,7 @@ def _pair_distance_samples() -> Iterator[Sample]:
 
 @operator(samples=_pair_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def pair_distances(call: Call, input: Operand, p: float) -> Any:
-    """Return the operator of `pdist`.
+    """Compute `pdist`.
 
     Host: returns at once.
     """
@@ -521,7 +521,7 @@ def pdist(input: Operand, p: float = 2) -> Any:
     """
     if len(input.shape) != 2:
         raise ShapeError(
-            f"input must have 2 dimensions, got {list(input.shape)}", hint="a row for each vector", operator="pdist"
+            f"input must have 2 dimensions, got {list(input.shape)}", hint="each row is a vector", operator="pdist"
         )
     if p < 0:
         raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")

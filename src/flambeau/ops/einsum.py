@@ -87,7 +87,7 @@ def _bad(fact: str) -> ArgumentError:
 
 
 class BadEquation(ArgumentError, RuntimeError):
-    """An equation of einsum is malformed, or does not fit the operands."""
+    """An equation of einsum is malformed or does not match the operands."""
 
 
 def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
@@ -101,7 +101,7 @@ def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
                 raise ShapeError(
                     f"subscript {name} is repeated for operand {index} but the sizes don't match, {size} != "
                     f"{own[label]}",
-                    hint="a diagonal needs dimensions of one size",
+                    hint="a diagonal needs dimensions of equal size",
                     operator="einsum",
                 )
             if size != 1 and sizes.setdefault(label, size) != size:
@@ -109,7 +109,7 @@ def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
                 raise ShapeError(
                     f"operands do not broadcast: subscript {name} of {equation!r} has size {size} for operand {index} "
                     f"and {sizes[label]} for a previously seen operand; shapes are {shapes}",
-                    hint="sizes of one subscript are equal, or 1",
+                    hint="all sizes of one subscript must be equal, or 1",
                     operator="einsum",
                 )
 
@@ -259,7 +259,7 @@ def _bad_contractions() -> Iterator[ErrorSample]:
         (a, b, 1), ShapeError, r"need to match, but dimension -1 of a has size 3, and dimension 0 of b has size 4"
     )
     yield ErrorSample((a, b, 3), ShapeError, r"dims=3 .* 2 and 2 dimensions")
-    yield ErrorSample((a, b, ([0], [0, 1])), ArgumentError, r"as many dimensions of both, got \[0\] and \[0, 1\]")
+    yield ErrorSample((a, b, ([0], [0, 1])), ArgumentError, r"the same length, got \[0\] and \[0, 1\]")
     yield ErrorSample((a, Array((3, 2), dtype="float64"), 1), DtypeError, "got float32 and float64")
 
 
@@ -293,7 +293,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         firsts, seconds = list(range(-count, 0)), list(range(count))
     if len(firsts) != len(seconds):
         raise ArgumentError(
-            f"sums over as many dimensions of both, got {firsts} and {seconds}", hint="pair them", operator=name
+            f"both lists must have the same length, got {firsts} and {seconds}", hint="pair them", operator=name
         )
     for which, (listed, rank) in enumerate(zip((firsts, seconds), ranks)):
         wrapped = [st.wrap_dim(dim, rank, name) for dim in listed]
@@ -369,7 +369,7 @@ def inner(input: Operand, other: Operand) -> Any:
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise ShapeError(
-            f"the last dimensions must have one size, got shapes {list(input.shape)} and {list(other.shape)}",
+            f"the last dimensions must have equal sizes, got shapes {list(input.shape)} and {list(other.shape)}",
             hint="transpose one of them",
             operator="inner",
         )
@@ -416,7 +416,7 @@ def _cross_pairs() -> Iterator[Sample]:
 
 def _bad_cross_pairs() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 4)), Array((2, 4))), ShapeError, "must have size 3, got 4 and 4")
-    yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, "as many dimensions, got shapes")
+    yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, "same number of dimensions, got shapes")
 
 
 @cache
@@ -456,14 +456,14 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have as many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
     """
     if len(input.shape) != len(other.shape):
         raise ShapeError(
-            f"the inputs must have as many dimensions, got shapes {list(input.shape)} and {list(other.shape)}",
+            f"both must have the same number of dimensions, got shapes {list(input.shape)} and {list(other.shape)}",
             hint="add dimensions with unsqueeze()",
             operator="linalg.cross",
         )
@@ -513,7 +513,7 @@ def cross(input: Operand, other: Operand, dim: int | None = None) -> Any:
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have as many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
@@ -662,8 +662,8 @@ def grouped_mm(
 ) -> Any:
     """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
 
-    offs: int32, where each group ends in the dimension that a matrix shares among groups: rows of mat_a with a batch
-        mat_b; columns of mat_b with a batch mat_a; for two matrices the dimension that is summed.
+    offs: int32, the end of each group in the dimension that the groups divide: rows of mat_a if mat_b is a batch,
+        columns of mat_b if mat_a is a batch, and for two matrices the dimension that is summed.
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
             [g, k, n] give [g, m, n].  Elements after the last group are 0.
     Host:   waits for offs, if it is on a GPU.

@@ -374,7 +374,7 @@ def _multiples() -> Iterator[Sample]:
     dtypes=dtypes.FLOATING_TYPES, inplace=False, method=False, function=False, cost=4.0,
 )  # fmt: skip
 def round_scaled(input: Value, up: Value, down: Value) -> Any:
-    """Return the operator of `round` with decimals: the nearest multiple of down / up."""
+    """Compute `round` with decimals: the nearest multiple of down / up."""
     return np.rint(input * up / down) / up * down
 
 

@@ -136,7 +136,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
             f"padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
-            hint=f"it names one of the weight's {rows} rows; None is none",
+            hint=f"it is one of the weight's {rows} rows, or None",
             operator="embedding",
         )
     return padding_idx % rows
@@ -164,7 +164,7 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     if len(weight.shape) != 2:
         raise ShapeError(
             f"weight must have 2 dimensions, got shape {list(weight.shape)}",
-            hint="a row for each embedding; input comes before weight",
+            hint="each row is an embedding; input comes before weight",
             operator=call.name,
         )
     rows, width = weight.shape
@@ -237,7 +237,7 @@ def _bad_classes() -> Iterator[ErrorSample]:
 
 @operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
-    """Return the operator of `one_hot` with a known number of classes."""
+    """Compute `one_hot` with a known number of classes."""
     if input.dtype is not int64:
         raise DtypeError(
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
@@ -311,7 +311,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
     name = "embedding_bag"
     if len(weight.shape) != 2:
         raise ArgumentError(
-            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="a row for each embedding", operator=name
+            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="each row is an embedding", operator=name
         )
     if mode not in ("sum", "mean", "max"):
         raise ArgumentError(f"mode has to be sum, mean or max, got {mode!r}", hint="use 'mean'", operator=name)
@@ -345,8 +345,8 @@ def embedding_bag(
 ) -> Any:  # fmt: skip
     """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
 
-    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
-    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    offsets: the start of each bag in a 1D input; include_last_offset: the last offset is the end of the last bag.
+    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is skipped.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Host:   with mode "max" and offsets, waits for the size of the longest bag; on the CPU, for the first offset.
     Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.

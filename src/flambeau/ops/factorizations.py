@@ -1,7 +1,7 @@
 """Factorizations, inverses and solutions of linear systems, for torch.linalg.
 
 - A public operator is a composite: it checks its arguments, calls an operator of solvers.py, which has the derivative,
-  and reads the codes of failures, if it raises an error for them.
+  and reads the failure codes if it raises errors.
 - Operands on an NVIDIA GPU without cuSOLVER are copied to the host and results back, so the host waits there.
 - Matrices are [*, m, n]; k is the smaller of m and n.
 """
@@ -88,9 +88,9 @@ def check_square(name: str, what: str, value: Any) -> None:
 
 
 def check_info(name: str, info: Any, fact: str, hint: str) -> None:
-    """Raise LinAlgError if a code of a failure is not 0.  fact: its description, with {at} for the first code.
+    """Raise LinAlgError if a failure code is not 0.  fact: its description, with {at} for the first code.
 
-    Host: waits for codes of a GPU.
+    Host: waits for codes on a GPU.
     """
     found = (info if len(info.shape) < 2 else info.reshape((-1,))).tolist()
     codes = found if isinstance(found, list) else [found]
@@ -127,7 +127,7 @@ def _not_square() -> Iterator[ErrorSample]:
 
 
 def public(**options: Any) -> Any:
-    """Make a composite of torch.linalg.  host: by default it waits on a GPU, for the codes of failures."""
+    """Make a composite of torch.linalg.  host: by default it waits on a GPU, for the failure codes."""
     settings = {"dtypes": TYPES, "host": "waits", "method": False, "function": False, **options}
     return composite(**settings)
 
@@ -429,7 +429,7 @@ def _cholesky(name: str, A: Any, upper: bool, check_errors: bool) -> tuple[Any, 
 
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky")
 def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
-    """Lower triangular L with A = L @ L^T, or the upper one with A = U^T @ U.  Only that triangle of A is read.
+    """Return lower triangular L with A = L @ L^T, or upper U with A = U^T @ U.  Only that triangle of A is read.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
@@ -462,7 +462,7 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 
 @composite(samples=_definite, errors=_not_square, dtypes=TYPES, host="waits")
 def cholesky(input: Operand, upper: bool = False) -> Any:
-    """Return the former name of `linalg.cholesky`.
+    """Return the Cholesky factor: the former name of `linalg.cholesky`.
 
     Host:   waits if the operand is on a GPU.
     Raises: LinAlgError unless the input is positive definite.
@@ -752,7 +752,7 @@ def _eigenvalues(name: str, A: Any, UPLO: str) -> Any:
 def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
     """Return (eigenvalues, eigenvectors) of symmetric matrices, the smallest eigenvalue first; vectors are columns.
 
-    UPLO: the triangle of A to read, lower or upper.  The gradient is finite only if the eigenvalues are distinct.
+    UPLO: the triangle of A to read, "L" or "U".  The gradient is finite only if the eigenvalues are distinct.
     Shapes: [*, k, k] gives [*, k] and [*, k, k].
     Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
@@ -782,7 +782,7 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
 
 def _no_complex(name: str) -> NotSupportedError:
     return NotSupportedError(
-        "eigenvalues of a general matrix are complex numbers, which do not exist here",
+        "eigenvalues of a general matrix are complex numbers, which are not supported",
         hint="linalg.eigh and linalg.eigvalsh take symmetric matrices",
         operator=name,
     )
@@ -936,7 +936,7 @@ def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: A
 
 
 def _largest(values: Any) -> Any:
-    """Return the largest of singular values in descending order; 0 if there are none."""
+    """Return the largest singular value, given them in descending order; 0 if there are none."""
     return values.select(-1, 0) if values.shape[-1] else values.sum(-1)
 
 
@@ -1309,7 +1309,7 @@ def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: boo
     dtypes=TYPES, host="may wait", other_names={"input": "b"},
 )  # fmt: skip
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
-    """Return the former order of arguments of `linalg.lu_solve`.
+    """Solve as `linalg.lu_solve` does, with its former order of arguments.
 
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.

@@ -67,7 +67,7 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
         raise ShapeError(
             f"index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
             f"dimension {at}",
-            hint=f"shorten the index: it may be larger in dimension {at} alone",
+            hint=f"shorten the index: it may be larger only in dimension {at}",
             operator=name,
         )
     return at
@@ -239,7 +239,7 @@ def _check_reduce(reduce: str) -> None:
     if reduce not in ("add", "multiply"):
         raise ModeError(
             f"reduce must be 'add' or 'multiply', got {shown(reduce)}",
-            hint="scatter_reduce() knows others",
+            hint="scatter_reduce() has more",
             operator="scatter",
         )
 
@@ -558,7 +558,7 @@ def _chosen_samples() -> Iterator[Sample]:
 
 @operator(samples=_chosen_samples, dtypes=dtypes.ALL, method=False, function=False)
 def fill_chosen(call: Call, input: Operand, mask: Operand, sums: Operand, source: Operand) -> Any:
-    """Return the operator of `masked_scatter`, for operands of one shape.  sums: the running sum of the flattened mask.
+    """Compute `masked_scatter` for operands of one shape.  sums: the running sum of the flattened mask.
 
     Host: returns at once.
     """
@@ -734,7 +734,7 @@ def _part_samples() -> Iterator[Sample]:
 
 @operator(samples=_part_samples, dtypes=dtypes.ALL, method=False, function=False)
 def write_part(call: Call, input: Operand, src: Operand, size: Any, strides: Any, offset: int) -> Any:
-    """Return a contiguous copy of the input with `src` in its part (size, strides, offset), which has no overlap."""
+    """Return a contiguous copy of the input with `src` in a part (size, strides, offset) without overlap."""
     out = copied_input(call, input)
     if src.numel():
         call.assign(call.part(out, size, strides, offset), copy_if_same(call, src, out))

@@ -27,9 +27,9 @@ from ..host import np, rounded, special
 
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
-MANY = 4096  # values from which a logarithm by SciPy is worth its import
-FEW, PARTS = 1 << 14, 32  # elements of a permutation that are exchanged singly; parts of the others
-WORD_SPAN = 1 << 28  # from which integers take two words
+MANY = 4096  # the number of values from which importing SciPy for logarithms pays off
+FEW, PARTS = 1 << 14, 32  # elements of a permutation that are exchanged one by one; number of parts of the others
+WORD_SPAN = 1 << 28  # spans from this size on take two words per integer
 _LOW24, _LOW53 = (1 << 24) - 1, (1 << 53) - 1
 _SPLIT = 134217729.0  # 2^27 + 1: splits a float64 number into halves of 26 bits
 
@@ -300,7 +300,7 @@ def dropout(state: Any, mask: Any, out: Any, input: Any, p: float, scale: float)
         part[...] = np.multiply(given, np.where(kept, given.dtype.type(scale), given.dtype.type(0)))
 
 
-# distributions that take a number of fractions which depends on them
+# distributions that use a number of fractions which depends on their values
 
 
 def multinomial(state: Any, out: Any, weights: Any) -> None:
@@ -314,7 +314,7 @@ def multinomial(state: Any, out: Any, weights: Any) -> None:
 
 
 class Fractions:
-    """float64 fractions one by one, for algorithms that take as many as they need; `done` returns unused ones."""
+    """float64 fractions one by one, for algorithms that use a varying number; `done` returns unused ones."""
 
     def __init__(self, state: Any, expected: int) -> None:
         self.state = state
@@ -384,7 +384,7 @@ def binomial(state: Any, out: Any, dtype: Any, counts: Any, chances: Any) -> Non
 def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
     """Draw from the binomial distribution.
 
-    The method is waiting times, or BTRS (W. Hoermann, 1993) if count * p is 10 or more.
+    The algorithm uses waiting times, or BTRS (W. Hoermann, 1993) if count * p is 10 or more.
     """
     if count <= 0 or p <= 0:
         return 0.0

@@ -268,7 +268,7 @@ def accumulate_rows(
 
 # few entries
 
-FEW = 1 << 18  # entries times the length of their lines, up to which one launch that looks through lines is faster
+FEW = 1 << 18  # entries times length of their lines up to which one launch that searches the lines is faster
 
 
 @cache
@@ -313,7 +313,7 @@ def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
         if join is not None:
             values = source.reshape(1, count, 1)
             join(out.reshape(1, -1, 1), places.reshape(-1), None, values, 1, numel, 1, count, number, includes)
-        else:  # of repeated places, NumPy keeps the last value assigned
+        else:  # at repeated places, NumPy keeps the last value assigned
             out[places] = dtype.wide.numpy.type(number) if source is None else source
 
     entry = f"{'write' if how is None else f'join_{how}'}_few_{dtype.name}"
@@ -321,7 +321,7 @@ def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
 
 
 def are_few(call: Call, shape: Sequence[int], dim: int) -> bool:
-    """Return whether `write_few` serves indexes of `shape` along a dimension: on a GPU, where launches take longest."""
+    """Return whether `write_few` supports indexes of `shape` along a dimension: on GPUs, where launches are slow."""
     return not call.is_on_host and len(shape) <= MAX_DIMS and prod(shape) * shape[dim] <= FEW
 
 
@@ -332,7 +332,7 @@ def write_few(
     """Write few entries to contiguous `out`, or join them, in one launch; of several writes to a place the last counts.
 
     index: int64, replaces the place along `dim`; it expands to `shape`, as the source does unless it is a number.
-    lowest, how, scale, includes: as of write_rows and accumulate_rows; they are written if `how` is None.
+    lowest, how, scale, includes: as in write_rows and accumulate_rows; entries are written if `how` is None.
     """
     count, sizes = prod(shape), out.shape or (1,)
     if not count:

@@ -26,7 +26,7 @@ from .sorting import sort_rows_of
 
 KINDS = ("nearest", "nearest-exact", "linear", "cubic", "area", "linear-antialias", "cubic-antialias")
 KIND_OF = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
-RANKS = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}  # of modes; the others take 1 to 3
+RANKS = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}  # spatial dimensions; others: 1 to 3
 OPTIONAL = ("linear", "bilinear", "bicubic", "trilinear")  # modes that take align_corners
 MODES = ("nearest", "nearest-exact", "area", *OPTIONAL)
 
@@ -264,7 +264,7 @@ def _check_mode(input: Any, mode: str, align_corners: Any, antialias: bool) -> N
     rank = len(input.shape) - 2
     if mode not in MODES or rank not in RANKS.get(mode, (1, 2, 3)):
         raise NotSupportedError(
-            f"mode {mode!r} does not exist for an input of {rank + 2} dimensions: got shape {list(input.shape)}",
+            f"mode {mode!r} does not support an input of {rank + 2} dimensions: got shape {list(input.shape)}",
             hint="3 dimensions take linear, 4 bilinear or bicubic, 5 trilinear; all take nearest and area",
             operator="interpolate",
         )
@@ -300,8 +300,8 @@ def interpolate(
 
     size: the sizes, one number or one for each dimension.  scale_factor: the factors instead.
     mode: "nearest", "nearest-exact", "linear" (3 dimensions), "bilinear" or "bicubic" (4), "trilinear" (5) or "area".
-    align_corners: the corners of both images are the same points, not the corners of their pixels.
-    recompute_scale_factor: use the ratio of the sizes in place of scale_factor.
+    align_corners: align the centers of the corner pixels of both images, not the corners of these pixels.
+    recompute_scale_factor: use the ratio of the sizes instead of scale_factor.
     antialias: average over all pixels that shrinking merges ("bilinear" and "bicubic").
     Shapes: [n, c, *] gives [n, c, *sizes].
     Host:   returns at once.
@@ -337,7 +337,7 @@ def interpolate(
         for dim, (have, wanted, factor) in enumerate(zip(images, sizes, factors), first)
         if have != wanted or factor not in (None, 1.0)
     ]
-    changed.sort(key=lambda each: each[2] / each[1])  # dimensions that shrink most come first
+    changed.sort(key=lambda each: each[2] / each[1])  # the dimensions that shrink most are first
     for number, (dim, have, wanted, factor) in enumerate(changed, 1):
         distance = _distance(have, wanted, factor, align, real)
         result = own if number == len(changed) and own.is_floating_point else wide
@@ -351,7 +351,7 @@ def interpolate(
 
 GRID_MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
-SHARPNESS = -0.75  # of the cubic
+SHARPNESS = -0.75  # the parameter of cubic interpolation
 TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}  # pixels that a point reads along each dimension
 
 
@@ -889,7 +889,7 @@ def _affine_point_samples() -> Iterator[Sample]:
 
 @operator(samples=_affine_point_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def affine_points(call: Call, input: Operand, sizes: Any, align: bool) -> Any:
-    """Return the operator of `affine_grid`, for a theta that fits.  sizes: of the image's spatial dimensions.
+    """Compute `affine_grid` for a theta of the right shape.  sizes: of the image's spatial dimensions.
 
     Host: returns at once.
     """

@@ -62,7 +62,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
     at, shape, dtype = _joined(tensors, dim)
     order = _common_order(tensors, len(shape))
     out = call.output(shape, dtype, st.compact(shape, order[::-1]))
-    if order != sorted(order):  # of channels-last tensors, which are joined as they lie in memory
+    if order != sorted(order):  # channels-last tensors are joined in memory order
         tensors = [_reordered(call, tensor, order) for tensor in tensors]
         at, shape = order.index(at), [shape[dim] for dim in order]
     outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
@@ -234,12 +234,12 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
-    if at < len(shape) and suggested(shape, tensors[0].strides).order:  # as they lie in memory
+    if at < len(shape) and suggested(shape, tensors[0].strides).order:  # in memory order
         return view_(cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 
-# gradients of pieces that were made together
+# gradients of pieces of one call
 
 
 @split.derivative
@@ -479,7 +479,7 @@ def _sums() -> Iterator[Sample]:
 
 @operator(samples=_sums, dtypes=(int32, int64), method=False, function=False, differentiable=False)
 def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
-    """Index i sums[i] - sums[i - 1] times, for all i; sums: a vector of running sums, of which `total` is the last.
+    """Return each index i sums[i] - sums[i - 1] times.  sums: a vector of running sums;  total: the last of them.
 
     Host: returns at once; another sum raises on the CPU and stops the device on a GPU.
     """
@@ -489,7 +489,7 @@ def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
 
 
 def _places_of_counts(counts: Any, total: int | None) -> Any:
-    """Index i counts[i] times, for all i."""
+    """Return each index i counts[i] times."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
             f"counts must be integers, got {counts.dtype.name}",
@@ -603,7 +603,7 @@ def _roll_errors() -> Iterator[ErrorSample]:
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     """Return a copy shifted along dimensions; elements shifted out at one end enter at the other.
 
-    Without dims, as flattened.
+    Without dims, the flattened tensor is shifted.
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.
     Example:
@@ -628,7 +628,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     return rolled
 
 
-# at least so many dimensions
+# minimum numbers of dimensions
 
 
 def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
@@ -809,7 +809,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 def cartesian_prod(*tensors: Any) -> Any:
     """Return all tuples with one element of each vector, as rows; the first vector varies slowest.
 
-    One vector is returned.
+    A single vector is returned as it is.
     Host:   returns at once.
     Raises: ShapeError unless all have one dimension.
     Example:
@@ -879,10 +879,9 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
 
 
 def _chosen(source: Any, size: int, r: int, with_replacement: bool, count: int) -> Any:
-    """Return positions of every choice, [count, r]: those of all tuples whose positions ascend.
+    """Return the positions of every choice, [count, r]: all tuples of ascending positions.  Host: returns at once.
 
-    Nothing waits for them.
-    """
+"""
     places = arange(source.new_empty((size**r,), dtype=dtypes.int64), 0, 1)
     columns = [(places // size ** (r - 1 - column)) % size for column in range(r)]
     ascends = source.new_ones((size**r,), dtype=dtypes.bool_)
@@ -933,7 +932,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  
     return cat(powers if increasing else powers[::-1], 1)
 
 
-# turned
+# reversed and rotated
 
 
 def _fliplr_errors() -> Iterator[ErrorSample]:
@@ -1109,7 +1108,7 @@ def _check_pixels(name: str, what: str, input: Operand, factor: int) -> None:
 
 @composite(samples=_pixel_samples, errors=_pixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_shuffle(input: Operand, upscale_factor: int) -> Any:
-    """Return images whose r * r channels become squares of r by r pixels, for an upscale factor r.
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r.
 
     Shapes: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
     Host:   returns at once.
@@ -1148,7 +1147,7 @@ def _unpixel_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unpixel_samples, errors=_unpixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
-    """Return the reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r.
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r.
 
     Shapes: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
     Host:   returns at once.

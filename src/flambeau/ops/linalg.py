@@ -327,7 +327,7 @@ def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
 
 
 def _of_matrices(multiply: Any, grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
-    """Return the gradients of input @ mat2, which have equally many dimensions."""
+    """Return the gradients of input @ mat2, whose operands have the same number of dimensions."""
     return (
         multiply(grad, mat2.transpose(-2, -1)) if needs[0] else None,
         multiply(input.transpose(-2, -1), grad) if needs[1] else None,
@@ -348,7 +348,7 @@ def _bad_batches() -> Iterator[ErrorSample]:
 
 @operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
-    """Return products of two batches of matrices.
+    """Compute the products of two batches of matrices.
 
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
     Host:   returns at once.
@@ -381,7 +381,7 @@ def _vector_pairs() -> Iterator[Sample]:
 
 def _bad_vectors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"input must have 1 dimensions, got shape \[2, 3\]")
-    yield ErrorSample((Array((2,)), Array((3,))), ShapeError, "expected vectors of one size, got 2 and 3 elements")
+    yield ErrorSample((Array((2,)), Array((3,))), ShapeError, "expected vectors of equal size, got 2 and 3 elements")
 
 
 def _matrix_and_vector() -> Iterator[Sample]:
@@ -415,7 +415,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
 
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
-    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Raises: ShapeError if they are not vectors of equal size, DtypeError if the types differ or are bool.
     Example:
         >>> torch.dot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
         tensor(32)
@@ -423,7 +423,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
     check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
         raise ShapeError(
-            f"expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements",
+            f"expected vectors of equal size, got {input.shape[0]} and {tensor.shape[0]} elements",
             hint=f"shorten one of them, for example [:{min(input.shape[0], tensor.shape[0])}]",
             operator="dot",
         )
@@ -436,7 +436,7 @@ def vdot(input: Operand, other: Operand) -> Any:
 
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
-    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Raises: ShapeError if they are not vectors of equal size, DtypeError if the types differ or are bool.
     Example:
         >>> torch.vdot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
         tensor(32)

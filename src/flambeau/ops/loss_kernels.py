@@ -44,7 +44,7 @@ TERMS_PER_PIECE = 4096
 
 @cache
 def _class_kernel(name: str, dtype: dtype) -> Kernel:
-    """Compute nll_each, nll_pieces, nll_finish, nll_whole or nll_backward (kernels/class_losses.cu) for one type."""
+    """Make nll_each, nll_pieces, nll_finish, nll_whole or nll_backward (kernels/class_losses.cu) for one type."""
     return _CLASS_KERNELS[name](dtype)
 
 
@@ -298,7 +298,7 @@ def _nll_errors() -> Iterator[ErrorSample]:
 def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
-    """Return the operator of `nll_loss` with reduction "none": the loss of each target."""
+    """Compute `nll_loss` with reduction "none": the loss of each target."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     out = call.output(target.shape, input.dtype)
@@ -335,7 +335,7 @@ def nll_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the operator of `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
+    """Compute `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     dtype, count = input.dtype, n * inner
@@ -420,9 +420,9 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
 
 # cross entropy of logits: kernels
 
-MOST_TILES = 2**31  # of a row
+MOST_TILES = 2**31  # tiles of a row
 NONE = None, None, None  # results that are not written
-MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
+MOST_TERMS = 16 * TERMS_PER_PIECE  # terms that one block sums
 
 
 def _entropy_source(entry: str, arguments: str, dtype: dtype, statement: str) -> str:
@@ -556,7 +556,7 @@ def entropy_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_wide: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the operator of `cross_entropy` with reduction "none": (loss of each target, norms of each row).
+    """Compute `cross_entropy` with reduction "none": (loss of each target, norms of each row).
 
     is_wide: whether the losses are of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
@@ -609,7 +609,7 @@ def entropy_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True, is_wide: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the operator of `cross_entropy` with a reduction: (loss, total weight, norms of each row).
+    """Compute `cross_entropy` with a reduction: (loss, total weight, norms of each row).
 
     is_wide: whether the loss is of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].

@@ -241,7 +241,7 @@ def nll_loss(
 ) -> Any:  # fmt: skip
     """Compute the negative log-probability of the target classes, from log-probabilities.
 
-    weight: one number per class.  ignore_index: a target that is left out.
+    weight: one number per class.  ignore_index: a target that is skipped.
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
     Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
     Host:   returns at once.
@@ -351,7 +351,7 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
     if reduction == "none":
         return -terms.sum(dim)
     total = -terms.sum(dim).sum()
-    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
+    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN if there are no rows
 
 
 # binary targets

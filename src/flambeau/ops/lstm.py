@@ -1,8 +1,8 @@
 """One LSTM layer in one direction, step by step, queued in one call (kernels/lstm.cu).
 
-For few sequences, cuDNN takes longer.  A small recurrent product of one step is made by the kernel that computes the
-gates; a larger one is made by a library, and a kernel of the gates follows.  All sequences have the same length.  The
-product with the inputs, and the gradients of the weights, are one product over all steps.
+For few sequences, this is faster than cuDNN.  A small recurrent product of one step is computed by the kernel of the
+gates; a larger one is computed by a library, and a kernel of the gates follows.  All sequences have the same length.
+The product with the inputs, and the gradients of the weights, are one product over all steps.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SOURCE = PRELUDE + source_text("lstm.cu")
 SIZES = [Scalar("count", "int64"), Scalar("hidden", "int64")]
 WIDE, NARROW, WIDTH = ("count", "width"), ("count", "hidden"), Scalar("width", "int64")
 
-GROUPS, MOST = 4, 32  # of lstm.cu: groups of lanes; sequences of a block
-WARPS = 16  # of a block
-BLOCKS = 132  # at which hidden units are shared out: the multiprocessors of an H200
-LEAST_UNITS, MOST_UNITS = 4, 8  # of a block backward
+GROUPS, MOST = 4, 32  # in lstm.cu: groups of lanes per block; the most sequences per block
+WARPS = 16  # per block
+BLOCKS = 132  # hidden units are divided among this many blocks: the multiprocessors of an H200
+LEAST_UNITS, MOST_UNITS = 4, 8  # hidden units per block in backward
 MOST_PRODUCTS = 6e7  # multiplications of a step at which a library is as fast as the kernels here, on an H200
 
 
@@ -75,7 +75,7 @@ def _finish_slopes(flow: Any, cell_grad: Any, of_result: Any, gates: Any, cells:
 
 @cache
 def gates_kernel(kind: dtype) -> Kernel:
-    """Return the kernel of the gates and states of one step, whose product a library has made."""
+    """Return the kernel of the gates and states of one step, whose product a library has computed."""
     entry, of = f"lstm_gates_{kind.name}", kind.cuda
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* gates, {of}* results, {of}* cells,
@@ -218,7 +218,7 @@ def _rows(call: Call, operand: Any, first: int, count: int) -> Any:
 
 
 def _each(count: int) -> Grid:
-    """Return a thread for each element."""
+    """Return a grid with a thread for each element."""
     return Grid((-(-count // THREADS), 1, 1), THREADS)
 
 
@@ -228,7 +228,7 @@ def _filled(call: Call, like: Any) -> Any:
     return made
 
 
-# hidden units and sequences of samples: without and with the kernels that make the product, with each size of vectors
+# hidden units and sequences of samples: without and with the kernels that compute the product, with each vector size
 SAMPLED = (4, 2), (12, 2), (10, 37), (9, 5), (11, 18)
 
 

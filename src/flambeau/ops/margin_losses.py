@@ -1,7 +1,7 @@
 """Margin losses of classes: multi_margin_loss and multilabel_margin_loss (kernels/margin_losses.cu).
 
 - A warp computes a row of up to WARP_ROW classes, a block a longer row.  A block computes a row of several labels.
-- One block reduces few rows in the same launch.  Of more rows each block sums some, and a second launch adds the sums.
+- One block reduces few rows in the same launch.  Of more, each block sums some, and a second launch adds the sums.
 - A label out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed assertion
   does: the next call that waits raises AcceleratorError 710.
 - Half types are computed in float32, sums have a fixed order, and each result is rounded once.
@@ -26,8 +26,8 @@ from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
 from .reduction_kernels import ROW_SOURCE, SUM, TARGET_BLOCKS, WARP, run_fold
 
 SOURCE = ROW_SOURCE + source_text("margin_losses.cu")
-WARP_ROW = 1024  # classes of a row that a warp makes
-TERMS_PER_BLOCK = 4096  # of a loss with a reduction
+WARP_ROW = 1024  # the most classes of a row that a warp computes
+TERMS_PER_BLOCK = 4096  # for a loss with a reduction
 
 
 # one row for each sample
@@ -190,7 +190,7 @@ def class_backward_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def label_kernel(dtype: dtype, out: dtype) -> Kernel:
-    """Return the kernel of multilabel_margin_loss; the result is as that of `class_kernel`."""
+    """Return the kernel of multilabel_margin_loss; its result has the form of `class_kernel`'s."""
     wide, margins = dtype.wide.numpy, _label_margins(dtype)
 
     def reference(
@@ -299,7 +299,7 @@ def _class_operands(call: Any, input: Any, target: Any, weight: Any, p: int, mar
 def class_margin(
     call: Any, input: Operand, target: Operand, weight: Operand | None, p: int, margin: float, reduction: str
 ) -> Any:
-    """Return the operator of `multi_margin_loss`, for operands that fit each other."""
+    """Compute `multi_margin_loss` for checked operands."""
     operands = _class_operands(call, input, target, weight, p, margin)
     return _launch_loss(call, class_kernel, operands, input.shape, _lanes(input.shape), target.shape, reduction)
 
@@ -316,7 +316,7 @@ def _(grad: Any, input: Any, target: Any, weight: Any, p: int, margin: float, re
 
 
 def _lanes(shape: Any) -> int:
-    """Return the number of threads that make a row of multi_margin_loss."""
+    """Return the number of threads that compute a row of multi_margin_loss."""
     return WARP if sizes_of(shape)[1] <= WARP_ROW else THREADS
 
 
@@ -434,7 +434,7 @@ def _label_operands(call: Any, input: Any, target: Any) -> tuple[Any, ...]:
 
 @operator(samples=_label_margin_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def label_margin(call: Any, input: Operand, target: Operand, reduction: str) -> Any:
-    """Return the operator of `multilabel_margin_loss`, for operands that fit each other."""
+    """Compute `multilabel_margin_loss` for checked operands."""
     operands = _label_operands(call, input, target)
     return _launch_loss(call, label_kernel, operands, input.shape, THREADS, input.shape[:-1], reduction)
 

@@ -25,10 +25,10 @@ from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 MANY = 64  # tensors that one launch takes
 ACCESS = 4096  # bytes: 16 by each thread of a block
-CHUNK = 2 * ACCESS  # of each list, which a block of an update takes
-LARGEST_CHUNK = 16 * ACCESS  # of a norm, so that fewer blocks have to be joined
-MAX_BLOCKS = 132 * 32  # of a norm's launch
-SMALL = 1e-6  # added to the norm that is divided by
+CHUNK = 2 * ACCESS  # bytes of each list that a block of an update takes
+LARGEST_CHUNK = 16 * ACCESS  # bytes for a norm, so that fewer blocks have to be joined
+MAX_BLOCKS = 132 * 32  # for a launch of a norm
+SMALL = 1e-6  # added to the norm before the division
 
 LISTS_HINT = "all lists must have as many tensors, of the same shapes in the same order"
 SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
@@ -105,7 +105,7 @@ def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from
 
 
 def _lie_alike(tensors: Sequence[Any]) -> bool:
-    """Return whether tensors of one shape have their elements in one order, without gaps."""
+    """Return whether tensors of one shape have their elements in the same order, without gaps."""
     shape, strides = tensors[0].shape, tensors[0].strides
     orders = {tuple([step for size, step in zip(shape, tensor.strides) if size > 1]) for tensor in tensors}
     return len(orders) == 1 and st.is_compact(shape, strides)
@@ -234,7 +234,7 @@ PACKED = 256  # bytes: where each tensor of a packed one starts, as the driver a
 
 
 def packed_starts(sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Return where tensors of these sizes start when they are packed, and the size of all, in bytes."""
+    """Return the offsets of packed tensors of these sizes, and the size of all, in bytes."""
     starts, end = [], 0
     for nbytes in sizes:
         starts.append(end)
@@ -380,7 +380,7 @@ def _unscale_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_unscale_samples, errors=_unscale_errors, mutates=("tensors", "found_inf"), **HIDDEN)
 def unscale_many(call: Call, tensors: Operands, found_inf: Operands, inv_scale: Operand) -> Any:
-    """Multiply tensors of one device by `inv_scale`; put 1 into `found_inf` if one of them held a NaN or an infinity.
+    """Multiply tensors of one device by `inv_scale`; set `found_inf` to 1 if one of them held NaN or infinity.
 
     found_inf: a list of one float32 number.  inv_scale: a float32 number.
     Host:   returns at once.
@@ -420,7 +420,7 @@ def update_scale(
     call: Call, scale: Operands, growth_tracker: Operands, found_inf: Operand, growth_factor: Number,
     backoff_factor: Number, growth_interval: Number,
 ) -> Any:  # fmt: skip
-    """Shrink a scale if `found_inf` is not 0; grow it after `growth_interval` calls in a row for which it was 0.
+    """Shrink a scale if `found_inf` is not 0; grow it after `growth_interval` successive calls with 0.
 
     scale: a list of one float32 number.  growth_tracker: a list of one int32 number, which counts these calls.
     Host:   returns at once.

@@ -41,11 +41,11 @@ from .reduction_kernels import (
 from .reductions import variance_kernel
 
 LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
-COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
+COLUMN_LANES = 32  # the most lanes that share a block for the parameter gradients
 COLUMN_BLOCKS = 132 * 4  # blocks of the parameter gradients that run at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
-ROWS_PER_PIECE = 64  # of the parameter gradients
-SHORT_ROWS = 1024  # up to so many, fewer lanes share a block, and one launch makes the parameter gradients
+ROWS_PER_PIECE = 64  # for the parameter gradients
+SHORT_ROWS = 1024  # up to this many, fewer lanes share a block, and one launch computes the parameter gradients
 SHORT_LANES = 4
 
 
@@ -217,7 +217,7 @@ def native_layer_norm(
     call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, bias: Operand | None = None,
     eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """Return the operator of `layer_norm`: (result, means, 1 / standard deviations).
+    """Compute `layer_norm`: (result, means, 1 / standard deviations).
 
     Shapes: as `layer_norm`; the means and deviations have size 1 in the normalised dimensions.
     Host:   returns at once.
@@ -325,7 +325,7 @@ def layer_norm_columns(
 def _column_plan(rows: int, size: int, dtype: dtype) -> tuple[int, int, int]:
     """Return (threads of a block along the columns, blocks that cover all columns, pieces of the rows; 0 without rows).
 
-    Few short columns of a type that sums are accumulated in are one piece, whose sums are the results.
+    A few short columns whose type is also the accumulation type are one piece, whose sums are the results.
     """
     runs = -(-size * dtype.itemsize // WIDEST_ACCESS)
     is_short = rows <= SHORT_ROWS and runs <= SHORT_LANES * COLUMN_BLOCKS and dtype.wide is dtype
@@ -374,7 +374,7 @@ def _through_normal(of_normal: Any, input: Any, mean: Any, rstd: Any) -> tuple[A
 
 
 def _row_dims(mean: Any) -> list[int]:
-    """Return the normalised dimensions, and other dimensions of size 1, whose sum changes nothing."""
+    """Return the normalised dimensions and other dimensions of size 1, over which a sum changes nothing."""
     return [dim for dim, size in enumerate(mean.shape) if size == 1]
 
 
@@ -486,7 +486,7 @@ def _rms_errors() -> Iterator[ErrorSample]:
 def native_rms_norm(
     call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """Return the operator of `rms_norm`: (result, 1 / root mean squares)."""
+    """Compute `rms_norm`: (result, 1 / root mean squares)."""
     _check_norm(input, normalized_shape, weight, None, "rms_norm")
     dtype, size = input.dtype, prod(normalized_shape)
     lead = len(input.shape) - len(normalized_shape)
@@ -696,10 +696,10 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
 
 
 SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
-VALUES_PER_LANE = 16  # at least, of each lane of a piece
-ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
-WIDE_BLOCKS = 132 * 4  # blocks that make runs of results and run at once
-MOMENTS_BLOCKS = 132 * 4  # blocks that make moments and run at once
+VALUES_PER_LANE = 16  # the fewest values for each lane of a piece
+ACROSS_LANES = 8  # lanes of a result that is adjacent to its neighbours in memory
+WIDE_BLOCKS = 132 * 4  # concurrent blocks that compute runs of results
+MOMENTS_BLOCKS = 132 * 4  # concurrent blocks that compute moments
 
 
 @cache
@@ -717,7 +717,7 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
         center = values.mean(axis=axes, keepdims=True) if axes else values
         apart = values - center
         np.square(apart, out=apart)
-        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host has no use for pieces
+        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host does not need pieces
         squares[0] = apart.sum(axis=axes).reshape(outputs)
 
     return Kernel(entry, base.source.replace(base.entry, entry), base.params, reference, base.operations)
@@ -748,7 +748,7 @@ def _statistics_parameters(wide: dtype, running: dtype | None) -> list[Any]:
 
 @cache
 def _moments_kernel(wide: dtype, running: dtype | None = None) -> Kernel:
-    """Return the kernel that joins pieces of statistics, and moves running statistics to them.
+    """Return the kernel that joins pieces of statistics, and updates running statistics with them.
 
     running: the type of the running statistics; None if there are none.
     """
@@ -785,7 +785,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({_statistics_arg
 
 @cache
 def _whole_moments_kernel(dtype: dtype, across: bool, running: dtype | None = None) -> Kernel:
-    """Return the kernel of the statistics of results that are not cut into pieces."""
+    """Return the kernel of the statistics of results that are not divided into pieces."""
     wide, t = dtype.wide, dtype.cuda
     entry = f"whole_moments_{dtype.name}{f'_{running.name}' if running else ''}{'_across' if across else ''}"
     arguments = f"{_statistics_arguments(wide, running)}, const {t}* input"
@@ -814,7 +814,7 @@ def _put_statistics(
     mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, center: Any, square: Any, eps: float,
     factor: float, unbiased: float,
 ) -> None:  # fmt: skip
-    """Write statistics, and move the running ones to them, in NumPy."""
+    """Write statistics, and update the running ones, in NumPy."""
     mean[...] = center
     rstd[...] = 1 / np.sqrt(square + square.dtype.type(eps))
     if variance is not None:
@@ -826,7 +826,7 @@ def _put_statistics(
 def _move_statistics(
     running_mean: Any, running_var: Any, mean: Any, variance: Any, factor: float, unbiased: float
 ) -> None:
-    """Move running statistics to a batch's, in NumPy."""
+    """Update running statistics with those of a batch, in NumPy."""
     number = variance.dtype.type
     for running, batch in ((running_mean, mean), (running_var, variance * number(unbiased))):
         running[...] = number(1 - factor) * running.astype(variance.dtype) + number(factor) * batch
@@ -836,7 +836,7 @@ def _move_statistics(
 def _sums_kernel(dtype: dtype, is_wide: bool, run: int = 1) -> Kernel:
     """Return the kernel of the sums of gradients, and of their products with the normalised input.
 
-    is_wide: whether a thread makes several neighbouring results.  run: values of one result that it loads at once.
+    is_wide: whether a thread computes several adjacent results.  run: values of one result that it loads at once.
     """
     name = "wide_normal_sums" if is_wide else "normal_sums"
     entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
@@ -863,7 +863,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) {entry}({c}* sums, {c}* p
         product = input.astype(wide, copy=False) - mean
         product *= rstd
         product *= slope
-        sums[...], products[...] = 0, 0  # all in the first piece: the host has no use for pieces
+        sums[...], products[...] = 0, 0  # all in the first piece: the host does not need pieces
         sums[0], products[0] = slope.sum(axis=axes).reshape(-1), product.sum(axis=axes).reshape(-1)
 
     params = [
@@ -933,7 +933,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* running_mea
 
 
 def _in_wide(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
-    """Compute in the widest type, and return the first operand's own."""
+    """Compute in the widest type, and return the type of the first operand."""
     wide = types[0].wide
     for other in types[1:]:
         wide = promote(wide, other)
@@ -1024,7 +1024,7 @@ def _(
 def _spread(outputs: int, count: int, is_across: bool, held: int = 1, run: int = 1) -> tuple[int, int, int]:
     """Return (lanes, parts, values of each part) for sums of `count` values each.
 
-    held: results that one thread makes.  run: values of one result that it loads at once; parts have whole runs.
+    held: results that one thread computes.  run: values of one result that it loads at once; parts have whole runs.
     """
     if held > 1:
         lanes = THREADS // min(1 << (outputs // held - 1).bit_length(), WARP)
@@ -1138,7 +1138,7 @@ def _native_samples() -> Iterator[Sample]:
 def native_norm(
     call: Call, input: Operand, dims: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """Return the operator of group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
+    """Compute group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
 
     Shapes: weight and bias broadcast to the input; the statistics, of the wide type, have size 1 in `dims`.
     """
@@ -1243,7 +1243,7 @@ def _update_samples() -> Iterator[Sample]:
 def update_statistics(
     call: Call, running: Operands, mean: Operand, variance: Operand, momentum: Number, unbiased: Number
 ) -> Any:
-    """Move a running mean and variance by the share `momentum` to a batch's, whose variance is scaled by `unbiased`."""
+    """Move running statistics toward a batch's by the share `momentum`; `unbiased` scales the batch's variance."""
     wide, own = mean.dtype, running[0].dtype
     count = running[0].numel()
     if count:
@@ -1256,7 +1256,7 @@ def update_statistics(
 
 
 def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> None:
-    """Copy targets that stood in for running statistics back to them."""
+    """Copy the converted running statistics back to the originals."""
     for target, each in zip(targets, running):
         if target is not each:
             call.assign(each, target)

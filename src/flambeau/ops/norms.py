@@ -124,7 +124,7 @@ def _matrix_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> A
             rows, columns = columns, rows
         found = values.abs().sum(rows)
         of_largest = columns - (rows < columns)
-    if ord == "nuc" or ord > 0 and not found.shape[of_largest]:  # the norm of nothing is 0
+    if ord == "nuc" or ord > 0 and not found.shape[of_largest]:  # the norm of no elements is 0
         found = found.sum(of_largest)
     else:
         found = found.amax(of_largest) if ord > 0 else found.amin(of_largest)
@@ -194,7 +194,7 @@ def _bad_norms() -> Iterator[ErrorSample]:
     called="linalg.norm", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Compute the norm of vectors or matrices: that of vectors if ord is None or dim is one dimension.
+    """Compute a norm of vectors or matrices: of vectors if ord is None or dim is one dimension.
 
     Without dim, an ord other than None takes a vector or a matrix.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -284,7 +284,7 @@ def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
 def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
     """Compute the norm over all dimensions except one, which are kept with size 1.
 
-    dim: -1 is none: the norm of all elements.
+    dim: -1 keeps no dimension: the result is the norm of all elements.
     Host:   returns at once.
     Raises: IndexRangeError, DtypeError.
     Example:

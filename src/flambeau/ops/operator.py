@@ -35,7 +35,7 @@ from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
-    """An operand as an operator's body gets it.
+    """An operand, as passed to an operator's body.
 
     The body of a lowering or a view gets a placeholder without memory, that of a composite a tensor, and that of a
     pointwise operator a NumPy array of the compute type.
@@ -86,7 +86,7 @@ class Call(Protocol):
     """One call of an operator while it is lowered.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor that takes the result, or None.  is_on_host: whether the call is on the CPU.
+    given: the tensor to write the result to, or None.  is_on_host: whether the call is on the CPU.
     device: the device of the call.
     """
 
@@ -136,7 +136,7 @@ class Call(Protocol):
     def draw_on_host(self, function: Callable[..., None], generator: Any, written: Sequence[Any], *values: Any) -> None:
         """Call function(state of the generator, *arrays of `written`, *values) instead of a launch.  CPU only.
 
-        The written tensors, and those among the values, are contiguous.
+        The written tensors and the tensors among the values are contiguous.
         """
 
 
@@ -161,7 +161,7 @@ class Array(NamedTuple):
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that lowers a call.
+    """Return a decorator that makes an operator from a body that lowers a call.
 
     The body is called as body(call, *operands, *attributes), with placeholders for the tensors; it returns the results.
     It gets its memory from `call.output` and `call.scratch`, and records launches by `call.launch`: see Call.
@@ -181,7 +181,7 @@ def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that returns (shape, strides, extra offset) of a view.
+    """Return a decorator that makes an operator from a body that returns (shape, strides, extra offset) of a view.
 
     The body gets the first operand and the attributes.  Strides and offset count elements.
     options: the arguments of Operator, such as samples and errors.
@@ -198,7 +198,7 @@ def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 
 
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that calls other operators.
+    """Return a decorator that makes an operator from a body that calls other operators.
 
     It needs no derivative of its own.
     options: the arguments of Operator, such as samples, errors and host.

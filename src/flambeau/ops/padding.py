@@ -37,7 +37,7 @@ def _places(mode: str, size: int, before: int, count: int) -> Any:
 
 
 def _rows(dtype: dtype) -> int:
-    """Return the number of indexes of the first dimension for which a thread moves elements."""
+    """Return the number of indexes of the first dimension whose elements one thread moves."""
     return 8 if dtype.itemsize < 4 else 4
 
 
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, con
 def _merged(shape: Sequence[int], strides: Sequence[int], pads: Pads, mode: str) -> list[tuple[int, int, int, int]]:
     """Return (size, stride, before, after) of each dimension, after merging dimensions that one loop can cover.
 
-    A dimension that keeps its elements joins the one before it, if that keeps them too or adds only constants.
+    An unpadded dimension is merged with the one before it if that is unpadded too or adds only constants.
     """
     merged: list[tuple[int, int, int, int]] = []
     for size, stride, (before, after) in zip(shape, strides, pads):
@@ -113,7 +113,7 @@ def _padded_samples() -> Iterator[Sample]:
 
 @operator(samples=_padded_samples, dtypes=dtypes.ALL, method=False, function=False)
 def padded(call: Call, input: Operand, pads: Any, mode: str, value: Any = 0) -> Any:
-    """Return the operator of padding: pads has (before, after) for every dimension, less than 0 to cut."""
+    """Pad every dimension.  pads: (before, after) for each; negative numbers cut elements off."""
     shape = [size + sum(each) for size, each in zip(input.shape, pads)]
     if len(shape) > MAX_DIMS:
         raise ShapeError(
@@ -267,7 +267,7 @@ LAST, BACK = (0, 2, 3, 1), (0, 3, 1, 2)  # permutations: channels last, and back
 
 
 def _in_format(input: Any, pads: Pads, mode: str, value: Any) -> Any:
-    """Pad, keeping the channels-last format."""
+    """Pad a tensor, preserving the channels-last format."""
     if (
         len(input.shape) == 4
         and mode != "circular"

@@ -47,7 +47,7 @@ LOG_SERIES = (
 )  # fmt: skip
 SINE_SERIES = 1.5707964, -0.6459666, 0.07971178, -0.004683873
 COSINE_SERIES = 1.0, -1.2336977, 0.2536025, -0.020415157
-LOG_TERMS, SINE_TERMS = 11, 9  # of the series in float64
+LOG_TERMS, SINE_TERMS = 11, 9  # terms of the series in float64
 LOG_STEP = -1.6525917e-07  # -2 log 2, for powers of two that count by 2^23
 _C_TYPES = {"float64": "double", "int64": "long long", "uint64": "unsigned long long"}
 
@@ -130,7 +130,7 @@ def twice_negative_log(count: Any) -> Any:
 
 
 def unit_circle(turn: Any) -> tuple[Any, Any]:
-    """Compute the cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
+    """Compute cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
     near = (turn + np.uint64(1 << 29)).astype(np.uint32)  # its leading two bits are the nearest quarter turn
     rest = (near >> np.uint32(8) & np.uint32(0x3FFFFF)).astype(np.float32) * np.float32(2.0**-22) - np.float32(0.5)
     square = rest * rest
@@ -201,7 +201,7 @@ def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
 
 
 def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
-    """Make a kernel that fills `out` with a maker of philox.cu.
+    """Make a kernel that fills `out` by a function object of philox.cu.
 
     make: called with (seed, first, numel, *fields), returns the same values on the host.
     """

@@ -6,10 +6,10 @@ the output type (`store`).  Numbers are passed by value.
 - One kernel serves every layout of its types.  Operands that are contiguous, at least along the fastest dimension, are
   read in accesses of 16 bytes where their addresses are aligned, which the kernel checks.  Others are read element by
   element.
-- A vector has as many elements of every operand as the widest type has in 16 bytes.  Where the result is narrower, it
-  has as many as fit 32 bytes, in two accesses.
+- A vector has as many elements of each operand as 16 bytes hold of the widest type.  If the result is narrower, it has
+  as many as 32 bytes hold, in two accesses.
 - No kernel divides by a size: the last row of the layout has the reciprocals (kernels/pointwise.cu).
-- Loads in flight come from many threads: a thread reads one vector of each operand, and registers are bounded.
+- Many threads keep loads in flight: a thread reads one vector of each operand, and registers are limited.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from .operator import POINTWISE, Number, Operator, Value, passed_as
 
 ACCESS_BYTES = 16
-# How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
-# multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
+# By the number of tensors read: the unpacked elements that a thread loads at once, and the blocks that a multiprocessor
+# must hold, which limits registers.  Measured on an H200: more of either spills registers.
 LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6), 4: (3, 5), 5: (3, 4)}
 LOADS_AND_BLOCKS_OF_MANY = (2, 3)
 WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
@@ -120,7 +120,7 @@ def entry_source(
 ) -> str:
     """Return the function `value`, which computes one element, and a kernel with a body.
 
-    blocks: those that a multiprocessor must hold.  constants: of the body, besides the usual ones.
+    blocks: how many a multiprocessor must hold.  constants: of the body, besides the usual ones.
     """
     tensors = tensors_of(inputs)
     operands = 1 + len(tensors)
@@ -257,11 +257,11 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Pointwise(Operator):
     """An operator whose result at an index depends only on its inputs at that index.
 
-    Parameters that take no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
+    Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
-    ufunc: the function of NumPy that the body is, if it is one: it writes results in place.
+    ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
         >>> torch.mul.cuda, torch.mul.cost
         ('input * other', 1.0)
@@ -281,7 +281,7 @@ class Pointwise(Operator):
         self.factor = self.index_of[factor] if factor else -1
         self.source = source
         self.ufunc = ufunc
-        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # not promoted as numbers
+        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # unpromoted numbers
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
@@ -344,7 +344,7 @@ class Pointwise(Operator):
         self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], end: str = "",
         source_of: SourceOf | None = None,
     ) -> Kernel:  # fmt: skip
-        """Make the kernel.  ending: of its name.  source_of: makes its source, by default kernel_source."""
+        """Make the kernel.  ending: a suffix of its name.  source_of: makes its source, by default kernel_source."""
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, stored in zip(names, inputs) if stored is not None]
         params: list[Param] = [Pointer("out", out, "w", "layout")]
@@ -395,7 +395,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
         values = converted(operands)
         result = body(*values)
         if out.itemsize == 2 and out.dtype.kind not in "iu" and getattr(result, "dtype", None) == np.float64:
-            result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
+            result = result.astype(np.float32)  # as in PyTorch, float64 is rounded to a half type through float32
         out[...] = result
 
     def reference(out: Any, *operands: Any) -> None:
@@ -423,7 +423,7 @@ def is_tensor(operand: Any) -> bool:
 
 
 def numpy_type(array: Any) -> Any:
-    """Return the NumPy dtype of an array that the body of a pointwise operator gets."""
+    """Return the NumPy dtype of an argument of the body of a pointwise operator."""
     return array.dtype
 
 
@@ -481,7 +481,7 @@ def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
 def pointwise(
     *, dtype: DtypeRule, cuda: str, cost: float = 1.0, **options: Any
 ) -> Callable[[Callable[..., Any]], Pointwise]:
-    """Return a decorator that makes a pointwise operator of a body on NumPy arrays of the compute type.
+    """Return a decorator that makes a pointwise operator from a body on NumPy arrays of the compute type.
 
     dtype: a rule for the types, such as `promoted`, `to_float` or `to_bool`.
     cuda: the same computation, as a CUDA C++ expression of the parameter names.

@@ -1,6 +1,6 @@
 """Pooling over windows of images, its inverses, and windows as columns.
 
-- `window_max` and `window_mean` compute all pooling.  Their gradients gather, and so do the gradients of these.
+- `window_max` and `window_mean` compute all pooling.  Their gradients of any order gather.
 - Their attributes are tuples with one number for each spatial dimension; `sizes` are those of the result.
 - Adaptive windows of equal sizes that lie side by side are plain windows.
 - Results are channels-last if the input is, those of means in two dimensions only.
@@ -41,7 +41,7 @@ from .window_kernels import (
 Sizes = tuple[int, ...]
 
 
-# the operators below all pooling
+# the operators that all pooling uses
 
 
 def _is_last(operand: Any) -> bool:
@@ -135,7 +135,7 @@ def window_max_backward(
     call: Call, input: Operand, indices: Operand, kernel: Any, stride: Any, padding: Any, dilation: Any, sizes: Any,
     is_adaptive: bool,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `window_max`: each element gets the sum of `input` over the windows whose index names it.
+    """Return the gradient of `window_max`: each element gets the sum of `input` over the windows that chose it.
 
     Shapes: [n, c, *P] and int64 [n, c, *P] give [n, c, *sizes].
     Host:   returns at once.
@@ -280,7 +280,7 @@ def _positive(name: str, what: str, value: Any, count: int) -> Sizes:
 
 
 def _batch(name: str, input: Any, spatial: int) -> Any:
-    """Return the input with a batch dimension.  Raises ShapeError for other dimensions than those of images."""
+    """Return the input with a batch dimension.  Raises ShapeError unless it has the dimensions of images."""
     ndim = len(input.shape)
     if ndim not in (spatial + 1, spatial + 2) or 0 in input.shape[ndim - spatial - 1 :]:
         raise ShapeError(
@@ -312,7 +312,7 @@ def _placed(
     sizes = []
     for size, span, front, by in zip(shape, reach, pad, step):
         places = (size + 2 * front - span + (by - 1 if ceil_mode else 0)) // by + 1
-        if ceil_mode and (places - 1) * by >= size + front:  # the last window would begin behind the image
+        if ceil_mode and (places - 1) * by >= size + front:  # the last window would begin after the end of the image
             places -= 1
         sizes.append(places)
     if min(sizes) < 1:

@@ -166,7 +166,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it.
+    """Overwrite this tensor with values from the normal distribution with the given mean and std; return it.
 
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError for a negative std.
@@ -300,7 +300,7 @@ def _check_positive(name: str, what: str, value: float) -> None:
 
 
 def _applied(call: Call, name: str, *operands: Any) -> Any:
-    """Lower another operator into a call.  Returns its result in memory of its own."""
+    """Lower another operator into a call.  Returns its result in new memory."""
     before = call.given, call.name
     call.given, call.name = None, name
     try:
@@ -597,7 +597,7 @@ for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     if (threadIdx.x == 0) fine[2 * row] = are_valid, fine[2 * row + 1] = has_some;
 }
 """
-ROWS_READ = 64  # rows whose checks are read; those of more are joined on the device
+ROWS_READ = 64  # the most rows whose checks are read one by one; those of more rows are joined on the device
 
 
 @cache
@@ -641,7 +641,7 @@ def check_weight_rows(call: Call, input: Operand) -> Any:
 
 
 def _weights_are_fine(input: Any) -> tuple[bool, bool]:
-    """Return (whether all weights are finite and not negative, whether each row has one above 0).  Host: waits."""
+    """Return (whether all weights are finite and not negative, whether each row has a positive one).  Host: waits."""
     rows: Any = check_weight_rows(input.detach())
     if rows.shape[0] > ROWS_READ:
         rows = rows.all(0, keepdim=True)
@@ -696,7 +696,7 @@ def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, 
 
 
 def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
-    """Raise an error for arguments of `multinomial` from which nothing can be drawn."""
+    """Raise an error for arguments of `multinomial` from which no sample can be drawn."""
     name = "multinomial"
     if not input.dtype.is_floating_point:
         raise DtypeError(
@@ -794,7 +794,7 @@ def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
     return _drawn_singly(trials.expand(shape), chances.expand(shape).to(trials.dtype), generator)
 
 
-FRACTIONS = 64  # for each value that is not drawn from the Mersenne Twister
+FRACTIONS = 64  # fractions for each value that is not drawn from the Mersenne Twister
 
 
 @operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
@@ -890,7 +890,7 @@ def _(grads: Any, out: Any, p: Any) -> Any:
 
 
 def _scale(p: float, dtype: dtype, on_host: bool) -> float:
-    """Return the factor 1 / (1 - p) of the elements that are kept.  PyTorch's CPU has it in the tensor's type."""
+    """Return the factor 1 / (1 - p) of the kept elements.  On the CPU, PyTorch rounds it to the tensor's type."""
     kept = float(dtype.wide.numpy.type(1 - p))
     return float(dtype.numpy.type(dtype.wide.numpy.type(1 / kept))) if on_host else 1 / kept
 

@@ -1,6 +1,6 @@
 """Recurrent layers as library calls: all steps of all layers at once (see recurrent_operation.py).
 
-nn/recurrent.py differentiates them, and has another form for devices without such a library.
+nn/recurrent.py defines their derivative, and another implementation for devices without such a library.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def recurrent(
 ) -> Any:  # fmt: skip
     """Return (results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
 
-    The bytes are none without is_training, or where the library needs none.
+    There are no such bytes without is_training, or if the library needs none.
     weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction; or one array of
     all, in `packed_order`.
     Shapes: see `Recurrent`.
@@ -119,7 +119,7 @@ def recurrent_backward(
 ) -> Any:  # fmt: skip
     """Return the gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
 
-    reserve: as `recurrent` gave it; if it is empty, the library computes forward again, and `out` is not read.
+    reserve: as returned by `recurrent`; if it is empty, the library repeats the forward pass, and `out` is not read.
     is_last: whether the reserve may be overwritten.
     Shapes: see `RecurrentBackward`.
     Host:   returns at once.

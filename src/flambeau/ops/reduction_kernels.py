@@ -85,18 +85,18 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
 # reductions of any dimensions
 
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
-PIECE_BLOCKS = 132 * 16  # blocks that pieces are cut for
+PIECE_BLOCKS = 132 * 16  # the target number of blocks when results are divided into pieces
 MAX_PIECES = 132 * 16
-STEPS_PER_PIECE = 16  # each lane of a piece loads at least so often
-STEPS_PER_LANE = 4  # and a lane of a short result about so often
+STEPS_PER_PIECE = 16  # the fewest loads of each lane of a piece
+STEPS_PER_LANE = 4  # about the number of loads of a lane of a short result
 MIN_PIECES = 4  # fewer are not worth a second launch
-WARP_STEPS = 32  # up to so many loads for each lane, a warp makes a result faster than a block does
-WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a block does
-COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
-SHORT_LANES = 64  # threads for each of few short columns, which save a second launch
-SHORT_BLOCKS = 132 * 2  # of such columns, at most: more of them keep the device busy as they are
+WARP_STEPS = 32  # up to this many loads for each lane, a warp computes a result faster than a block does
+WARP_COUNT = 1024  # up to this many values, a warp computes a row faster than a block does
+COLUMN_THREADS = 64  # the fewest adjacent threads that load adjacent results
+SHORT_LANES = 64  # threads for each of a few short columns, which save a second launch
+SHORT_BLOCKS = 132 * 2  # the most blocks of such columns: more columns keep the device busy anyway
 LOAD_BYTES = 16
-MAX_WIDE = 8  # values that are loaded at once, at most
+MAX_WIDE = 8  # the most values that are loaded at once
 REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
 
 
@@ -183,14 +183,14 @@ def plan_reduction(
     runs, run_steps = (sizes, steps) if is_inner else (kept, kept_steps)
     others = [*(kept_steps if is_inner else steps), *run_steps[:-1]]
     is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
-    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
+    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are loaded one by one
     is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
     work = plan_work(outputs, count, is_inner, widest if is_wide else 1, blocks)
     return ReductionPlan(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
 
 def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: int = PIECE_BLOCKS) -> Work:
-    """Spread a reduction over threads.
+    """Distribute a reduction over threads.
 
     is_inner: whether the values of one result are closer than the results.  blocks: the number of blocks for which
     pieces are cut; 0 for no pieces.
@@ -216,7 +216,7 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: i
 
 
 def plan_join(parts: int, outputs: int, fewest: int = 32) -> tuple[int, Grid]:
-    """Return (lanes, grid) of a kernel that joins the pieces [parts, outputs] of results: a warp makes one, or a block.
+    """Return (lanes, grid) of a kernel that joins the pieces [parts, outputs] of results, by a warp or block for each.
 
     fewest: the lanes of a result of fewer pieces than a warp has lanes.
     """
@@ -236,7 +236,7 @@ class Spread(NamedTuple):
 
 
 def plan_spread(outputs: int, count: int, is_inner: bool) -> Spread:
-    """Spread rows over threads.  is_inner: whether the values of one row are closer than the rows."""
+    """Distribute rows over threads.  is_inner: whether the values of one row are closer than the rows."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
     if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
         lanes = 32
@@ -268,8 +268,8 @@ def layout_along(
     return layout, prod(sizes), size, is_inner
 
 
-CACHED = 1 << 16  # elements at a time for which the CPU makes intermediate values
-FEWEST_ROWS = 16  # rows at a time, at least, so that loops over contiguous elements are long enough
+CACHED = 1 << 16  # elements for which the CPU holds intermediate values at a time
+FEWEST_ROWS = 16  # the fewest rows at a time, so that loops over contiguous elements are long enough
 WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
 WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
 WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)
@@ -388,7 +388,7 @@ def cached_pieces(rows: Any, chunk: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _fold_pieces(fold: Fold, rows: Any, chunk: int, total: Any) -> None:
-    """Fold the pieces of rows into total, [parts, outputs].  Mapped values are made in parts that stay in the cache."""
+    """Fold the pieces of rows into total, [parts, outputs].  Mapped values are computed in parts that fit the cache."""
     join, dtype = getattr(np, fold.ufunc).reduce, total.dtype
     if fold.mapped is None:
         for first, pieces in host_pieces(rows, chunk, len(total)):
@@ -481,11 +481,11 @@ def fold_dims(
 
 ROW_SOURCE = REDUCE_SOURCE + source_text("rows.cu")
 WARP = 32
-WIDEST_ACCESS = 16  # bytes of a run
-RUNS = 4  # that a thread holds of a tile
-MOST_SCATTERED = 4  # elements of a run of a row that is not even
-MOST_THREADS = 1024  # of a block
-LONG_ROW_THREADS = 256  # of a row of several tiles, where there are at least
+WIDEST_ACCESS = 16  # bytes per run
+RUNS = 4  # runs of a tile that a thread holds
+MOST_SCATTERED = 4  # the most elements of a run of a row that is not even
+MOST_THREADS = 1024  # per block
+LONG_ROW_THREADS = 256  # per row of several tiles, if there are at least
 MANY_ROWS = 132 * 4
 ROW_BOUNDS = f"__launch_bounds__({MOST_THREADS})"
 ROW_PARAMETERS = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes")]

@@ -133,7 +133,7 @@ def _finish_variance(squares: Any, scale: float, root: int) -> Any:
 def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, centers: Any, scale: float, root: bool) -> None:
     """Queue the launches that write the variance along `dims` of `input` to contiguous `out`, the mean to `centers`.
 
-    centers: None if the mean is not wanted.
+    centers: None if the mean is not needed.
     """
     if not out.numel():
         return
@@ -230,7 +230,7 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 @prod_.derivative
 def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    del out  # named so that overwriting the result is an error, as in PyTorch
+    del out  # a parameter so that overwriting the result raises an error, as in PyTorch
     return restore_dims(grad, input.shape, dim, keepdim) * _products_of_others(input, dim)
 
 
@@ -291,13 +291,13 @@ def _variance_samples() -> Iterator[Sample]:
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Return the operator of `var`: the sum of squared distances from the mean over count - correction."""
+    """Compute `var`: the sum of squared distances from the mean over count - correction."""
     return _run_spread(call, False, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Return the operator of `std`: the square root of `variance`."""
+    """Compute `std`: the square root of `variance`."""
     return _run_spread(call, True, False, input, dim, keepdim, correction)
 
 
@@ -334,7 +334,7 @@ def _deviation_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any,
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Return the operator of `var_mean`: (variance, mean) in one pass."""
+    """Compute `var_mean`: (variance, mean) in one pass."""
     return _run_spread(call, False, True, input, dim, keepdim, correction)
 
 
@@ -342,7 +342,7 @@ def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool
 def deviation_and_mean(
     call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1
 ) -> Any:
-    """Return the operator of `std_mean`: (standard deviation, mean) in one pass."""
+    """Compute `std_mean`: (standard deviation, mean) in one pass."""
     return _run_spread(call, True, True, input, dim, keepdim, correction)
 
 
@@ -563,7 +563,7 @@ def _exponent_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_exponent_samples, errors=_exponent_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_sum_exp(call: Any, input: Operand, dim: Dims, keepdim: bool = False) -> Any:
-    """Return the operator of `logsumexp` for floating types."""
+    """Compute `logsumexp` for floating types."""
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
     if not out.numel():
@@ -611,7 +611,7 @@ def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
     dtype = uint8 if input.dtype is uint8 else bool_
     if dim is None or isinstance(dim, int) or dim:
         return fold_dims(call, fold, input, dim, keepdim, dtype, bool_)
-    out = call.output(input.shape, dtype)  # unlike for sums, () is no dimension
+    out = call.output(input.shape, dtype)  # unlike for sums, () means no dimension
     run_fold(call, fold, input, (), out, bool_)
     return out
 
@@ -690,7 +690,7 @@ def _require_floats(input: Any) -> None:
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
-    """Return the operator of `norm` for a finite p other than 0."""
+    """Compute `norm` for a finite p other than 0."""
     _require_floats(input)
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
@@ -782,7 +782,7 @@ def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
     return norm(input - other, p)
 
 
-RENORM_EPS = 1e-7  # PyTorch's
+RENORM_EPS = 1e-7  # as in PyTorch
 
 
 def _scaled_samples() -> Iterator[Sample]:
@@ -949,7 +949,7 @@ def extremes_kernel(source: dtype, across: bool) -> Kernel:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL, method=False, function=False)
 def extremes(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Return the operator of `aminmax`: (smallest, largest) in one pass."""
+    """Compute `aminmax`: (smallest, largest) in one pass."""
     require_values(call.name, input.shape, None if dim == () else dim)
     dims = dims_of(call.name, dim, len(input.shape))
     shape = reduced_shape(input.shape, dims, keepdim)
@@ -1038,7 +1038,7 @@ def _choice_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """Return the operator of `max` with a dimension: (values, indices) of the largest elements."""
+    """Compute `max` with a dimension: (values, indices) of the largest elements."""
     return results.max_(*_run_choice(call, True, input, dim, keepdim, True))
 
 
@@ -1049,7 +1049,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """Return the operator of `min` with a dimension: (values, indices) of the smallest elements."""
+    """Compute `min` with a dimension: (values, indices) of the smallest elements."""
     return results.min_(*_run_choice(call, False, input, dim, keepdim, True))
 
 
@@ -1167,9 +1167,9 @@ def _picked(input: Any, indices: Any, dim: int, keepdim: bool) -> tuple[Any, Any
 
 
 def _nan_last(input: Any, ordered: Any, at: int, chosen: Any) -> Any:
-    """Return the chosen indices, replaced by that of the first NaN in rows that have one."""
+    """Return the chosen indices; in rows with NaN, that of the first NaN."""
     if not input.dtype.is_floating_point:
-        return chosen.clone()  # no view of all indices
+        return chosen.clone()  # not a view of all indices
     has_nan = REGISTRY["isnan"](ordered.values.narrow(at, -1, 1))
     return REGISTRY["where"](has_nan, input.detach().argmax(at, True), chosen)
 
@@ -1184,7 +1184,7 @@ def _is_on_host(input: Any) -> bool:
 
 
 def _is_sorted_by_a_block(input: Any, dim: int) -> bool:
-    """Return whether `row_choice` takes the input: a GPU's, of short rows."""
+    """Return whether `row_choice` supports the input: short rows on a GPU."""
     return not _is_on_host(input) and input.shape[dim] <= TILE
 
 
@@ -1461,10 +1461,10 @@ def _quantile_errors() -> Iterator[ErrorSample]:
 def quantile(
     input: Operand, q: Value, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """Return the values below which a share q of the elements lies, along a dimension or of all; NaN if there is one.
+    """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN.
 
-    q: a number or a tensor of numbers from 0 to 1.  interpolation: between the two nearest elements: linear, lower,
-    higher, midpoint or nearest.
+    q: a number or a tensor of numbers from 0 to 1.  interpolation: the method between the two nearest elements: linear,
+    lower, higher, midpoint or nearest.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64; ShapeError, IndexRangeError, ModeError, ValueRangeError.
@@ -1567,7 +1567,7 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def corrcoef(input: Operand) -> Any:
-    """Return the correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1].
+    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1].
 
     Shapes: as `cov`.
     Host:   returns at once.

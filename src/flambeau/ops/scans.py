@@ -20,12 +20,12 @@ from .reduction_kernels import REDUCE_SOURCE, layout_along
 from .samples import bad_dims
 
 SCAN_SOURCE = REDUCE_SOURCE + source_text("scan.cu")
-SHORT_ROW = 32 * THREADS  # up to so many elements, a row is one part
-MANY_ROWS = 132 * 8  # that fill a device without parts
-SCAN_PARTS = 132 * 16 * THREADS  # parts that rows are cut into where a thread makes a part, about
-ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
-EXTREME_BYTES = 16  # of a value and its index
-SERIAL_ROW = 64  # up to so many elements, a thread makes a row of any stride
+SHORT_ROW = 32 * THREADS  # a row of at most this many elements is one part
+MANY_ROWS = 132 * 8  # rows that fill a device without being divided
+SCAN_PARTS = 132 * 16 * THREADS  # about the number of parts of all rows, if a thread scans a part
+ACROSS_CHUNK = 256  # the fewest elements of a part that one thread scans
+EXTREME_BYTES = 16  # bytes of a value and its index
+SERIAL_ROW = 64  # a thread scans a row of at most this many elements, of any stride
 
 
 class Scan(NamedTuple):
@@ -43,7 +43,7 @@ LOG = Scan("running_log_sum", "lowest<C>()", "log_add(a, b)", "logaddexp")
 
 
 class ScanPlan(NamedTuple):
-    """The distribution of a scan over threads: `rows` rows of `size` elements, each cut into `chunks` parts."""
+    """The distribution of a scan over threads: `rows` rows of `size` elements, each divided into `chunks` parts."""
 
     layout: Any
     rows: int
@@ -61,7 +61,7 @@ class ScanPlan(NamedTuple):
 
 
 def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int, nbytes: int) -> ScanPlan:
-    """Spread a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of a joined value."""
+    """Distribute a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of one value."""
     layout, rows, size, is_inner = layout_along(shape, operands, dim)
     across = not is_inner or size <= SERIAL_ROW
     if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows > (SCAN_PARTS // 2 if across else MANY_ROWS):
@@ -208,7 +208,7 @@ def _scanned(call: Call, scan: Scan, input: Any, dim: int, wanted: dtype | None,
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_sum(call: Call, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
-    """Return the operator of `cumsum`.  reverse: sum from each element to the end."""
+    """Compute `cumsum`.  reverse: sum from each element to the end."""
     return _scanned(call, SUM, input, dim, dtype, reverse)
 
 
@@ -235,7 +235,7 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
 
 @operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_product(call: Call, input: Operand, dim: int, reverse: bool = False, dtype: Any = None) -> Any:
-    """Return the operator of `cumprod`.  reverse: multiply from each element to the end."""
+    """Compute `cumprod`.  reverse: multiply from each element to the end."""
     return _scanned(call, PROD, input, dim, dtype, reverse)
 
 
@@ -270,7 +270,7 @@ def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES, method=False, function=False)
 def running_log_sum(call: Call, input: Operand, dim: int, reverse: bool = False) -> Any:
-    """Return the operator of `logcumsumexp`.  reverse: from each element to the end."""
+    """Compute `logcumsumexp`.  reverse: from each element to the end."""
     return _scanned(call, LOG, input, dim, None, reverse)
 
 
@@ -281,7 +281,7 @@ running_log_sum.node_name = "LogcumsumexpBackward0"
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
     finite, where = out.masked_fill(out == -float("inf"), 0), REGISTRY["where"]
 
-    def share(part: Any) -> Any:  # of the positive elements of `part`, whose logarithm is finite
+    def share(part: Any) -> Any:  # the positive elements of `part`, whose logarithm is finite
         is_more = part > 0
         logarithm = where(is_more, where(is_more, part, 1.0).log() - finite, -float("inf"))
         return (running_log_sum(logarithm, dim, not reverse) + input).exp()
@@ -311,7 +311,7 @@ def logcumsumexp(input: Operand, dim: int) -> Any:
 
 # largest and smallest values so far
 
-HOST_COLUMNS = 64  # columns from which the CPU takes a step for each row of a matrix
+HOST_COLUMNS = 64  # from this many columns on, the CPU scans a matrix row by row
 
 def _extremes_so_far(pick: Any, data: Any, source: dtype, values: Any, indexes: Any) -> None:
     """Write the running extremes of rows, and the places of the last elements that equal them."""
@@ -401,7 +401,7 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
     if not values.numel():
         return
     plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim, EXTREME_BYTES)
-    if call.is_on_host:  # in one part
+    if call.is_on_host:  # a single part
         plan = ScanPlan(plan.layout, plan.rows, plan.size, plan.size, 1, plan.across)
     kernel = extreme_kernel(largest, input.dtype, plan.across)
     none = (None, None)
@@ -421,7 +421,7 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_extreme(call: Call, input: Operand, dim: int, largest: bool = True) -> Any:
-    """Return the operator of `cummax` and `cummin`."""
+    """Compute `cummax` and `cummin`."""
     at = st.wrap_dim(dim, len(input.shape), call.name)
     values, indexes = call.output(input.shape, input.dtype), call.scratch(input.shape, int64)
     _run_extreme(call, largest, input, None, at, values, indexes)
@@ -488,7 +488,7 @@ def diff(
 ) -> Any:
     """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
 
-    prepend, append: joined to the input first.
+    prepend, append: tensors that are joined to the input first.
     Shapes: the input's, with n elements less along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError, ValueRangeError.

@@ -99,7 +99,7 @@ def _row_ranks(rows: Any) -> Any:
     """Return the rank of each row of a matrix among its distinct rows, in lexicographic order."""
     ranks = _ranks(rows.t().contiguous())
     count = ranks.shape[1]
-    while ranks.shape[0] > 1:  # two neighbouring columns become one
+    while ranks.shape[0] > 1:  # merge pairs of adjacent columns
         pairs = ranks.shape[0] // 2
         even = ranks.narrow(0, 0, 2 * pairs).reshape(pairs, 2, count)
         joined = _ranks(even.select(1, 0) * count + even.select(1, 1))
@@ -333,7 +333,7 @@ def search_rows(
     call: Call, sequence: Operand, values: Operand, sorter: Operand | None = None, right: bool = False,
     out_int32: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the operator of `searchsorted`, for operands of one type."""
+    """Compute `searchsorted`, for operands of one type."""
     n = sequence.shape[-1]
     out = call.output(values.shape, int32 if out_int32 else int64)
     numel = values.numel()
@@ -358,7 +358,7 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
         kind = sequence.dtype
         if not kind.is_floating_point and isinstance(values, float):
             kind = float64
-        elif kind is dtypes.bool_ and type(values) is int:  # which is above True where it is 2
+        elif kind is dtypes.bool_ and type(values) is int:  # an int may exceed True, such as 2
             kind = int64
         sequence, values = sequence.to(kind), sequence.new_full((), values, dtype=kind)
     if not sequence.shape:
@@ -430,7 +430,7 @@ def _bucket_errors() -> Iterator[ErrorSample]:
 def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, right: bool = False) -> Any:
     """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
 
-    right: a bucket includes its lower boundary instead.  out_int32: whether the result is int32 rather than int64.
+    right: a bucket includes its lower boundary.  out_int32: whether the result is int32 rather than int64.
     Shapes: the boundaries are a sorted vector; the result has the input's shape.
     Host:   returns at once.
     Raises: ShapeError.
@@ -465,7 +465,7 @@ def _member_errors() -> Iterator[ErrorSample]:
 
 @cache
 def _host_isin_kernel(kind: dtype) -> Kernel:
-    """Compute `isin` on the CPU, which has no device code."""
+    """Return the kernel of `isin` on the CPU, without device code."""
 
     def reference(out: Any, elements: Any, members: Any, numel: int, count: int, invert: int) -> None:
         if count <= FEW_MEMBERS:
@@ -539,7 +539,7 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     ordered = sort_values(few)
     limit: Any = count
     if common.is_floating_point:
-        is_nan = REGISTRY["isnan"](ordered)  # at the end; places there are no matches
+        is_nan = REGISTRY["isnan"](ordered)  # NaN is last; places there are no matches
         limit = count - is_nan.sum()
         ordered = ordered.masked_fill(is_nan, inf)
     flat = reshape(source, (-1,))
@@ -591,7 +591,7 @@ def _bins_samples() -> Iterator[Sample]:
 
 @operator(samples=_bins_samples, dtypes=(int64,), method=False, function=False, differentiable=False)
 def tally(call: Call, index: Operand, bins: int) -> Any:
-    """Return the number of times that 0 to bins - 1 occur in a vector of int64; other elements count nowhere."""
+    """Return how often each of 0 to bins - 1 occurs in a vector of int64; other elements are not counted."""
     out = call.output((bins,), int64)
     if bins:
         call.launch(fill_kernel(int64), grid_over(bins), out, 0, bins)
@@ -621,7 +621,7 @@ def _bincount_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )  # fmt: skip
 def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
-    """Return the number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights.
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights.
 
     Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
             int64; with weights float32 or float64.
@@ -740,7 +740,7 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
 
 
 def _bounds(flat: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the bounds as numbers or tensors.  Equal ones become those of the elements, which may be equal, too."""
+    """Return the bounds as numbers or tensors.  Equal bounds are replaced by the elements', which may be equal, too."""
     if low == high and flat.shape[0]:
         least, greatest = aminmax(flat)
         return least, greatest
@@ -748,7 +748,7 @@ def _bounds(flat: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _places_between(edges: Any, flat: Any) -> Any:
-    """Return the bin of each element among those between edges, -1 outside; the last bin has its right edge, too."""
+    """Return the bin of each element between the edges, -1 outside; the last bin includes its right edge."""
     count = edges.shape[0] - 1
     places = search_rows(edges, flat, None, True) - 1
     last = edges.narrow(0, count, 1)

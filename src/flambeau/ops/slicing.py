@@ -520,7 +520,7 @@ def _even_cuts(size: int, sections: int) -> list[int]:
 
 
 def _numbers_of(cuts: Any) -> Any:
-    """Read a CPU tensor of int64: a number of sections, or positions.  Other arguments are returned as they are."""
+    """Read a CPU tensor of int64: a number of sections, or positions.  Return other arguments unchanged."""
     if not hasattr(cuts, "_layout"):
         return cuts
     if cuts.is_cuda or cuts.dtype is not dtypes.int64 or len(cuts.shape) > 1:
@@ -579,7 +579,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
 
 
 def _split_along(name: str, input: Operand, cuts: Any, least: int, at: int) -> Any:
-    """Split as `hsplit`, `vsplit` and `dsplit`: sections must be equal."""
+    """Split as `hsplit`, `vsplit` and `dsplit` do: sections must be equal."""
     if len(input.shape) < least:
         raise ShapeError(
             f"requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
@@ -816,7 +816,7 @@ VIEWS = (  # operator, its arguments after the input, and their result for torch
     (unfold, "0, 2, 1", "tensor([[[0, 2],\n         [1, 3]]])"),
     (views.unsqueeze, "0", "tensor([[[0, 1],\n         [2, 3]]])"),
 )
-METHODS = ("narrow",)  # `x.narrow_copy(...)`, which PyTorch has for no other
+METHODS = ("narrow",)  # `x.narrow_copy(...)`: PyTorch has a method only for this one
 OTHER_NAMES = {"split_copy": {"split_size": "split_size_or_sections"}}
 
 

@@ -2,7 +2,7 @@
 
 Matrices have at most SMALL_SIDE rows and columns.  A library needs several launches for one matrix, and copies of its
 operands by columns; these kernels read operands with any strides.  Results that are matrices have contiguous columns,
-except where a function says otherwise.
+except where a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from .pointwise import PRELUDE, source_text
 
 WARP = 32
 MOST_THREADS = SMALL_SIDE // 2 * WARP  # a warp for each pair of columns
-PAIRS = 4  # of columns that a warp rotates, of many matrices
+PAIRS = 4  # pairs of columns that a warp rotates, for many matrices
 MANY_MATRICES = 132 * 2
 
 
 def is_small(*operands: Any) -> bool:
-    """Return whether matrices have elements, and no more rows and columns than the kernels here take."""
+    """Return whether matrices have elements, and at most as many rows and columns as the kernels support."""
     return all(each.numel() and max(each.shape[-2:]) <= SMALL_SIDE for each in operands)
 
 
@@ -104,7 +104,7 @@ def write_singular(call: Call, u: Any, values: Any, vh: Any, codes: Any, a: Any)
 def _threads(columns: int, matrices: Any) -> int:
     """Return the threads of a block that rotates pairs of columns.
 
-    A warp for each pair takes the least time for one matrix.  Of many, warps with several pairs each do less in all: a
+    For one matrix, a warp for each pair is fastest.  For many, warps with several pairs each do less work in total: a
     warp computes the rotations of its pairs at once.
     """
     pairs = (columns + 1) // 2
@@ -128,7 +128,7 @@ def _launch(
 
 
 def _batched(call: Call, operand: Any) -> tuple[Any, Any]:
-    """Return the operand, or a copy if its batch has no one stride, and its layout as [batch, rows, columns]."""
+    """Return the operand, or a copy if its batch has no single stride, and its layout as [batch, rows, columns]."""
     *batch, rows, columns = operand.shape
     *steps, row, column = operand.strides
     _, (along,) = st.collapse(batch, [steps])

@@ -1,10 +1,10 @@
 """Softmax, log_softmax and their gradients.  kernels/softmax.cu has the device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- The dimension and the strides may be any.  Along the innermost dimension, threads hold whole rows.  Along another,
+- Any dimension and strides are supported.  Along the innermost dimension, threads hold whole rows.  Along another,
   neighbouring threads compute neighbouring rows ("across").
-- Rows of more than one tile (`RowPlan`) have kernels of their own ("long") where all operands have the same strides: a
-  block holds 144 KiB of a row, and makes accesses of 16 bytes wherever the row starts.
+- Rows of more than one tile (`RowPlan`) have separate kernels ("long") if all operands have the same strides: a block
+  holds 144 KiB of a row, and makes 16-byte accesses at any start of a row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .reduction_kernels import (
 from .samples import bad_dims
 
 SOFTMAX_SOURCE = ROW_SOURCE + source_text("softmax.cu")
-OPERATIONS = 8.0  # per element
+OPERATIONS = 8.0  # arithmetic operations per element
 LONG_ROW_LANES = 512  # threads of a long row (kernels/rows.cu)
 _ACROSS = [Scalar(name, "int64") for name in ("rows", "size", "lanes", "logarithm")]
 

@@ -1,4 +1,4 @@
-"""Kernels beside solver libraries: triangles, permutations and determinants of LU factors; reflections of batches."""
+"""Kernels that complement solver libraries: parts and determinants of LU factors, and reflections of batches."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def row_order_kernel() -> Kernel:
-    """Return the rows of matrices after the exchanges that pivots describe: one thread for each matrix."""
+    """Return the kernel of the order of rows after the exchanges of pivots: one thread for each matrix."""
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) row_order(
     int* order, const int* pivots, long long batch, long long rows, long long count) {{
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def determinant_kernel(kind: dtype) -> Kernel:
-    """Return the determinant, or its sign and logarithm, of LU factors and pivots: one warp for each matrix."""
+    """Return the kernel of the determinant, or its sign and logarithm, from LU factors: one warp for each matrix."""
     entry, of = f"lu_determinant_{kind.name}", kind.cuda
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
 
 
 def _diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    """Return (Diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
+    """Return (diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
     is_odd = np.logical_xor.reduce(pivots != np.arange(1, factors.shape[-1] + 1), -1)
     return factors.diagonal(0, -2, -1), 1 - 2 * is_odd
 

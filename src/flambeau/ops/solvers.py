@@ -1,7 +1,7 @@
 """Operators that run a solver operation (solver_operation.py), with their derivatives; factorizations.py calls them.
 
 - They run on the device of their operands.  `to_solver` moves operands to the CPU if their GPU has no such library.
-- Small matrices on a GPU take one launch of an own kernel (small_matrices.py), others a library.
+- Small matrices on a GPU take one launch of a kernel of small_matrices.py; others use a library.
 - Libraries compute in place: a body copies an operand to a result, or to scratch memory, by columns as LAPACK expects.
 - Failures are codes in a result; the caller checks them.
 - Matrices are [*, m, n]; k is the smaller of m and n.
@@ -139,7 +139,7 @@ def check_floating(name: str, value: Any) -> None:
 
 
 def solver_operator() -> Any:
-    """Make an operator that only other operators call."""
+    """Make an internal operator, called only by other operators."""
     return operator(samples=tuple, method=False, function=False)
 
 
@@ -150,7 +150,7 @@ def queue(call: Call, kind: str, *operands: tuple[str, Any], options: tuple[Any,
 
 
 def run_on_host(call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *inputs: Any) -> Any:
-    """Run a routine that only the CPU has; return its results."""
+    """Run a routine that exists only on the CPU; return its results."""
     results = tuple(call.output(shape, kind) for shape, kind in outputs)
     if any(result.numel() for result in results):
         written = ((WRITTEN, result) for result in results)
@@ -275,7 +275,7 @@ def _inverse(a: Any) -> tuple[Any, Any]:
 
 @solver_operator()
 def inverse_of(call: Call, A: Operand) -> Any:
-    """Return (inverse, code of the failure) of square matrices."""
+    """Return (inverse, failure code) of square matrices."""
     out = column_output(call, A.shape, A.dtype)
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -299,7 +299,7 @@ def _(grads: Any, out: Any) -> Any:
 
 @solver_operator()
 def solution_of(call: Call, A: Operand, B: Operand) -> Any:
-    """Return (solution X of A @ X = B, code of the failure), for batches of one shape."""
+    """Return (solution X of A @ X = B, failure code), for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -344,7 +344,7 @@ def _(grad: Any, out: Any, A: Any, upper: bool, unitriangular: bool, needs: Any)
 
 @solver_operator()
 def cholesky_of(call: Call, A: Operand, upper: bool) -> Any:
-    """Return (factor, code of the failure) of symmetric positive definite matrices, of which that triangle is read."""
+    """Return (factor, failure code) of symmetric positive definite matrices; only that triangle is read."""
     out, triangle = call.output(A.shape, A.dtype), triu if upper else tril
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -381,7 +381,7 @@ def _(grads: Any, out: Any, upper: bool) -> Any:
 
 @solver_operator()
 def lu_of(call: Call, A: Operand, pivot: bool) -> Any:
-    """Return (factors in one matrix, pivots counted from 1, code of the failure)."""
+    """Return (factors in one matrix, pivots counted from 1, failure code)."""
     *batch, m, n = A.shape
     out, pivots = column_output(call, A.shape, A.dtype), call.output((*batch, min(m, n)), int32)
     if not A.numel():
@@ -797,7 +797,7 @@ def _reflection_gradients(grad: Any, A: Any, factors: Any, other: Any, last_firs
 
 @solver_operator()
 def eigen_of(call: Call, A: Operand, lower: bool) -> Any:
-    """Return (eigenvalues, eigenvectors, code of the failure) of symmetric matrices.  lower: the triangle to read."""
+    """Return (eigenvalues, eigenvectors, failure code) of symmetric matrices.  lower: the triangle to read."""
     values, vectors = call.output(A.shape[:-1], A.dtype), column_output(call, A.shape, A.dtype)
     if not A.numel():
         return values, vectors, no_failures(call, A.shape[:-2])
@@ -825,7 +825,7 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
 
 @solver_operator()
 def eigenvalues_of(call: Call, A: Operand, lower: bool) -> Any:
-    """Return (eigenvalues, code of the failure) of symmetric matrices, without a derivative."""
+    """Return (eigenvalues, failure code) of symmetric matrices, without a derivative."""
     values = call.output(A.shape[:-1], A.dtype)
     if not A.numel():
         return values, no_failures(call, A.shape[:-2])
@@ -851,7 +851,7 @@ def _as_diagonal(values: Any) -> Any:
 
 @solver_operator()
 def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
-    """Return (U, S, Vh, code of the failure) of matrices."""
+    """Return (U, S, Vh, failure code) of matrices."""
     *batch, m, n = A.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
@@ -873,7 +873,7 @@ def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
 
 @solver_operator()
 def singular_values_alone_of(call: Call, A: Operand) -> Any:
-    """Return (singular values, code of the failure) of matrices, without a derivative."""
+    """Return (singular values, failure code) of matrices, without a derivative."""
     *batch, m, n = A.shape
     k = min(m, n)
     s = call.output((*batch, k), A.dtype)

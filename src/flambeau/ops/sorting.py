@@ -24,11 +24,11 @@ from .samples import bad_last
 from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
-WARP = 32  # threads, of which a block has a multiple
+WARP = 32  # threads; a block has a multiple of this
 LONG_ROW = 16 * TILE
-SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
+SELECT_ROW = 4096  # for rows of at least this many elements, a select is faster than a sort
 HOST_SELECT_ROW = 64  # the same on the CPU
-SELECT_SHARE = 8  # of the elements of a row, a select takes at most this fraction
+SELECT_SHARE = 8  # a select is used for at most 1 / 8 of the elements of a row
 
 
 def _head(entry: str, threads: int, arguments: str, body: str) -> str:
@@ -91,7 +91,7 @@ def sort_rows_of(
 ) -> None:
     """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`.
 
-    indices: None if only values are wanted.  bits: the number of low bits in which elements differ, or None for all.
+    indices: None if only values are needed.  bits: the number of low bits in which elements differ, or None for all.
     """
     rows, n = shape
     if not rows * n:
@@ -193,7 +193,7 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
 
 
 def _laid_out(result: Any, strides: Sequence[int]) -> Any:
-    """Return the result itself if it has these compact strides, else a copy that has them."""
+    """Return the result if it has these compact strides, else a copy that has them."""
     if all(size <= 1 or own == step for size, own, step in zip(result.shape, result.strides, strides)):
         return result
     order = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
@@ -247,7 +247,7 @@ def _select_samples() -> Iterator[Sample]:
 def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> Any:
     """Return (values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
 
-    Those that differ from the last one come first; otherwise they have the order of the row.
+    Elements that differ from the last one come first; otherwise elements keep the order of the row.
     Host: returns at once.
     """
     n = input.shape[-1]
@@ -311,7 +311,7 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()
     else:
         first = sort(input.detach(), at, largest).indices.narrow(at, 0, k)
-        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # no view of all indices
+        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # not a view of all indices
     return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
 
 
@@ -320,14 +320,14 @@ THREADS = 256
 DIGITS = 256
 DIGIT_BITS = 8
 SORT_TILES = {1: 4096, 2: 4096, 4: 4096, 8: 3072}  # elements that a block of a sort takes, by their size in bytes
-MOST_ELEMENTS = 1 << 30  # of a row: see kernels/radix.cu
+MOST_ELEMENTS = 1 << 30  # in a row: see kernels/radix.cu
 MOST_BLOCKS = (1 << 31) - 1
 INFINITE = {float16: 0x7C00, bfloat16: 0x7F80, float32: 0x7F800000, float64: 0x7FF0000000000000}
 SOURCE = PRELUDE + source_text("radix.cu")
 
 
 def _key(dtype: dtype) -> str:
-    """Return the C type that makes keys of elements."""
+    """Return the C type that converts elements to keys."""
     kind = "AS_FLOATING" if dtype.category == FLOATING else "AS_SIGNED" if dtype.is_signed else "AS_UNSIGNED"
     kind = "AS_UNSIGNED" if dtype.category == BOOL else kind
     return f"Key<{dtype.cuda}, {kind}, {INFINITE.get(dtype, 0):#x}ull>"
@@ -451,14 +451,14 @@ def radix_sort(
     dtype, flip = input.dtype, int(descending)
     passes = -(-(8 * dtype.itemsize if bits is None else max(bits, 1)) // DIGIT_BITS)
     tiles, all_totals = -(-n // SORT_TILES[dtype.itemsize]), passes * rows * DIGITS
-    counters = call.scratch((all_totals + passes,), int32)  # of digits, and of the tiles that a pass has taken
+    counters = call.scratch((all_totals + passes,), int32)  # counts of digits, and of the tiles that a pass has taken
     published = call.scratch((rows, tiles, DIGITS), int32)
     spare = call.scratch((rows, n), dtype) if passes > 1 else None
     held = [call.scratch((rows, n), int32) for _ in range(min(passes - 1, 2))] if indexes is not None else []
     counted = -(-n // RADIX_TILE)
     call.launch(fill_kernel(int32), grid_over(counters.numel()), counters, 0, counters.numel())
     totals = call.part(counters, (passes, rows, DIGITS), (rows * DIGITS, DIGITS, 1), 0)
-    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few, which add to the same totals
+    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few: all add to the same totals
     call.launch(_count_kernel(dtype), grid, totals, input, rows, n, counted, passes, flip)
     grid = Grid((min(rows * tiles, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     keys, places = input, None
@@ -630,7 +630,7 @@ def radix_select(
 
 @cache
 def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
-    """Return the place of the k-th least element of each row on the CPU, which has no device code.
+    """Return the kernel of the place of each row's k-th least element on the CPU, without device code.
 
     k: counted from 0; -1 for the lower median.  skips_nan: whether the median is of the elements that are not NaN;
     otherwise the median of a row with NaN is its first NaN.
@@ -683,7 +683,7 @@ def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
 
 @cache
 def host_sort_kernel(dtype: dtype) -> Kernel:
-    """Return the sort of whole rows on the CPU, which has no device code."""
+    """Return the kernel that sorts whole rows on the CPU, without device code."""
 
     def reference(out: Any, indexes: Any, keys: Any, rows: int, n: int, flip: int) -> None:
         if indexes is None and dtype.category != FLOATING:
@@ -705,7 +705,7 @@ def host_sort_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def host_select_kernel(dtype: dtype) -> Kernel:
-    """Return the select of whole rows on the CPU, which has no device code."""
+    """Return the kernel that selects from whole rows on the CPU, without device code."""
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
         places = _selected_alone(input, dtype, count, bool(flip))

@@ -1,7 +1,7 @@
 """Special functions: gamma and zeta functions, products with logarithms, the normal distribution.
 
 On the host they are SciPy's; on GPUs those of CUDA's math library and of kernels/special.cu.  Operators that PyTorch
-has in `torch.special` alone are called special_...
+has only in `torch.special` are named special_...
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _polygamma(input: Operand, n: int) -> Any:
     return special.polygamma(n, input)
 
 
-polygamma = Polygamma(  # of other positions: tensor/functions.py
+polygamma = Polygamma(  # other positions of arguments: tensor/functions.py
     _polygamma, to_float, "(decltype(input))polygamma_of((double)n, (double)input)", 40.0, source=SOURCE,
     samples=_orders, errors=_wrong_orders, dtypes=dtypes.ALL, inplace=True, method=False, function=False,
     name="polygamma",
@@ -403,7 +403,7 @@ logit = Logit(
 def _(grad: Any, input: Any, eps: Any) -> Any:
     low = 0.0 if eps is None or eps < 0 else eps
     inside = logical_and(input >= low, input <= 1 - low)
-    product = input.abs() * (1 - input)  # of positive numbers inside, and for negative zero
+    product = input.abs() * (1 - input)  # positive inside (0, 1), and for negative zero
     return where(inside, grad / product, float("nan") if eps is None or eps < 0 else 0.0)
 
 

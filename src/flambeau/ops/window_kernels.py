@@ -15,9 +15,9 @@ from ..strides import extent
 from .pointwise import MAX_INDEX, PRELUDE, THREADS, source_text
 
 SPATIAL = 3
-PLANES = 4  # that a thread computes an element of, as in pooling.cu
-MANY_IN_LINE = 8  # of a window in one dimension
-MANY_ELEMENTS = 64  # of a window: they are reduced along an axis, not one after the other
+PLANES = 4  # planes of which a thread computes an element, as in pooling.cu
+MANY_IN_LINE = 8  # elements of a window in one dimension
+MANY_ELEMENTS = 64  # elements of a window from which on they are reduced along an axis, not one by one
 WINDOW_SOURCE = PRELUDE + source_text("pooling.cu")
 _FIELDS = ("size", "places", "kernel", "stride", "padding", "dilation")
 _NAMES = [f"{field}{dim}" for field in _FIELDS for dim in range(SPATIAL)]
@@ -128,7 +128,7 @@ def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None
     best = np.full(out.shape, -np.inf if is_float else np.iinfo(wide).min, wide)
     steps = list(windows.all_steps())
     which = np.zeros(out.shape, np.min_scalar_type(len(steps)))  # the step that found the maximum, 0 for none
-    places = []  # of each step: the index of its elements, or with plain windows its distance from their starts
+    places = []  # per step: the index of its elements or, for plain windows, their offset from the starts
     for number, (at, targets, elements, rows) in enumerate(steps, 1):
         target = (slice(None), slice(None), *targets)
         values = _picked(image, elements)
@@ -174,7 +174,7 @@ def spread_maxima(out: Any, indices: Any, grad: Any) -> None:
     planes, size = out.shape[0] * out.shape[1], prod(out.shape[2:])
     named = (indices.reshape(planes, -1) + np.arange(0, planes * size, size)[:, None]).reshape(-1)
     parts = grad.reshape(-1).astype(np.float64, copy=False)
-    if indices.max() >= size:  # of windows without an element
+    if indices.max() >= size:  # the index of windows without an element
         inside = (indices < size).reshape(-1)
         named, parts = named[inside], parts[inside]
     out[...] = np.bincount(named, parts, planes * size).reshape(out.shape)
@@ -291,7 +291,7 @@ def _kernel(
 ) -> Kernel:  # fmt: skip
     """Return a kernel of pooling.cu.
 
-    is_far: whether indexes have 64 bits;  arrays: (type, access) of each array, in order;  extra: numbers behind those
+    is_far: whether indexes have 64 bits;  arrays: (type, access) of each array, in order;  extra: numbers after those
     of the windows;  flat: the array that is contiguous columns, with two sizes among the numbers.
     """
     strided = [array for array in arrays if array != flat]
