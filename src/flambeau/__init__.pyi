@@ -386,7 +386,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a tensor of random numbers of successes in `count` trials, each with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -406,7 +406,7 @@ def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype 
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return a matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return products of two batches of matrices."""
+    """Compute the products of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Size:
     """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -434,7 +434,7 @@ def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the former name of `linalg.cholesky`."""
+    """Return the Cholesky factor: the former name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of A, given its Cholesky factor L."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -494,7 +494,7 @@ def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, strid
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return the magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
+    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine."""
 def cos_(input: Tensor) -> Tensor:
@@ -780,7 +780,7 @@ def is_tensor(obj: Any) -> _bool:
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being finite: neither infinite nor NaN."""
+    """Test whether each element is finite: neither infinite nor NaN."""
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Test whether each element equals one of the test elements.  NaN equals none."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -792,7 +792,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for positive infinity."""
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being real: True everywhere, as there are no complex numbers."""
+    """Test whether each element is real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
@@ -872,7 +872,7 @@ def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the former order of arguments of `linalg.lu_solve`."""
+    """Solve as `linalg.lu_solve` does, with its former order of arguments."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
@@ -1030,9 +1030,9 @@ def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...)
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the pseudoinverse: `linalg.pinv` with another default."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
@@ -1052,7 +1052,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
+    """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return an angle in radians converted to degrees; integers give float32."""
 def rad2deg_(input: Tensor) -> Tensor:

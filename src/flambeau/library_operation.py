@@ -274,7 +274,7 @@ def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> A
 
 OF_OUTPUT, OF_INPUT, OF_WEIGHT = "convolution", "convolution_input", "convolution_weight"
 CONVOLUTIONS = (OF_OUTPUT, OF_INPUT, OF_WEIGHT)
-COLUMN_BYTES = 1 << 21  # of a block of columns, so that it stays in a processor's cache
+COLUMN_BYTES = 1 << 21  # size of a block of columns, which then stays in a processor's cache
 Sizes = tuple[int, ...]
 
 
@@ -323,7 +323,7 @@ class Convolution(NamedTuple):
         REFERENCES[self.kind](x, w, y, self.stride, self.padding, self.dilation, self.groups)
 
 
-CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kind of which each operand is the result
+CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kinds whose results are operands 0, 1 and 2
 
 
 def convolve(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
@@ -347,7 +347,7 @@ def convolve_weight(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilat
 
 
 def convolve_transposed(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
-    """Write x: columns are products of the weight and y, and are added where x was read, in order of the kernel."""
+    """Write x: columns are products of the weight and y, and are added where x is read, in kernel order."""
     np, wide = host.numpy(), _wide(x)
     weight = w.astype(wide, copy=False).reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
     padded = np.zeros((*x.shape[:2], *_padded_sizes(w.shape, y.shape, stride, dilation)), wide)
@@ -371,7 +371,7 @@ REFERENCES = {OF_OUTPUT: convolve, OF_INPUT: convolve_transposed, OF_WEIGHT: con
 
 
 class _Block:
-    """Images first to last, and rows of the first spatial dimension of y."""
+    """Some images, and some rows of the first spatial dimension of y."""
 
     def __init__(self, images: slice, rows: slice, shape: Sizes, spatial: int) -> None:
         self.of_y = images, slice(None), slice(None), rows
@@ -450,7 +450,7 @@ def _windows(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Si
 
 
 def _view(x: Any, w: Any, y: Any, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """Return the windows of an array that has its padding."""
+    """Return the windows of an array that is already padded."""
     np = host.numpy()
     split = _split_channels(x, x.shape[1], groups)
     spatial = split.strides[3:]

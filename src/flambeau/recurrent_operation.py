@@ -1,8 +1,8 @@
 """Recurrent layers as library operations, and their loops over all steps in NumPy.
 
-- The elements of all steps lie one below the other; step t has sizes[t] sequences, the first ones of the batch.
-- Whatever does not depend on the step before is computed for all steps at once: the products with the inputs, the
-  slopes of the gates, the gradients of the weights.
+- The elements of all steps are rows of one array, step by step; step t has the first sizes[t] sequences of the batch.
+- Values that do not depend on the previous step are computed for all steps at once: the products with the inputs, the
+  derivatives of the gates, the gradients of the weights.
 - A sigmoid is (tanh(x / 2) + 1) / 2, so that one tanh serves all gates of a step.
 """
 
@@ -36,7 +36,7 @@ def steps_of(sizes: Sequence[int], is_reverse: bool) -> Steps:
 
 
 def states_before(first: Any, results: Any, steps: Steps) -> Any:
-    """Return the state before each step: that of the step before, or the first one."""
+    """Return the state before each step: the state after the previous step, or the initial state."""
     found = np.empty_like(results)
     now = first.copy()
     for start, count in steps.places:
@@ -220,7 +220,7 @@ LOOPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def packed_order(count: int, has_biases: bool) -> list[int]:
-    """Return the order in one array of the weights of all layers and directions: all matrices, then all biases.
+    """Return the order of the weights of all layers and directions in one array: all matrices, then all biases.
 
     Example:
         >>> from flambeau.recurrent_operation import packed_order
@@ -233,14 +233,14 @@ def packed_order(count: int, has_biases: bool) -> list[int]:
 
 
 class Recurrent(NamedTuple):
-    """Recurrent layers, each of which reads the results of the one before.
+    """Recurrent layers, each of which reads the results of the previous one.
 
     mode: a key of GATES.  sizes: the number of sequences at each step, which never increases.
     data is [sum(sizes), input_size] and out [sum(sizes), directions * hidden_size].  The first states h_0 and the last
     states h_n are [layers * directions, sizes[0], hidden_size], and so are the cells c_0 and c_n of an LSTM.
-    weights: one array with weight_ih and weight_hh of each layer and direction, and behind them, if has_biases, bias_ih
+    weights: one array with weight_ih and weight_hh of each layer and direction, followed, if has_biases, by bias_ih
     and bias_hh of each.  All arrays are contiguous.
-    is_training: whether `reserve`, whose size the driver knows, gets what the gradients need.
+    is_training: whether data for the gradients is written to `reserve`, whose size the driver knows.
     Operands: (out, h_n, c_n, reserve, data, h_0, c_0, weights).  The address of an absent one is 0.
     """
 

@@ -3,10 +3,10 @@
 - A descriptor names no library (see library_operation.py).  NumPy and SciPy compute it on the CPU and on virtual GPUs,
   cuSOLVER and cuBLAS on NVIDIA GPUs (driver/nvidia/solver.py).
 - Matrices are the last two dimensions of an operand; those before them are a batch.  k is the smaller of m and n.
-- Results replace operands where libraries do that, as LAPACK: the caller copies what it wants to keep.
-- One matrix is a call of LAPACK; a batch is one of NumPy's loops, which cost more to enter.  NumPy computes float32 in
-  float64, and so do calls of LAPACK beside these loops.
-- A failure of one matrix is a code in an int32 result, 0 for none; nothing is raised.
+- Results overwrite operands where libraries do so, as LAPACK does: the caller copies operands that it still needs.
+- One matrix is computed by LAPACK, a batch by NumPy's loops, which have more overhead.  NumPy computes float32 in
+  float64, and so do the LAPACK calls that complement these loops.
+- A failure of one matrix is a code in an int32 result, 0 for success; no error is raised.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .dtypes import dtype
 from .host import np
 from .kernel import Access
 
-# How an operation uses an operand.  The library may overwrite a spent one; a scratch one has no meaning at all.
+# How an operation uses an operand.  The library may overwrite a spent operand; a scratch operand has no defined value.
 READ, WRITTEN, UPDATED, SPENT, SCRATCH = "read", "written", "updated", "spent", "scratch"
 ACCESSES = {READ: "r", WRITTEN: "w", UPDATED: "rw", SPENT: "rw", SCRATCH: "w"}
 
 # rows and columns of a small matrix: SIDE of small_matrices.cu, and LAPACK needs no workspace for blocks
 SMALL_SIDE = 32
-LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized step by step, not matrix by matrix
-MOST_STEPS = 16  # of such a batch: the memory of more does not stay in caches from step to step
+LEAST_TOGETHER = 16  # a batch of at least this many matrices is factorized step by step, not matrix by matrix
+MOST_STEPS = 16  # the most steps of such a batch: with more, its memory does not stay in caches from step to step
 
 # The operations that libraries of GPUs compute.  Operands and options of each: see its routine below.
 CHOLESKY, LU, LU_IN_ORDER = "cholesky", "lu", "lu_in_order"
@@ -53,7 +53,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class Solver:
-    """The results of a routine of this module, or of one that a module registered.
+    """A call of a routine of this module, or of one that another module registered.
 
     kind: the routine's name.  It gets the operands that are read, then the options, and returns the values of the
     operands that are written or updated, both in the order of the operands.
@@ -79,7 +79,7 @@ class Solver:
 
     @cached_property
     def _uses(self) -> tuple[list[int], list[int]]:
-        """The indexes of the operands that the routine gets, and of those that it makes."""
+        """The indexes of the operands that the routine reads, and of those that it returns."""
         modes = list(enumerate(each.mode for each in self.arguments))
         inputs = [index for index, mode in modes if mode in (READ, UPDATED, SPENT)]
         return inputs, [index for index, mode in modes if mode in (WRITTEN, UPDATED)]
@@ -106,7 +106,7 @@ def single(a: Any) -> Any:
 
 
 def small(a: Any) -> Any:
-    """Return the only matrix of a batch if it is a small one, else None."""
+    """Return the only matrix of a batch if it is small, else None."""
     return single(a) if max(a.shape[-2:]) <= SMALL_SIDE else None
 
 

@@ -211,9 +211,9 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of the difference of each row and every later one."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the Poisson negative log-likelihood."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -241,7 +241,7 @@ class Tensor:
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-        """Return the number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
+        """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """Compute the bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
@@ -267,7 +267,7 @@ class Tensor:
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def bmm(self, mat2: Tensor) -> Tensor:
-        """Return products of two batches of matrices."""
+        """Compute the products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bool; the tensor itself if it has that type."""
     @overload
@@ -287,7 +287,7 @@ class Tensor:
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
-        """Return the former name of `linalg.cholesky`."""
+        """Return the Cholesky factor: the former name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
         """Compute the inverse of A, given its Cholesky factor L."""
     def cholesky_solve(self, L: Tensor, upper: _bool = ...) -> Tensor:
@@ -327,7 +327,7 @@ class Tensor:
     def copysign_(self, other: Tensor | Number) -> Self:
         """In-place version of `copysign`: stores the result in this tensor, in its dtype, and returns it."""
     def corrcoef(self) -> Tensor:
-        """Return the correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
+        """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
     def cos(self) -> Tensor:
         """Compute the cosine."""
     def cos_(self) -> Self:
@@ -685,7 +685,7 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self) -> Tensor:
-        """Test each element for being finite: neither infinite nor NaN."""
+        """Test whether each element is finite: neither infinite nor NaN."""
     def isinf(self) -> Tensor:
         """Test each element for infinity."""
     def isnan(self) -> Tensor:
@@ -695,7 +695,7 @@ class Tensor:
     def isposinf(self) -> Tensor:
         """Test each element for positive infinity."""
     def isreal(self) -> Tensor:
-        """Test each element for being real: True everywhere, as there are no complex numbers."""
+        """Test whether each element is real: True everywhere, as there are no complex numbers."""
     def item(self) -> _bool | _int | _float:
         """Return the value of a tensor of one element, as a Python number."""
     @property
@@ -795,7 +795,7 @@ class Tensor:
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
         """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """Return the former order of arguments of `linalg.lu_solve`."""
+        """Solve as `linalg.lu_solve` does, with its former order of arguments."""
     @property
     def mH(self) -> Tensor:
         """A view with the last two dimensions swapped."""
@@ -953,7 +953,7 @@ class Tensor:
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
-        """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it."""
+        """Overwrite this tensor with values from the normal distribution with the given mean and std; return it."""
     def not_equal(self, other: Tensor | Number) -> Tensor:
         """Compute input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
@@ -1002,7 +1002,7 @@ class Tensor:
     def qr(self, some: _bool = ...) -> Tensor:
         """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
-        """Return the values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
+        """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
         """Return an angle in radians converted to degrees; integers give float32."""
     def rad2deg_(self) -> Self:
