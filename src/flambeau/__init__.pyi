@@ -722,7 +722,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | Non
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 1, or along dimension 0 if there is only one."""
+    """Concatenate along dimension 1; vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the square root of `input * input + other * other`, without overflow in between."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1228,7 +1228,7 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is."""
+    """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `t`, but the result is a contiguous copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -1,6 +1,6 @@
 """Private sockets between processes of one user: requests, answers, file descriptors and end notices.
 
-- Each process has one listening socket, made at first use.  Its random name lies in Linux's abstract namespace, so it
+- Each process has one listening socket, made at first use.  Its random name is in Linux's abstract namespace, so it
   needs no file and vanishes with the process.
 - Both ends check that the other runs as the same user (SO_PEERCRED).
 - Messages are plain bytes for a registered service.  Received bytes are never executed.

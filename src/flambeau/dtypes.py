@@ -168,8 +168,8 @@ def promote(a: dtype, b: dtype) -> dtype:
 def _promote_named(a: dtype, b: dtype) -> dtype:
     """Return the common type of a complex type and another one.
 
-Raises: DtypeError for types that tensors cannot have, and for wide unsigned types with integers and bool.
-"""
+    Raises: DtypeError for types that tensors cannot have, and for wide unsigned types with integers and bool.
+    """
     if a.is_complex or b.is_complex:
         real = [item.to_real() for item in (a, b) if item.category >= FLOATING]
         return promote(real[0], real[-1]).to_complex()

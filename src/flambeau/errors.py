@@ -192,7 +192,7 @@ class ShapeError(FlambeauError, RuntimeError):
 
 
 class IndexRangeError(FlambeauError, IndexError, RuntimeError):
-    """An index lies outside the dimension that it selects from.
+    """An index is outside the dimension that it selects from.
 
     PyTorch raises IndexError, or RuntimeError in `gather`, `scatter` and `one_hot`.  Handlers of both catch this error.
     """

@@ -286,7 +286,7 @@ class Convolution(NamedTuple):
     terms in which it occurs.  OF_WEIGHT computes w from x and y in the same way.
     x is [batch, channels, *spatial], w is [out channels, channels / groups, *kernel] and y is [batch, out channels,
     *places], with two or three spatial dimensions.  Elements of x outside its sizes are 0.
-    padding: elements in front of x; those behind it follow from the sizes of y.
+    padding: elements before x; those after it follow from the sizes of y.
     Strides of memory are in elements.  Operands: (x, w, y).
     allow_tf32: whether float32 numbers may be rounded to 10 bits of mantissa before they are multiplied.
     """

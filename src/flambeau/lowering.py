@@ -451,7 +451,7 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
     """Return the delegation for a composite that is one call of one operator with the same operands, else None.
 
-    If the other operator has no gradient, calls in a graph run the composite's body, so there is none.
+    If the other operator has no gradient, calls in a graph run the composite's body, so the result is None.
     """
     if len(call.inlined) != 1 or not call.inlined[0][0].differentiable:
         return None

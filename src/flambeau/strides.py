@@ -153,7 +153,7 @@ CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
 
 
 def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
-    """Return whether an array lies in that order without gaps (dimensions of size 1 do not count)."""
+    """Return whether an array is in channels-last order without gaps (dimensions of size 1 do not count)."""
     expected = 1
     for dim in order if len(shape) == len(order) else ():
         if shape[dim] != 1 and strides[dim] != expected:

@@ -309,7 +309,7 @@ def _landing(machine: Any) -> Landing:
 
 
 def read(tensor: TensorBase) -> Any:
-    """Return a tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the current stream."""
+    """Return a tensor's values as a NumPy array of its memory, or a copy.  Host: waits for the current stream."""
     layout = tensor._layout
     if layout.device.index < 0:
         return tensor.array()

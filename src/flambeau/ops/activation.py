@@ -1,4 +1,4 @@
-"""Activation functions and their gradients.  Each gradient is one launch and has a derivative of its own."""
+"""Activation functions and their gradients.  Each gradient is one launch, and is itself differentiable."""
 
 from __future__ import annotations
 

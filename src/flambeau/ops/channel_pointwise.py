@@ -4,7 +4,7 @@ A general kernel reads every operand at every element.  Two others read the numb
 elements:
 
 - Where the channels lie next to each other, as in channels-last images, a thread keeps its channels and walks over
-  rows.  Terms of a channel's numbers alone are computed once.
+  rows.  Terms that depend only on a channel's numbers are computed once.
 - Where the elements of one channel of an image, a plane, lie next to each other, a thread takes runs of elements.
 """
 

@@ -457,7 +457,7 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Where(Pointwise):
-    """The operator `where`; with a condition alone, it calls `nonzero`."""
+    """The operator `where`; with only a condition, it calls `nonzero`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
@@ -476,9 +476,9 @@ class Where(Pointwise):
 def _where(condition: Operand, input: Value, other: Value) -> Any:
     """Return `input` where the condition is true, else `other`.
 
-    With a condition alone, nonzero(condition, as_tuple=True).
+    With only a condition, return nonzero(condition, as_tuple=True).
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once; with a condition alone, waits for the number of nonzero elements.
+    Host:   returns at once; with only a condition, waits for the number of nonzero elements.
     Raises: DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0, -3.0])

@@ -131,7 +131,7 @@ def convolution(
     call: Any, input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any,
     groups: int, sizes: Any, is_last: bool,
 ) -> Any:  # fmt: skip
-    """Return the y of `library_operation.Convolution`, plus bias.  It checks nothing.
+    """Return the y of `library_operation.Convolution`, plus bias.  Arguments are not checked.
 
     Shapes: [n, c, *I] with [o, c / groups, *K] and [o] gives [n, o, *sizes].
     Host:   returns at once.
@@ -175,7 +175,7 @@ def convolution_input(
     call: Any, input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any,
     groups: int, sizes: Any, is_last: bool,
 ) -> Any:  # fmt: skip
-    """Return the x of `library_operation.Convolution`, plus bias: a transposed convolution.  It checks nothing.
+    """Return the x of `library_operation.Convolution`, plus bias: a transposed convolution.  Arguments are not checked.
 
     Shapes: y [n, o, *P] with [o, c / groups, *K] and [c] gives [n, c, *sizes].
     Host:   returns at once.
@@ -218,7 +218,7 @@ def convolution_weight(
     call: Any, input: Operand, other: Operand, stride: Any, padding: Any, dilation: Any, groups: int, sizes: Any,
     is_last: bool,
 ) -> Any:  # fmt: skip
-    """Return the w of `library_operation.Convolution` for y = input and x = other.  It checks nothing.
+    """Return the w of `library_operation.Convolution` for y = input and x = other.  Arguments are not checked.
 
     Shapes: y [n, o, *P] and x [n, c, *I] give [o, c / groups, *sizes].
     Host:   returns at once.

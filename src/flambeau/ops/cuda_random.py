@@ -287,7 +287,7 @@ def key_bits(count: int) -> int:
 def _plain_kernel(
     entry: str, outputs: Sequence[Param], fields: Sequence[Param], body: str, reference: Callable[..., None]
 ) -> Kernel:
-    """Make a kernel with a mapping of its own; its last parameters are DRAWN."""
+    """Make a kernel with its own mapping of threads to elements; its last parameters are DRAWN."""
     arguments = ", ".join(declared(param) for param in (*outputs, *fields))
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(

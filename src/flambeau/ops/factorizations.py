@@ -540,7 +540,7 @@ def _bad_qr() -> Iterator[ErrorSample]:
 def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     """Return (Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
 
-    mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for R alone, with an empty Q.
+    mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for only R, with an empty Q.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ValueRangeError for any other mode, NotSupportedError in backward of "r", and of "complete" if m > n.
     Example:

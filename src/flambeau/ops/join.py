@@ -230,7 +230,7 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
             raise ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {number}",
-                hint="use cat to join tensors of different sizes, or bring them to one shape first",
+                hint="use cat to join tensors of different sizes, or reshape them first",
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
@@ -286,7 +286,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
-    """Concatenate along dimension 1, or along dimension 0 if there is only one.
+    """Concatenate along dimension 1; vectors along dimension 0.
 
     Host: returns at once.
     Example:
@@ -430,7 +430,7 @@ def repeat_interleave(
         raise _negative(repeats)
     if output_size is not None and output_size != size * repeats:
         raise ValueRangeError(
-            f"output_size is {output_size}, {size} places {repeats} times make {size * repeats}",
+            f"output_size is {output_size}, but {size} places repeated {repeats} times make {size * repeats}",
             hint="leave it out for a number of repeats",
             operator="repeat_interleave",
         )
@@ -464,8 +464,8 @@ def _places_kernel(dtype: dtype) -> Kernel:
     def reference(out: Any, sums: Any, n: int, total: int) -> None:
         if sums[n - 1] != total:
             raise ValueRangeError(
-                f"output_size is {total}, the counts add up to {sums[n - 1]}",
-                hint="leave it out: the host waits for the sum then",
+                f"output_size is {total}, but the counts add up to {sums[n - 1]}",
+                hint="leave it out: then the host waits for the sum",
                 operator="repeat_interleave",
             )
         out[...] = np.searchsorted(sums, np.arange(total), "right")
@@ -879,9 +879,7 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
 
 
 def _chosen(source: Any, size: int, r: int, with_replacement: bool, count: int) -> Any:
-    """Return the positions of every choice, [count, r]: all tuples of ascending positions.  Host: returns at once.
-
-"""
+    """Return the positions of every choice, [count, r]: all tuples of ascending positions.  Host: returns at once."""
     places = arange(source.new_empty((size**r,), dtype=dtypes.int64), 0, 1)
     columns = [(places // size ** (r - 1 - column)) % size for column in range(r)]
     ascends = source.new_ones((size**r,), dtype=dtypes.bool_)

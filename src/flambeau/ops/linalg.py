@@ -178,7 +178,7 @@ def check_types(name: str, **operands: Any) -> None:
                 operator=name,
             )
     if first[1] is bool_:
-        raise DtypeError("there is no product of bool matrices", hint="convert with .to(torch.uint8)", operator=name)
+        raise DtypeError("products of bool are not supported", hint="convert with .to(torch.uint8)", operator=name)
 
 
 def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "") -> ShapeError:
@@ -199,7 +199,7 @@ def check_ndim(name: str, **operands: tuple[Any, int]) -> None:
                 f"{key} must have {ndim} dimensions, got shape {list(operand.shape)}",
                 hint="matmul takes any number of dimensions"
                 if name in ("mm", "bmm", "mv", "dot")
-                else "add dimensions with unsqueeze(), or take them away with flatten() or squeeze()",
+                else "add dimensions with unsqueeze(), or remove them with flatten() or squeeze()",
                 operator=name,
             )
 
@@ -235,7 +235,7 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
     )
     yield ErrorSample((Array((2, 2, 3)), Array((3, 3, 2))), ShapeError, "do not broadcast")
     yield ErrorSample(
-        (Array((2, 2), dtype="bool"), Array((2, 2), dtype="bool")), DtypeError, "no product of bool matrices"
+        (Array((2, 2), dtype="bool"), Array((2, 2), dtype="bool")), DtypeError, "products of bool are not supported"
     )
 
 
@@ -363,7 +363,7 @@ def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     if list(mat2.shape[:2]) != wanted:
         raise ShapeError(
             f"expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}",
-            hint=f"input is {list(input.shape)}: mat2 must have as many matrices, with {wanted[1]} rows",
+            hint=f"input is {list(input.shape)}: mat2 must have equally many matrices, with {wanted[1]} rows",
             operator="bmm",
         )
     return matmul.lower(call, input, mat2)
@@ -612,7 +612,7 @@ def check_batches(name: str, input: Any, batch1: Any, batch2: Any) -> None:
     if list(batch2.shape[:2]) != wanted:
         raise ShapeError(
             f"expected size for first two dimensions of batch2 to be {wanted} but got {list(batch2.shape[:2])}",
-            hint=f"batch1 is {list(batch1.shape)}: batch2 must have as many matrices, with {wanted[1]} rows",
+            hint=f"batch1 is {list(batch1.shape)}: batch2 must have equally many matrices, with {wanted[1]} rows",
             operator=name,
         )
 

@@ -314,7 +314,7 @@ def _refuse_weight(name: str, needs: Any) -> None:
     if needs[2]:
         raise AutogradError(
             "the loss is not differentiable with respect to argument 'weight'",
-            hint="give weight.detach(), or multiply the losses of reduction='none'",
+            hint="pass weight.detach(), or multiply the losses of reduction='none'",
             operator=name,
         )
 

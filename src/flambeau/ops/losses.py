@@ -220,7 +220,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise ShapeError(
             f"beta must not be negative, got {beta}",
-            hint="it is where the loss becomes linear; 0 makes it l1_loss",
+            hint="above it the loss is linear; 0 gives l1_loss",
             operator="smooth_l1_loss",
         )
     warn_sizes("smooth_l1_loss", input, target)
@@ -297,7 +297,7 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(
             f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
-            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
+            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 disables it",
             operator="cross_entropy",
         )
     if not target.dtype.is_floating_point:
@@ -420,7 +420,7 @@ def _check_same_size(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         raise ArgumentError(
             f"target size {list(target.shape)} must be the same as input size {list(input.shape)}",
-            hint="bring the target into that shape, for example target.view_as(input) or target.unsqueeze(1)",
+            hint="reshape the target, for example target.view_as(input) or target.unsqueeze(1)",
             operator=name,
         )
 
@@ -614,7 +614,7 @@ def huber_loss(
     _check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ShapeError(
-            f"delta must be positive, got {delta}", hint="it is where the loss becomes linear", operator="huber_loss"
+            f"delta must be positive, got {delta}", hint="above it the loss is linear", operator="huber_loss"
         )
     warn_sizes("huber_loss", input, target)
     terms: Any = huber_difference(input, target, float(delta))
@@ -828,7 +828,7 @@ def margin_ranking_loss(
     shapes = [list(each.shape) for each in (input1, input2, target)]
     if len({len(shape) for shape in shapes}) > 1:
         raise ShapeError(
-            f"all inputs should have as many dimensions, got shapes {', '.join(map(str, shapes))}",
+            f"all inputs should have the same number of dimensions, got shapes {', '.join(map(str, shapes))}",
             hint="add dimensions with unsqueeze()",
             operator="margin_ranking_loss",
         )

@@ -48,7 +48,7 @@ def _check_rows(name: str, input: Any, target: Any, has_classes: bool) -> None:
     if len(shape) > 2 or not fits or not sizes_of(shape)[1]:
         raise ShapeError(
             f"target {list(labels)} does not fit input {list(shape)}",
-            hint="a row for each sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
+            hint="each row is a sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
             operator=name,
         )
     if target.dtype is not int64:
@@ -309,7 +309,7 @@ def _(grad: Any, input: Any, target: Any, weight: Any, p: int, margin: float, re
     if needs[2]:
         raise AutogradError(
             "the loss is not differentiable with respect to argument 'weight'",
-            hint="give weight.detach(), or multiply the losses of reduction='none'",
+            hint="pass weight.detach(), or multiply the losses of reduction='none'",
             operator="multi_margin_loss",
         )
     return class_margin_backward(grad, input, target, weight, p, margin, reduction), None, None
@@ -394,7 +394,9 @@ def multi_margin_loss(
     """
     reduction = reduction_of("multi_margin_loss", size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator="multi_margin_loss")
+        raise ArgumentError(
+            f"only p == 1 and p == 2 supported, got {p}", hint="use 1 or 2", operator="multi_margin_loss"
+        )
     _check_rows("multi_margin_loss", input, target, False)
     if weight is not None:
         _check_weight(input, weight)

@@ -136,7 +136,7 @@ def update(
     """Launch a kernel over lists of tensors.  An empty list is absent.
 
     read: the number of lists, from the first, that are only read.
-    beside: further lists with an entry per tensor, which are passed to the kernel unchanged after the others.
+    beside: further lists with an entry per tensor, which are passed to the kernel after the others, unchanged.
     """
     batches = []
     for common, indexes in _by_type(lists[read]):
@@ -268,7 +268,7 @@ def pack_many(call: Call, tensors: Operands, clears: bool) -> Any:
         if tensor.dtype is not common:
             raise DtypeError(
                 f"tensors[{index}] is {tensor.dtype.name}, tensors[0] is {common.name}",
-                hint="pack the tensors of each type apart",
+                hint="pack the tensors of each type separately",
                 operator="pack_many",
             )
     sizes = [tensor.numel() * common.itemsize for tensor in tensors]

@@ -100,7 +100,7 @@ def _pair(name: str, values: Any, dim: Any) -> tuple[int, int]:
     rows, columns = (st.wrap_dim(each, len(values.shape), name) for each in dims)
     if rows == columns:
         raise ShapeError(
-            f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="name two", operator=name
+            f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="pass two", operator=name
         )
     return rows, columns
 

@@ -260,7 +260,7 @@ class Pointwise(Operator):
     Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
-    source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
+    source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
     ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
         >>> torch.mul.cuda, torch.mul.cost

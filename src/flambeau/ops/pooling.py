@@ -95,7 +95,7 @@ _MAXIMA = _samples_of(
 def window_max(
     call: Call, input: Operand, kernel: Any, stride: Any, padding: Any, dilation: Any, sizes: Any, is_adaptive: bool
 ) -> Any:
-    """Return (largest element of each window, its index in the plane).  NaN is the largest.  It checks nothing.
+    """Return (largest element of each window, its index in the plane).  NaN is the largest.  Arguments are not checked.
 
     Shapes: [n, c, *I] gives [n, c, *sizes] and int64 [n, c, *sizes].
     Host:   returns at once.
@@ -175,7 +175,7 @@ def window_mean(
     call: Call, input: Operand, kernel: Any, stride: Any, padding: Any, sizes: Any, is_adaptive: bool,
     counts_padding: bool, divisor: int,
 ) -> Any:  # fmt: skip
-    """Compute the sum of each window over `divisor`, or if that is 0 over its number of elements.  It checks nothing.
+    """Compute the sum of each window over `divisor`, or if that is 0 over its size.  Arguments are not checked.
 
     counts_padding: whether the padding is among these elements.
     Shapes: [n, c, *I] gives [n, c, *sizes].
@@ -972,7 +972,7 @@ def _unpool_samples() -> Iterator[Sample]:
 
 @composite(samples=_unpool_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def place_maxima(input: Operand, indices: Operand, sizes: Any) -> Any:
-    """Return planes of zeros with `input` at the indices: the inverse of maxima.  It checks no shapes.
+    """Return planes of zeros with `input` at the indices: the inverse of maxima.  Shapes are not checked.
 
     Of several elements with one index the last counts.
     Shapes: [..., *P] and int64 [..., *P] give [..., *sizes].

@@ -707,7 +707,7 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if len(input.shape) not in (1, 2) or not input.shape[-1]:
         raise ShapeError(
             f"input must be 1 or 2 dim, got shape {list(input.shape)}",
-            hint="a row of weights for each distribution, with a category at least",
+            hint="each row holds the weights of one distribution, of at least one category",
             operator=name,
         )
     if num_samples <= 0:

@@ -747,7 +747,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         raise ShapeError(
             f"cannot compute the {p:g} norm on an empty dimension {empty[0]} of shape {list(values.shape)}, because "
             "the operation does not have an identity",
-            hint="a norm of 0 or more, other than inf, has one",
+            hint="norms with p of 0 or more, except inf, have one",
             operator="norm",
         )
     if abs(p) != inf and p != 0:
@@ -845,7 +845,7 @@ def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
     if len(input.shape) < 2:
         raise ShapeError(
             f"input must have at least 2 dimensions, got shape {list(input.shape)}",
-            hint="unsqueeze(1) makes a column of a vector",
+            hint="unsqueeze(1) turns a vector into a column",
             operator="renorm",
         )
     at = st.wrap_dim(dim, len(input.shape), "renorm")

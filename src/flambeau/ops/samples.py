@@ -66,7 +66,7 @@ def one_bool() -> Iterator[ErrorSample]:
 
 
 def no_floats() -> Iterator[ErrorSample]:
-    """Return integers, for operators that take floating point alone."""
+    """Return integers, for operators that accept only floating point."""
     yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "operands must be floating point, got int64")
 
 

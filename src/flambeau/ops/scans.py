@@ -544,7 +544,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
             f"Dimension specified as {dim} but tensor has no dimensions", hint="pass a vector of values", operator=name
         )
     if y.dtype is bool_:
-        raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
+        raise DtypeError("y of type bool is not supported", hint="convert with .float()", operator=name)
     at = st.wrap_dim(dim, len(y.shape), name)
     after, before = _neighbours(y, at)
     if x is None:
@@ -650,7 +650,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     if edge_order not in (1, 2):
         raise ValueRangeError(f"edge_order must be 1 or 2, got {edge_order}", hint="use 1 or 2", operator="gradient")
     if input.dtype is uint8:
-        raise DtypeError("input is uint8, which has no slopes", hint="convert with .float()", operator="gradient")
+        raise DtypeError("input of type uint8 is not supported", hint="convert with .float()", operator="gradient")
     ndim = len(input.shape)
     dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
     spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)

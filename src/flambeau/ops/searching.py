@@ -379,7 +379,7 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
         raise ArgumentError(
             f"the sorter must be int64 of shape {list(sequence.shape)}, got {sorter.dtype.name} of shape "
             f"{list(sorter.shape)}",
-            hint="argsort() of the sequence makes it",
+            hint="use argsort() of the sequence",
             operator=name,
         )
     return search_rows(sequence, values, sorter, right or side == "right", out_int32)

@@ -475,7 +475,7 @@ def _(grads: Any, LU_data: Any) -> Any:
 
 
 def _widened(matrix: Any, rows: int, columns: int) -> Any:
-    """Return the matrix with zeros below and beside it."""
+    """Return the matrix padded with zeros below and to the right."""
     *batch, m, n = matrix.shape
     if n < columns:
         matrix = cat([matrix, matrix.new_zeros((*batch, m, columns - n))], -1)

@@ -62,7 +62,7 @@ def view_(input: Operand, size: Any) -> Any:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans "
             f"across two contiguous subspaces): size {list(target)}, of shape {list(input.shape)} with strides "
             f"{list(input.strides)}",
-            hint="use reshape(...), which copies where it must",
+            hint="use reshape(...), which copies if necessary",
             operator="view",
         )
     return target, strides, 0
@@ -330,7 +330,7 @@ def adjoint(input: Operand) -> Any:
     if len(input.shape) == 1:
         raise ShapeError(
             f"only supports matrices or batches of matrices, got shape {list(input.shape)}",
-            hint="unsqueeze(0) makes a row of a vector",
+            hint="unsqueeze(0) turns a vector into a row",
             operator="adjoint",
         )
     return transpose(input, -2, -1) if input.shape else input
@@ -348,7 +348,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
-    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is.
+    """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions.
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
@@ -470,7 +470,7 @@ def expand(input: Operand, size: Any) -> Any:
     if lead < 0:
         raise ShapeError(
             f"{len(size)} sizes were given, {list(size)}, but the input is {list(input.shape)}",
-            hint="give one for each dimension, -1 where it stays as it is; new ones come first",
+            hint="give one size for each dimension, -1 to keep it; new dimensions come first",
             operator="expand",
         )
     if -1 in size[:lead]:

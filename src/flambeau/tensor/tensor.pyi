@@ -1201,7 +1201,7 @@ class Tensor:
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Alias of `transpose_`."""
     def t(self) -> Tensor:
-        """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is."""
+        """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
     def t_(self) -> Self:
         """Transpose this matrix in place and return it; the memory does not change."""
     def take(self, index: Tensor) -> Tensor:

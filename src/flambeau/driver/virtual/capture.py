@@ -81,7 +81,7 @@ class EventNode(Node):
 
 
 def nothing(command: object) -> None:
-    """Do nothing; an event node has no work of its own."""
+    """Do nothing: event nodes have no work."""
 
 
 class Capture:

@@ -462,7 +462,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         def duration(accesses: list[Access]) -> int:
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
-        is_own = type(kernel) is Kernel  # one of the program has a class of its own
+        is_own = type(kernel) is Kernel  # a kernel of the program has another class
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:

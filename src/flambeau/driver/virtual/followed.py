@@ -105,7 +105,7 @@ class FollowedDriver(VirtualDriver):
 
     Handles are the model's.  lost: why the model no longer follows, "" while it does.
     unseen: the kernels whose accesses the model does not know.
-    loaded: kernels and library plans;  alone: what the model knows of each stream.
+    loaded: kernels and library plans;  alone: the model's state of each stream.
     """
 
     _engine: FollowingEngine

@@ -113,7 +113,7 @@ def no_time(accesses: list[Access]) -> int:
 
 
 def shapes_of(kernel: Kernel) -> Split | None:
-    """Return the split of a kernel's argument buffer into addresses and what the arrays' shapes depend on.
+    """Return the split of a kernel's argument buffer into addresses and values that determine shapes.
 
     It is None for kernels of the program, whose buffers may hold other arguments.
     """

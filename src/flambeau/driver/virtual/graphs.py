@@ -1,10 +1,10 @@
 """Graphs of virtual GPUs: captured once, then queued again as a whole.
 
-- A launch queues every node as a command of its own, so values, races and modelled times are those of the same calls
+- A launch queues every node as a separate command, so values, races and modelled times are those of the same calls
   made again.  The origin's nodes go to the launching stream, those of each other stream to a separate hidden queue:
   two nodes are ordered in the launch exactly if they were in the capture.
 - Where races are errors, a dry run comes first: if one of the nodes races, none is queued.
-- A launch follows the work before it on its stream and the graph's own last launch; the stream goes on after all nodes.
+- A launch follows earlier work of its stream and the graph's own last launch; the stream continues after all nodes.
 - Memory that was allocated in the capture is reused.  All other memory must be in the same blocks as at the capture.
 """
 
@@ -308,7 +308,7 @@ class GraphCalls(Calls):
     def _block(self, node: Node, access: MemoryAccess, home: Home) -> Block:
         """Return the block whose bytes a node accesses.
 
-        Raises: AccessError if they are not what they were at the capture.
+        Raises: AccessError if they have another owner than at the capture.
         """
         memory = self._engine.memory
         device = node.device if home.block.device is None else home.block.device

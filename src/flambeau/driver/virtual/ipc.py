@@ -177,9 +177,7 @@ class Ipc:
                 operator="ipc_open",
             )
         if of != device:
-            raise ArgumentError(
-                f"the memory is on device {of}, but was opened on device {device}", operator="ipc_open"
-            )
+            raise ArgumentError(f"the memory is on device {of}, but was opened on device {device}", operator="ipc_open")
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         buffer = mmap.mmap(files[0], min(length, status.st_size - offset), offset=offset)
         imported = Import(handle, connection, self._engine.memory.devices[device].map_import(nbytes, buffer))

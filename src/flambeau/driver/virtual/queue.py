@@ -97,11 +97,11 @@ Work = Callable[["Command"], None]
 class Queue:
     """One stream.  end_ns: the end of everything submitted so far;  waits: the predecessors of its next command.
 
-    late: what the end depends on besides `end_ns`, None if it is known.
-name: the program's name for it, "" if there is none;  site: the source line that made it.
-    launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
-    share: the fraction of the device's multiprocessors that its kernels run on.
-    capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
+        late: what the end depends on besides `end_ns`, None if it is known.
+    name: the program's name for it, "" if there is none;  site: the source line that made it.
+        launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
+        share: the fraction of the device's multiprocessors that its kernels run on.
+        capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (

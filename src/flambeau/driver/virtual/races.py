@@ -10,7 +10,7 @@
 - A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
   Commands that have not read yet are linked to the write's command, so that poison reaches them.
 - Other accesses are dropped once the host knows that they are done, as the history grows.
-- Allocating a block is a write of its stream: an operation of its own, even if no command is queued for it.
+- Allocating a block is a write of its stream: a separate operation, even if no command is queued for it.
 """
 
 from __future__ import annotations

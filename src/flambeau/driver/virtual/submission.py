@@ -58,7 +58,7 @@ class Command:
     number: its index on the stream;  sequence: its index among all commands.
     base, changes, version: of its clock.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
-    notes: what a tool keeps about it.
+    notes: data that a tool attaches to it.
     gate: what must be ready before it runs besides its predecessors, or None.
     late: what its end depends on besides `end_ns`, None once the end is known.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
@@ -405,7 +405,7 @@ class Submission:
         """Take a block as `take_block` does, without its fast path.
 
         - If the host has waited for all work of the stream, the poison is written at once.
-        - If the stream has new waits or no command yet, the allocation is a command of its own.  The same holds if it
+        - If the stream has new waits or no command yet, the allocation is a separate command.  The same holds if it
           races and the schedule may run more than a wait needs: the older use may then run before or after it.
         - Otherwise the stream's last command writes the poison when it runs.
         """
