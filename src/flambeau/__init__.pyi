@@ -254,7 +254,7 @@ def acosh_(input: Tensor) -> Tensor:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Return (largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence)."""
+    """Return (maxima, places) of `output_size` windows that cover sequences evenly."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:

@@ -1317,7 +1317,7 @@ def batch_norm_of_batch(
 ) -> Any:  # fmt: skip
     """Apply batch norm with the statistics of the batch.  Returns (result, means, 1 / deviations).
 
-    running: the running mean and variance, which move to the batch's by the share `momentum`; or nothing.
+    running: the running mean and variance, which move toward the batch's by the share `momentum`, or nothing.
     """
     ndim, channels = len(input.shape), input.shape[1]
     dims = (0, *range(2, ndim))

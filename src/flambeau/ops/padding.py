@@ -219,7 +219,7 @@ def _check_cut(name: str, shape: Sequence[int], pads: Pads) -> None:
     for dim, (size, (before, after)) in enumerate(zip(shape, pads)):
         if size + min(before, 0) + min(after, 0) < 0:
             raise ShapeError(
-                f"pad ({before}, {after}) cuts more than there is from dimension {dim} of shape {list(shape)}",
+                f"pad ({before}, {after}) cuts off more elements than dimension {dim} has in shape {list(shape)}",
                 hint="numbers below 0 cut elements off",
                 operator=name,
             )

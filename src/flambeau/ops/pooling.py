@@ -717,7 +717,7 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(1)
 def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
-    """Return (largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence).
+    """Return (maxima, places) of `output_size` windows that cover sequences evenly.
 
     The windows are those of `adaptive_avg_pool1d`.
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; places are int64.
@@ -898,7 +898,7 @@ def col2im(
             f"padding={windows.padding}, stride={windows.stride}, expected size of input's dimension 2 to match the "
             f"calculated number of sliding blocks {' * '.join(map(str, windows.places))} = {found}, but got "
             f"input.size(2)={places}",
-            hint="unfold with the same arguments makes such an input",
+            hint="unfold with the same arguments returns such an input",
             operator="fold",
         )
     out = call.output((*lead, rows // terms, *shape), input.dtype)

@@ -601,7 +601,7 @@ def _(grad: Any, A: Any) -> Any:
 def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
     """Apply the reflections of small matrices to the columns of `out` or, if not left, to its rows.
 
-    One launch serves all matrices; a library would take one call for each.
+    One launch handles all matrices; a library would need one call for each.
     """
     width, count = A.shape[-1], factors.shape[-1]
     rows, columns = out.shape[-2:] if left else out.shape[-2:][::-1]
