@@ -136,7 +136,7 @@ _LATE = {  # the modules of names that few programs need
         "nn.package_functions",
     ),
 }  # fmt: skip
-# names of PyTorch's compilers, and theirs in tools/eager.py
+# names of PyTorch's compilers, by their names in tools/eager.py
 _EAGER = {
     "_assert": "check_that", "_check": "check", "ops": "operators", "SymBool": "SymBool", "SymFloat": "SymFloat",
     "SymInt": "SymInt",
@@ -203,7 +203,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import a submodule, or the module of a name, when it is first named: importing flambeau stays quick."""
+    """Import a submodule, or the module of a name, at its first use, so that importing flambeau stays fast."""
     if name == "default_generator":
         return _default_generator(-1)
     if name in _EAGER:

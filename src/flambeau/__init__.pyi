@@ -238,41 +238,41 @@ uint64: _dtype
 uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Absolute value."""
+    """Compute the absolute value."""
 def abs_(input: Tensor) -> Tensor:
     """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Absolute value."""
+    """Compute the absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def acos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic cosine; NaN below 1."""
+    """Compute the inverse of the hyperbolic cosine; NaN below 1."""
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each of `output_size` windows that cover sequences evenly."""
+    """Compute the mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """(largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence)."""
+    """Return (maxima, places) of `output_size` windows that cover sequences evenly."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-    """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
+    """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`input + value * tensor1 / tensor2`, for floating point."""
+    """Compute `input + value * tensor1 / tensor2`, for floating point."""
 def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`input + value * tensor1 * tensor2`."""
+    """Compute `input + value * tensor1 * tensor2`."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+    """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-    """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
+    """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
     """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
+    """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
+    """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
     """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -282,17 +282,17 @@ def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether all elements of two tensors are close: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
+    """Apply dropout for SELU: set elements to its saturated value with probability p."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    """Return the largest value over some dimensions, or all of them; NaN if there is one."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    """Return the smallest value over some dimensions, or all of them; NaN if there is one."""
 def aminmax(input: Tensor, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
-    """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
+    """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
+    """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
 @overload
@@ -302,155 +302,155 @@ def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., 
 def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def arccos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic cosine; NaN below 1."""
+    """Compute the inverse of the hyperbolic cosine; NaN below 1."""
 def arccosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def arcsin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic sine."""
+    """Compute the inverse of the hyperbolic sine."""
 def arcsinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the tangent, in [-pi/2, pi/2]."""
+    """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
 def arctan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Index of the largest value along a dimension, or in the flattened input."""
+    """Return the index of the largest value along a dimension, or in the flattened input."""
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Index of the smallest value along a dimension, or in the flattened input."""
+    """Return the index of the smallest value along a dimension, or in the flattened input."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The indices that sort a dimension."""
+    """Return the indices that sort a dimension."""
 def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
+    """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
+    """Return a view of the storage of the input with any sizes and strides, in elements."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `as_strided`, but the result is a contiguous copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
+    """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """Convert `data` to a tensor, without a copy if type and device allow it."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Like `as_tensor`; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic sine."""
+    """Compute the inverse of the hyperbolic sine."""
 def asinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the tangent, in [-pi/2, pi/2]."""
+    """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
 def atan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def atanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
-    """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
+    """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
 def atleast_2d(*tensors: Tensor) -> Any:
-    """The tensor, or the tensors as a tuple, with vectors as matrices of one row."""
+    """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row."""
 def atleast_3d(*tensors: Tensor) -> Any:
-    """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
+    """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1]."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each window of sequences."""
+    """Compute the mean of each window of sequences."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
+    """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the triangle 1 - |2 n / N - 1|."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A tensor like `input` in which each element is 1 with probability p, else 0."""
+    """Return a tensor like `input` in which each element is 1 with probability p, else 0."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input1 @ weight[k] @ input2 + bias[k] for each k."""
+    """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A tensor of random numbers of successes in `count` trials, each with success probability `prob`."""
+    """Return a tensor of random numbers of successes in `count` trials, each with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bitwise and; for bool, logical and."""
+    """Compute the bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bitwise not; for bool, logical not."""
+    """Compute the bitwise not; for bool, logical not."""
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bitwise or; for bool, logical or."""
+    """Compute the bitwise or; for bool, logical or."""
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Arithmetic shift right by `other` bits."""
+    """Compute the arithmetic shift right by `other` bits."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bitwise exclusive or; for bool, logical exclusive or."""
+    """Compute the bitwise exclusive or; for bool, logical exclusive or."""
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)."""
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given matrices along its diagonal, and zeros elsewhere."""
+    """Return a matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Products of two batches of matrices."""
+    """Compute the products of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape to which tensors of these shapes, tuples of ints or single ints, broadcast."""
+    """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape to which they broadcast."""
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `expand`."""
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """The number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i."""
+    """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i."""
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
     """Return whether a result of one type may be written into a tensor of another: never to a lower category."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples with one element of each vector, as rows; the first vector varies slowest.  One vector is returned."""
+    """Return all tuples with one element of each vector, as rows; the first vector varies slowest."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along a dimension."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of the difference of every row of x1 and every row of x2."""
+    """Return the p-norm of the difference of every row of x1 and every row of x2."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
 def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
+    """Return x where it is positive, else alpha * (exp(x / alpha) - 1)."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
     """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
-    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
+    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The former name of `linalg.cholesky`."""
+    """Return the Cholesky factor: the former name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of A, given its Cholesky factor L."""
+    """Compute the inverse of A, given its Cholesky factor L."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Solution X of A @ X = B, given the Cholesky factor L of A."""
+    """Compute the solution X of A @ X = B, given the Cholesky factor L of A."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
+    """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
 def clamp_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """min(input, max); NaN is unchanged."""
+    """Compute min(input, max); NaN is unchanged."""
 def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
     """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """max(input, min); NaN is unchanged."""
+    """Compute max(input, min); NaN is unchanged."""
 def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
     """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -462,7 +462,7 @@ def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tenso
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1, with vectors as columns."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """All choices of r elements of a vector, as rows in the order of their positions."""
+    """Return all choices of r elements of a vector, as rows in the order of their positions."""
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Alias of `cat`."""
 def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -476,59 +476,59 @@ def conj_physical_(input: Tensor) -> Tensor:
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`conv1d` of sequences whose dimensions are (time, batch, channels)."""
+    """Compute `conv1d` of sequences whose dimensions are (time, batch, channels)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
     """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The magnitude of `input` with the sign of `other`; integers give float32."""
+    """Return the magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
+    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Cosine."""
+    """Compute the cosine."""
 def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Hyperbolic cosine."""
+    """Compute the hyperbolic cosine."""
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """Like `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
+    """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+    """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """The covariance matrix of variables, which are rows, over observations, which are columns."""
+    """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
+    """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+    """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
 def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+    """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
 def cumprod(input: Tensor, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Cumulative product along `dim`: element i is the product of elements 0 to i."""
+    """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+    """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
+    """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An angle in degrees converted to radians; integers give float32."""
+    """Return an angle in degrees converted to radians; integers give float32."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Determinant of square matrices."""
+    """Compute the determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
     """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function."""
 def detach_(input: Tensor) -> Tensor:
@@ -538,33 +538,33 @@ def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
+    """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2."""
 def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A matrix with all elements of the input, in row-major order, as a diagonal."""
+    """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """A view of a diagonal of two dimensions, which becomes the last dimension."""
+    """Return a view of a diagonal of two dimensions, which becomes the last dimension."""
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `diagonal`, but the result is a contiguous copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy of the input with `src` in a diagonal."""
+    """Return a copy of the input with `src` in a diagonal."""
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
+    """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Derivative of the logarithm of the gamma function."""
+    """Compute the derivative of the logarithm of the gamma function."""
 def dist(input: Tensor, other: Tensor, p: _float | str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of `input - other`."""
+    """Return the p-norm of `input - other`."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inner product of two vectors."""
+    """Compute the inner product of two vectors."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.dropout`: overwrites its input, and returns it."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
+    """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
 def einsum(*args: Any) -> Tensor:
@@ -582,23 +582,23 @@ def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = .
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return an uninitialized tensor with the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input == other, as bool; False for NaN."""
+    """Compute input == other, as bool; False for NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Error function."""
+    """Compute the error function."""
 def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Complementary error function: 1 - erf(x), accurate where the result is near 0."""
+    """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
 def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the error function; NaN outside [-1, 1]."""
+    """Compute the inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Exponential of each element: e to the power x."""
+    """Compute the exponential of each element: e to the power x."""
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """2 to the power x."""
+    """Compute 2 to the power x."""
 def exp2_(input: Tensor) -> Tensor:
     """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
 def exp_(input: Tensor) -> Tensor:
@@ -606,13 +606,13 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `expand`, but the result is a contiguous copy."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) - 1, accurate near 0."""
+    """Compute exp(x) - 1, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """Apply `alpha_dropout` of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
 def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -630,33 +630,33 @@ def fix_(input: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """A copy with the order of some dimensions reversed."""
+    """Return a copy with the order of some dimensions reversed."""
 def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A copy with the order of dimension 1 reversed."""
+    """Return a copy with the order of dimension 1 reversed."""
 def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A copy with the order of dimension 0 reversed."""
+    """Return a copy with the order of dimension 0 reversed."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`input` to the power `exponent`, computed and returned in float64."""
+    """Compute `input` to the power `exponent`, computed and returned in float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
+    """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The larger of two values; the other one if one is NaN."""
+    """Return the larger of two values; the other one if one is NaN."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smaller of two values; the other one if one is NaN."""
+    """Return the smaller of two values; the other one if one is NaN."""
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
+    """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x - trunc(x), the part after the point, with the sign of x."""
+    """Compute x - trunc(x), the part after the point, with the sign of x."""
 def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
+    """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Root of the sum of squares over one or two dimensions."""
+    """Compute the root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
     """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule."""
 def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -672,15 +672,15 @@ def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_forma
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
+    """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input >= other, as bool."""
+    """Compute input >= other, as bool."""
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
+    """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Outer product of two vectors."""
+    """Compute the outer product of two vectors."""
 def get_default_dtype() -> _dtype:
     """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats."""
 def get_device(input: Tensor) -> _int:
@@ -688,11 +688,11 @@ def get_device(input: Tensor) -> _int:
 def get_rng_state(device: Device = ...) -> Tensor:
     """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
+    """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input > other, as bool."""
+    """Compute input > other, as bool."""
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input >= other, as bool."""
+    """Compute input >= other, as bool."""
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
@@ -702,37 +702,37 @@ def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input > other, as bool."""
+    """Compute input > other, as bool."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window alpha - beta * cos(2 pi n / N)."""
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window sin(pi n / N) ** 2."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """0 from -lambd to lambd, else x."""
+    """Return x outside [-lambd, lambd], else 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """Like `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
+    """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
-    """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
+    """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
+    """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
+    """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 1, or along dimension 0 if there is only one."""
+    """Concatenate along dimension 1; vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Square root of `input * input + other * other`, without overflow in between."""
+    """Compute the square root of `input * input + other * other`, without overflow in between."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind of order 0."""
+    """Compute the modified Bessel function of the first kind of order 0."""
 def i0_(input: Tensor) -> Tensor:
     """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
+    """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0."""
+    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0."""
 def imag(input: Tensor) -> Tensor:
     """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -744,17 +744,17 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """In-place version of `index_put`, also a method: stores the result in `input`, and returns it."""
+    """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sum of products over the last dimension of both; the product, if one is a number."""
+    """Compute the sum of products over the last dimension of both; the product, if one is a number."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of square matrices."""
+    """Compute the inverse of square matrices."""
 def is_complex(input: Tensor) -> _bool:
     """Return False, as no tensor is complex."""
 def is_conj(input: Tensor) -> _bool:
@@ -780,7 +780,7 @@ def is_tensor(obj: Any) -> _bool:
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being finite: neither infinite nor NaN."""
+    """Test whether each element is finite: neither infinite nor NaN."""
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Test whether each element equals one of the test elements.  NaN equals none."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -792,181 +792,181 @@ def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for positive infinity."""
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being real: True everywhere, as there are no complex numbers."""
+    """Test whether each element is real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """Like `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Kronecker product: every element of the input times the whole of `other`, in blocks."""
+    """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
+    """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """Like `nn.functional.layer_norm`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Least common multiple, which is not negative; 0 where an operand is 0."""
+    """Compute the least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input * 2 ** other`; integers give float32."""
+    """Compute `input * 2 ** other`; integers give float32."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input <= other, as bool."""
+    """Compute input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
+    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
 def less(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input < other, as bool."""
+    """Compute input < other, as bool."""
 def less_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input <= other, as bool."""
+    """Compute input <= other, as bool."""
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of the absolute value of the gamma function."""
+    """Compute the logarithm of the absolute value of the gamma function."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return `steps` evenly spaced numbers from start to end, both included."""
 def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(E, X): the k largest eigenvalues of A @ x = e * B @ x, and their vectors; A is symmetric, B positive definite."""
+    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x and their vectors."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Natural logarithm."""
+    """Compute the natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm to base 10."""
+    """Compute the logarithm to base 10."""
 def log10_(input: Tensor) -> Tensor:
     """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + x), accurate near 0."""
+    """Compute log(1 + x), accurate near 0."""
 def log1p_(input: Tensor) -> Tensor:
     """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm to base 2."""
+    """Compute the logarithm to base 2."""
 def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: stores the result in this tensor, in its dtype, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of `softmax`, accurate where softmax underflows."""
+    """Compute the logarithm of `softmax`, accurate where softmax underflows."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(exp(input) + exp(other)), without overflow."""
+    """Compute log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log2(2^input + 2^other), without overflow."""
+    """Compute log2(2^input + 2^other), without overflow."""
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
+    """Compute the logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
 def logdet(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0."""
+    """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical and: True where both values are nonzero; NaN is nonzero."""
+    """Compute the logical and: True where both values are nonzero; NaN is nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logical not: True where the value is 0."""
+    """Compute the logical not: True where the value is 0."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical or: True where a value is nonzero; NaN is nonzero."""
+    """Compute the logical or: True where a value is nonzero; NaN is nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
+    """Compute log(x / (1 - x))."""
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
+    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input < other, as bool."""
+    """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
+    """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The former order of arguments of `linalg.lu_solve`."""
+    """Solve as `linalg.lu_solve` does, with its former order of arguments."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
+    """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """Like `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
+    """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Select the elements where the mask is true, in row-major order."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+    """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Exponential of square matrices."""
+    """Compute the exponential of square matrices."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
-    """The n-th power of square matrices; for a negative n, that of the inverse."""
+    """Return the n-th power of square matrices; for a negative n, that of the inverse."""
 @overload
 def max(input: Tensor) -> Tensor:
-    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+    """Return the largest value."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+    """Return the largest value."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+    """Return the largest value."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Largest element of each window of sequences."""
+    """Return the largest element of each window of sequences."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(maxima, indices): `max_pool1d`, and the place of each maximum in its sequence."""
+    """Return (maxima, indices): `max_pool1d`, and the place of each maximum in its sequence."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Largest element of each window of images.  The arguments are those of `max_pool1d`, or a tuple of two."""
+    """Return the largest element of each window of images."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Largest element of each window of volumes.  The arguments are those of `max_pool1d`, or a tuple of three."""
+    """Return the largest element of each window of volumes."""
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The larger of two values; NaN if either is.  Equal values share the gradient."""
+    """Return the larger of two values; NaN if either is.  Equal values share the gradient."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean over some dimensions, or all of them; NaN where there are no elements."""
+    """Compute the mean over some dimensions, or all of them; NaN where there are no elements."""
 @overload
 def median(input: Tensor) -> Tensor:
-    """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+    """Compute the median: of an even number of elements the lower one; NaN if there is one."""
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+    """Compute the median: of an even number of elements the lower one; NaN if there is one."""
 def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Tensor, ...]:
-    """Views of vectors, expanded to a grid with one dimension for each."""
+    """Return views of vectors, expanded to a grid with one dimension for each."""
 @overload
 def min(input: Tensor) -> Tensor:
-    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+    """Return the smallest value."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+    """Return the smallest value."""
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+    """Return the smallest value."""
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The smaller of two values; NaN if either is.  Equal values share the gradient."""
+    """Return the smaller of two values; NaN if either is.  Equal values share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Product of two matrices."""
+    """Compute the product of two matrices."""
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the most frequent element along a dimension."""
+    """Return (values, indices) of the most frequent element along a dimension."""
 def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The elements in order along the first dimension."""
+    """Return the elements in order along the first dimension."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Product of two tensors, or of a tensor and a number."""
+    """Compute the product of two tensors, or of a tensor and a number."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
+    """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Product of two tensors, or of a tensor and a number."""
+    """Compute the product of two tensors, or of a tensor and a number."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Product of a matrix and a vector."""
+    """Compute the product of a matrix and a vector."""
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of the multivariate gamma function with dimension p."""
+    """Compute the logarithm of the multivariate gamma function with dimension p."""
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
+    """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
 @overload
 def nanmedian(input: Tensor) -> Tensor:
-    """As `median`, of the elements that are not NaN; NaN if there is no other."""
+    """Compute `median` of the elements that are not NaN; NaN if there is no other."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """As `median`, of the elements that are not NaN; NaN if there is no other."""
+    """Compute `median` of the elements that are not NaN; NaN if there is no other."""
 def nanquantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """As `quantile`, of the elements that are not NaN; NaN if there is no other."""
+    """Compute `quantile` of the elements that are not NaN; NaN if there is no other."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Sum over some dimensions, or all of them, with NaN counted as 0."""
+    """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """A view of `length` indexes of a dimension from `start` on."""
+    """Return a view of `length` indexes of a dimension from `start` on."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `narrow`, but the result is a contiguous copy."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
@@ -976,33 +976,33 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
     """(`layer_norm`, mean, 1 / standard deviation) of the last dimensions."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input != other, as bool; True for NaN."""
+    """Compute input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Negative of each element, -x."""
+    """Compute the negative of each element, -x."""
 def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Negative of each element, -x."""
+    """Compute the negative of each element, -x."""
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+    """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The indexes of all nonzero elements, in row-major order."""
+    """Return the indexes of all nonzero elements, in row-major order."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """The indexes of all nonzero elements, in row-major order."""
+    """Return the indexes of all nonzero elements, in row-major order."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
+    """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements."""
+    """Compute the norm over all dimensions except one, which are kept with size 1."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return normally distributed random numbers; mean and std are tensors, with one value per result, or numbers."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input != other, as bool; True for NaN."""
+    """Compute input != other, as bool; True for NaN."""
 def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices."""
 def numel(input: Tensor) -> _int:
@@ -1012,29 +1012,29 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Like `ones`, with the shape, type and device of `input` unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Another name of `linalg.householder_product`."""
+    """Alias of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
+    """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Outer product of two vectors."""
+    """Compute the outer product of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dimension."""
+    """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
     """(U, S, V): principal components of the rows of A, by `svd_lowrank`; the columns of V are their directions."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of the difference of each row and every later one."""
+    """Return the p-norm of the difference of each row and every later one."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """A view with the dimensions in another order."""
+    """Return a view with the dimensions in another order."""
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `permute`, but the result is a contiguous copy."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Pseudoinverse: `linalg.pinv` with another default."""
+    """Compute the pseudoinverse: `linalg.pinv` with another default."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A tensor like `input` with values from the Poisson distributions of these rates."""
+    """Return a tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
     """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1042,19 +1042,19 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`input` to the power `exponent`, element by element."""
+    """Compute `input` to the power `exponent`, element by element."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Product over some dimensions, or all of them."""
+    """Compute the product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
+    """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
+    """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An angle in radians converted to degrees; integers give float32."""
+    """Return an angle in radians converted to degrees; integers give float32."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1082,21 +1082,21 @@ def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """Return the tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Reciprocal of each element, 1 / x; integers give float32."""
+    """Compute the reciprocal of each element, 1 / x; integers give float32."""
 def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Rectified linear unit, max(x, 0); NaN is unchanged."""
+    """Compute the rectified linear unit, max(x, 0); NaN is unchanged."""
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
+    """Compute the remainder of `floor_divide`, with the sign of the divisor."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
-    """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+    """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
     """Repeat each element, or each index of a dimension, several times in a row."""
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """A view with another shape where the strides allow it, else a copy."""
+    """Return a view with another shape where the strides allow it, else a copy."""
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
@@ -1106,11 +1106,11 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
+    """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
+    """Return a copy shifted along dimensions; elements shifted out at one end enter at the other."""
 def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
@@ -1118,15 +1118,15 @@ def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both."""
+    """Return x where it is positive, else x times a slope: in training random in [lower, upper), else their mean."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
+    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32."""
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`other - alpha * input`."""
+    """Compute `other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a 0-dim tensor of a number, of the default type unless another is named."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1136,17 +1136,17 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """The places where values can be put into a sorted sequence so that it stays sorted: the first such place."""
+    """Return the places where values can be put into a sorted sequence so that it stays sorted: the first such place."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
     """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """A view of one index of a dimension, without that dimension."""
+    """Return a view of one index of a dimension, without that dimension."""
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `select`, but the result is a contiguous copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
-    """A copy of the input with `src` at one index of a dimension."""
+    """Return a copy of the input with `src` at one index of a dimension."""
 def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
+    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
 def set_default_dtype(d: _dtype) -> None:
     """Set the default type, a floating point type."""
 def set_default_tensor_type(t: Any) -> None:
@@ -1156,55 +1156,55 @@ def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
     """Restore a state that get_rng_state returned."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sign of each value: -1, 0 or 1; 0 for NaN."""
+    """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logistic sigmoid, 1 / (1 + exp(-x))."""
+    """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sign of each value: -1, 0 or 1; 0 for NaN."""
+    """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sine."""
+    """Compute the sine."""
 def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+    """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32."""
 def sinc_(input: Tensor) -> Tensor:
     """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Hyperbolic sine."""
+    """Compute the hyperbolic sine."""
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `slice`, but the result is a contiguous copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy of the input with `src` in a slice of a dimension."""
+    """Return a copy of the input with `src` in a slice of a dimension."""
 def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """exp(input) divided by its sum along `dim`."""
+    """Compute exp(input) divided by its sum along `dim`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
+    """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split`, but each result is a contiguous copy."""
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of a dimension, of the listed sizes."""
+    """Return views of consecutive pieces of a dimension, of the listed sizes."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, but each result is a contiguous copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Square root; integers give float32."""
+    """Compute the square root; integers give float32."""
 def sqrt_(input: Tensor) -> Tensor:
     """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Square of each element, x * x; bool gives int64."""
+    """Compute the square of each element, x * x; bool gives int64."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
-    """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
 def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `squeeze`, but the result is a contiguous copy."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1212,15 +1212,15 @@ def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ..
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0."""
 def std_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
-    """(standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
+    """Return (standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Sum over some dimensions, or all of them."""
+    """Compute the sum over some dimensions, or all of them."""
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
+    """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
     """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1228,59 +1228,59 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is."""
+    """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `t`, but the result is a contiguous copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The elements of the flattened input at the given indexes; negative ones count from the end."""
+    """Return the elements of the flattened input at the given indexes; negative ones count from the end."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+    """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Tangent."""
+    """Compute the tangent."""
 def tan_(input: Tensor) -> Tensor:
     """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
+    """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions."""
 def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum products of two tensors over some of their dimensions."""
 def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
-    """x where it exceeds the threshold, else `value`; NaN is unchanged."""
+    """Return x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """As `repeat`; missing leading counts are 1."""
+    """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:
     """Return a DLPack capsule over a tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
+    """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sum of the diagonal of a matrix; integers give int64."""
+    """Compute the sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """A view with two dimensions swapped."""
+    """Return a view with two dimensions swapped."""
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `transpose`, but the result is a contiguous copy."""
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Integral of y along `dim` by the trapezoidal rule."""
+    """Compute the integral of y along `dim` by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """The same as `trapezoid`."""
+    """Return the same as `trapezoid`."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
+    """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
+    """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
     """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
+    """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def trunc_(input: Tensor) -> Tensor:
@@ -1288,7 +1288,7 @@ def trunc_(input: Tensor) -> Tensor:
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of every index of a dimension."""
+    """Return views of every index of a dimension."""
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `unbind`, but each result is a contiguous copy."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
@@ -1296,43 +1296,43 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | 
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `unfold`, but the result is a contiguous copy."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
+    """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
+    """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """The indexes in each dimension of a shape, from indexes of its elements in row-major order."""
+    """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `chunk`, for pieces that may be written in place in a graph."""
+    """Return the pieces of `chunk`, which may be written in place in a graph."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `split`, for pieces that may be written in place in a graph."""
+    """Return the pieces of `split`, which may be written in place in a graph."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `split_with_sizes`, for pieces that may be written in place in a graph."""
+    """Return the pieces of `split_with_sizes`, which may be written in place in a graph."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """A view with a dimension of size 1 inserted at `dim`."""
+    """Return a view with a dimension of size 1 inserted at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `unsqueeze`, but the result is a contiguous copy."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
+    """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+    """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction."""
 def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
-    """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
+    """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inner product of two vectors, as `dot`: there are no complex numbers."""
+    """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
 def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """As `view`, but the result is a contiguous copy."""
+    """Return a contiguous copy in the shape of `view`."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
+    """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 0, with vectors as rows."""
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
+    """Return `input` where the condition is true, else `other`."""
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
+    """Return `input` where the condition is true, else `other`."""
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
+    """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
 def zero_(input: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Strided ranges of bytes, and their exact overlap.
 
 A range is a start, dimensions (stride and count, in bytes) and the width of the run of bytes at each point.  Two ranges
-share a byte if there is a point of each such that the distance of the two is smaller than a run.  This is computed from
+share a byte if some point of one and some point of the other are less than a run apart.  This is computed from
 the strides, dimension by dimension, without iterating over elements.
 """
 
@@ -26,7 +26,7 @@ class ByteRange:
     __slots__ = ("dims", "high", "low", "width")
 
     def __init__(self, low: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
-        """Strides in elements.  The array must not be empty."""
+        """Set shape and strides (in elements).  The array must not be empty."""
         dims = [(stride * itemsize, size) for stride, size in zip(strides, shape) if size > 1 and stride]
         self.low = low
         self.dims, self.width = _simplest(dims, itemsize)
@@ -37,7 +37,7 @@ class ByteRange:
         return cls(low, (), (), nbytes)
 
     def moved(self, low: int) -> ByteRange:
-        """Return the same range with its first byte at `low`."""
+        """Return an equal range whose first byte is at `low`."""
         moved = ByteRange.__new__(ByteRange)
         moved.low, moved.high = low, low + self.high - self.low
         moved.dims, moved.width = self.dims, self.width
@@ -157,7 +157,7 @@ def _is_reached_by_two(stride: int, first: int, last: int, inner: Dim, low: int,
     for end in (0, longest):  # the first or the last m
         if max(first, -((end - low) // stride)) <= min(last, (high - end) // stride):
             return True
-    # For any other n, [low - stride * n, high - stride * n] lies between these two, and needs a multiple of step.
+    # For any other n, [low - stride * n, high - stride * n] is between these two, and must contain a multiple of step.
     first, last = max(first, (high - longest) // stride + 1), min(last, (low - 1) // stride)
     if first > last:
         return False
@@ -202,7 +202,7 @@ def _first_common(one: ByteRange, two: ByteRange) -> int:
 
 
 def _least(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the least n for which a condition holds.  It must hold for `most`, and above any n for which it holds."""
+    """Return the least n for which a condition holds.  It must be monotonic in n and hold for `most`."""
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2

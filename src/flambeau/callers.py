@@ -46,9 +46,9 @@ def uses(entry: str, operator: str) -> None:
 
 
 def operator_of(entry: str, called: str = "") -> str:
-    """Return the operators that launch `entry`, with its name; the name alone if no operator does.
+    """Return the operators that launch `entry`, with its name; only the name if no operator does.
 
-    called: the program's call, which is named if it is none of them.
+    called: the program's call, which is also named unless it is one of them.
     """
     known = _operators.get(entry, [])
     name = entry if known in ([], [entry]) else f"{' or '.join(known)} (kernel {entry})"
@@ -56,9 +56,9 @@ def operator_of(entry: str, called: str = "") -> str:
 
 
 def fold_traceback(error: BaseException, keep: str = "") -> None:
-    """Take this package's frames out of the tracebacks of an error, its causes and its contexts.
+    """Remove this package's frames from the tracebacks of an error, its causes and its contexts.
 
-    keep: a file of this package whose frames stay.  The error's own traceback stays as it is if it has no other frames.
+    keep: a file of this package whose frames stay.  The error's own traceback is unchanged if it has no other frames.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -104,13 +104,13 @@ def call_site() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
 
-# What describes a call of the program later: its code, None if there is no frame outside this package, and the
-# instruction in it; the package's code that it called; and the public operator.  Or the text: source line and operator.
+# The origin of a call of the program: its code object, or None if there is no frame outside this package; the
+# instruction in it; the package's code that it called; and the public operator.  Or text: source line and operator.
 Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
 
 
 def origin() -> Origin:
-    """Return the origin of the present call: what `described` needs, at a fraction of its cost."""
+    """Return the origin of the current call, from which `described` makes text; much cheaper than the text."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
@@ -131,8 +131,8 @@ def described(origin: Origin) -> tuple[str, str]:
     return site, "" if operator is None else operator.name
 
 
-_lines: dict[tuple[int, int], tuple[CodeType, int | None]] = {}  # by the id of a code, which lives on, and an offset
-MAX_LINES = 1 << 14  # that are remembered
+_lines: dict[tuple[int, int], tuple[CodeType, int | None]] = {}  # by id(code), which is kept alive, and offset
+MAX_LINES = 1 << 14  # source lines that are cached
 
 
 def _line_at(code: CodeType, at: int) -> int | None:
@@ -147,7 +147,7 @@ def _line_at(code: CodeType, at: int) -> int | None:
 
 
 def call() -> tuple[str, str]:
-    """As `call_site`, with the public operator or method called there, or "" if unknown."""
+    """Return what `call_site` does and the public operator or method called there, or "" if unknown."""
     return described(origin())
 
 
@@ -158,7 +158,7 @@ def shown_site(site: str) -> str:
 
 
 def source_at(site: str) -> str:
-    """Return the source line at a `file:line`, which other text may follow; "" if there is none."""
+    """Return the source line at a `file:line`, which may be followed by other text; "" if there is none."""
     match = re.match(r"(.+?):(\d+)\b", site)
     return linecache.getline(match[1], int(match[2])).strip() if match else ""
 
@@ -170,7 +170,7 @@ def place() -> tuple[str, int]:
 
 
 class Settings:
-    """warns_always: whether warnings show every time, not once per line."""
+    """Settings of warnings.  warns_always: whether a warning shows every time, not once per line."""
 
     warns_always = False
 

@@ -1,13 +1,14 @@
 """Private sockets between processes of one user: requests, answers, file descriptors and end notices.
 
-- Each process has one listening socket, made at first use.  Its random name lies in Linux's abstract namespace, so it
+- Each process has one listening socket, made at first use.  Its random name is in Linux's abstract namespace, so it
   needs no file and vanishes with the process.
 - Both ends check that the other runs as the same user (SO_PEERCRED).
 - Messages are plain bytes for a registered service.  Received bytes are never executed.
 - When a process ends, in any way, its sockets close, and the other ends are notified.  Forked children close theirs.  A
-  fork waits until no message is half handled.
+  fork waits until no message is being handled.
 - Services are notified of a lost peer once its whole process is gone: its GPU work is over by then.
-- One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time.
+- One daemon thread answers requests and detects lost peers.  Handlers run in it, or in a thread that calls `settle`,
+one at a time.
   They must not wait for another process.  Callers of this module must not hold a lock that a handler takes.
 - Services are referenced weakly: a deleted one no longer answers.
 """
@@ -29,12 +30,12 @@ from .errors import ArgumentError, FlambeauError, ProcessGoneError
 NAME_BYTES = 56  # length of an endpoint's name, padded with zeros
 SERVICE_BYTES = 16
 MAX_BYTES = 1 << 16  # size of one message
-DEAF_SECONDS = 0.1  # seconds between attempts to open a file, while no more can be opened
+DEAF_SECONDS = 0.1  # seconds between attempts to open a file while the limit of open files is reached
 MAX_DESCRIPTORS = 4  # files in one answer
 _NAME = b"flambeau-%d-%s"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _DONE, _FAILED, _GONE = b"d", b"f", b"g"
-_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # request number, 0 if no answer is wanted; service
+_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # request number, 0 if no answer is expected; service
 _ANSWERED = struct.Struct("<Qc")  # request number; status
 
 Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which are closed after sending
@@ -97,7 +98,7 @@ class Connection:
             raise self._gone() from error
 
     def _receive(self, wanted: int) -> tuple[bytes, bytes, list[int]]:
-        """Return the answer with a number.  Earlier answers belong to interrupted requests."""
+        """Return the answer to a request, by its number.  Earlier answers belong to interrupted requests."""
         while True:
             try:
                 answer, files, _, _ = socket.recv_fds(self._socket, MAX_BYTES, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
@@ -221,9 +222,9 @@ class Endpoint:
             self._poll.register(accepted, select.EPOLLIN)
 
     def _turn_away(self) -> bool:
-        """Close the next connection when no more files can be opened, with the spare file; return whether one came.
+        """Close the next connection when no more files can be opened, using the spare file; return whether one came.
 
-        If the spare file cannot be opened again, listening stops until one can: the socket would stay ready for ever.
+        If the spare file cannot be opened again, listening stops until it can: the socket would stay ready forever.
         """
         spare, self._spare = self._spare, -1
         os.close(spare)
@@ -323,7 +324,7 @@ class Endpoint:
 
 def process_descriptor(pid: int) -> int | None:
     """Return a file that becomes readable when the process ends; None if it has ended, or without such files."""
-    if pid == os.getpid():  # two endpoints of one process, in tests
+    if pid == os.getpid():  # tests have two endpoints in one process
         return None
     try:
         return os.pidfd_open(pid)
@@ -332,7 +333,7 @@ def process_descriptor(pid: int) -> int | None:
 
 
 def _spare_file() -> int:
-    """Open a file to close when no more can be opened; return -1 if none can be opened now."""
+    """Open a spare file, to be closed when the limit of open files is reached; return -1 if that is so now."""
     try:
         return os.open(os.devnull, os.O_RDONLY)
     except OSError:
@@ -347,7 +348,7 @@ _endpoint: Endpoint | None = None
 def endpoint() -> Endpoint:
     """Return this process's endpoint, made at first use."""
     global _endpoint
-    if _endpoint is not None:  # without waiting for a fork
+    if _endpoint is not None:  # does not wait for a fork
         return _endpoint
     with _lock:
         if _endpoint is None:
@@ -356,7 +357,7 @@ def endpoint() -> Endpoint:
 
 
 def settle() -> None:
-    """Handle all messages, and ends of processes, that have arrived."""
+    """Handle all messages and ends of processes that have arrived."""
     if _endpoint is not None:
         _endpoint.settle()
 
@@ -370,7 +371,7 @@ def _checked_pid(connected: socket.socket) -> int:
 
 
 def _before_fork() -> None:
-    """Pause before a fork.  An interrupt may end this function anywhere, and the process forks all the same."""
+    """Pause before a fork.  An interrupt may end this function anywhere, and the process still forks."""
     _lock.acquire()
     _held_by_fork.append(_lock)
     if _endpoint is not None:

@@ -50,7 +50,7 @@ class Gpus:
     """The GPUs of a machine.
 
     kind: "nvidia", "virtual" or "none";  count: the number of virtual GPUs;  memory: bytes of each, 0 for the preset's.
-    races: the reaction to an unordered pair of accesses.
+    races: the reaction to two unordered accesses.
     schedule: "submission", "seeded:N", "delay:N" or "replay:N,N,N".
     values: whether virtual GPUs compute the values of tensors; without, their memory has no bytes.
     is_followed: whether a model follows the calls of NVIDIA GPUs' driver, to find races.
@@ -106,7 +106,7 @@ def virtual_gpus(
     if races is None:
         races = "real" if schedule.startswith("replay:") else "poison"
     if not 1 <= count <= MAX_VIRTUAL_DEVICES:
-        raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} are possible")
+        raise ConfigError(f"virtual GPUs: {count} devices were requested; 1 to {MAX_VIRTUAL_DEVICES} are possible")
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
     check_schedule(schedule)
@@ -141,14 +141,14 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
 
 
 def slowdown(environment: Mapping[str, str] = os.environ) -> float:
-    """How many times slower this process's virtual GPUs are.  Raises ConfigError."""
+    """Return how many times slower this process's virtual GPUs are.  Raises ConfigError."""
     text = environment.get("FLAMBEAU_SLOWDOWN", "1")
     try:
         factor = float(text)
     except ValueError:
         factor = 0.0
     if not 0 < factor < float("inf"):
-        raise ConfigError(f"FLAMBEAU_SLOWDOWN={text!r} is no factor", hint="2 makes virtual GPUs half as fast")
+        raise ConfigError(f"FLAMBEAU_SLOWDOWN={text!r} is not a valid factor", hint="2 makes virtual GPUs half as fast")
     return factor
 
 
@@ -173,7 +173,7 @@ def strict(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def faults(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the failures on demand, "" for none."""
+    """Return the text of the failures to inject, "" for none."""
     return environment.get("FLAMBEAU_FAULTS", "")
 
 
@@ -186,7 +186,7 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the reaction to contexts on devices that were not chosen: "warn", "error", or "" for none.
+    """Return the reaction to contexts on other devices than the current one: "warn", "error", or "" for none.
 
     Raises: ConfigError.
     """
@@ -201,7 +201,7 @@ def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the libraries that are preferred at first, by subject."""
+    """Return the initially preferred libraries, by subject."""
     variables = {
         "blas": ("TORCH_BLAS_PREFER_CUBLASLT", "cublaslt"),
         "linalg": ("TORCH_LINALG_PREFER_CUSOLVER", "cusolver"),
@@ -210,7 +210,7 @@ def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str
 
 
 def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:
-    """Return the bytes of workspace for a matrix product; None if neither variable is valid.
+    """Return the size in bytes of the workspace for a matrix product; None if neither variable is valid.
 
     CUBLAS_WORKSPACE_CONFIG is `:SIZE:COUNT`, repeated: COUNT buffers of SIZE KiB.
     """
@@ -261,7 +261,7 @@ def keeps_kernels(environment: Mapping[str, str] = os.environ) -> bool:
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of compiled kernels."""
-    from pathlib import Path  # here, since few programs need it and it takes long to import
+    from pathlib import Path  # imported here, since it is slow to import and few programs need it
 
     if chosen := environment.get("FLAMBEAU_CACHE") or environment.get("PYTORCH_KERNEL_CACHE_PATH"):
         return Path(chosen)

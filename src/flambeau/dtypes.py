@@ -62,7 +62,7 @@ class dtype:  # noqa: N801  (the field's name for it)
         return self.cuda != ""
 
     def to_real(self) -> dtype:
-        """The type of the real part of a complex type; any other type is its own.
+        """Return the type of the real part of a complex type; any other type unchanged.
 
         Example:
             >>> torch.complex64.to_real(), torch.int8.to_real()
@@ -71,7 +71,7 @@ class dtype:  # noqa: N801  (the field's name for it)
         return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex type whose parts hold this type's values.
+        """Return the complex type whose parts can hold this type's values.
 
         Example:
             >>> torch.float32.to_complex()
@@ -121,7 +121,7 @@ float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, True, "", "")
 chalf, cfloat, cdouble = complex32, complex64, complex128
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
-UNSIGNED = (uint16, uint32, uint64)  # operators take them as they take uint8; samples are not made of them
+UNSIGNED = (uint16, uint32, uint64)  # operators accept them like uint8; no samples have them
 BY_NAME = {item.name: item for item in (*ALL, *UNSIGNED)}
 FLOATING_TYPES = (float16, bfloat16, float32, float64)
 INTEGER_TYPES = (uint8, int8, int16, int32, int64)
@@ -132,7 +132,7 @@ short, int_, long = int16, int32, int64
 
 
 class Default:
-    """The type of Python floats among no tensors, and of factories that are given none."""
+    """The default type: of Python floats without tensors, and of factories without a dtype."""
 
     __slots__ = ("floating",)
 
@@ -166,9 +166,9 @@ def promote(a: dtype, b: dtype) -> dtype:
 
 
 def _promote_named(a: dtype, b: dtype) -> dtype:
-    """Return the common type of a complex type and another one.  Raises DtypeError for others.
+    """Return the common type of a complex type and another one.
 
-    Others are types that tensors cannot have, and wide unsigned types with integers and bool.
+    Raises: DtypeError for types that tensors cannot have, and for wide unsigned types with integers and bool.
     """
     if a.is_complex or b.is_complex:
         real = [item.to_real() for item in (a, b) if item.category >= FLOATING]
@@ -179,7 +179,7 @@ def _promote_named(a: dtype, b: dtype) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
+    """Return the type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
 
     Raises: ArgumentTypeError for anything but a data type.
     Example:
@@ -198,16 +198,16 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def no_tensors_of(named: dtype) -> NotSupportedError:
-    """Return the error for a tensor of a type that is a name only."""
+    """Return the error for a tensor of a type that is only a name."""
     is_complex = named.category == COMPLEX
     return NotSupportedError(
-        f"tensors of {named.name} do not exist: {named!r} is a name only",
-        hint="complex arithmetic is not there yet" if is_complex else "the smallest floats have 16 bits",
+        f"tensors of {named.name} are not supported: {named!r} is only a name",
+        hint="complex arithmetic is not implemented yet" if is_complex else "the smallest floats have 16 bits",
     )
 
 
 def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:
-    """Return the type of a Python number among no tensors."""
+    """Return the type of a Python number without tensors."""
     if isinstance(value, bool):
         return bool_
     return int64 if isinstance(value, int) else default_float

@@ -126,7 +126,7 @@ def _restored(cls: type[FlambeauError], fields: dict[str, Any]) -> FlambeauError
 
 
 def name_error(error: BaseException, operator: str, operands: tuple[tuple[str, str], ...] = ()) -> None:
-    """Set the public operation of an error.  The last call wins, which is the outermost operation's.
+    """Set the public operation of an error.  The last call, by the outermost operation, takes precedence.
 
     Errors of other libraries, sealed errors, and those with is_named False are not changed.
     """
@@ -192,7 +192,7 @@ class ShapeError(FlambeauError, RuntimeError):
 
 
 class IndexRangeError(FlambeauError, IndexError, RuntimeError):
-    """An index lies outside the dimension that it selects from.
+    """An index is outside the dimension that it selects from.
 
     PyTorch raises IndexError, or RuntimeError in `gather`, `scatter` and `one_hot`.  Handlers of both catch this error.
     """
@@ -211,7 +211,7 @@ class DeviceIndexError(FlambeauError, RuntimeError):
 
 
 class DeviceQueryError(DeviceIndexError, AssertionError):
-    """A query of a device that does not exist."""
+    """A device that does not exist was queried."""
 
 
 class NoDeviceError(FlambeauError, RuntimeError):
@@ -225,7 +225,7 @@ class ModeError(FlambeauError, RuntimeError):
 
 
 class ScalingError(ArgumentError, RuntimeError, AssertionError):
-    """A GradScaler was given a wrong argument, or its methods were called in a wrong order."""
+    """A GradScaler was given a wrong argument, or its methods were called in the wrong order."""
 
 
 class SynchronizationError(FlambeauError, RuntimeError):
@@ -253,7 +253,7 @@ class AutogradError(FlambeauError, RuntimeError):
 
 
 class CheckpointError(AutogradError):
-    """A checkpointed function saved other values in its recomputation than in its call."""
+    """A checkpointed function saved different values in its recomputation than in its call."""
 
 
 class GradcheckError(AutogradError):
@@ -271,7 +271,7 @@ class DeferredCudaCallError(FlambeauError, RuntimeError):
 
 
 class ProcessGoneError(FlambeauError, RuntimeError):
-    """The process that shared memory, an event or a tensor has ended, or took it back."""
+    """The process that shared memory, an event or a tensor has ended or has freed it."""
 
     is_named = False
 
@@ -285,7 +285,7 @@ def reentered() -> ReentryError:
     return ReentryError(
         "the calling thread is in the middle of an allocation or another call that holds the same lock: a finalizer "
         "(__del__ or a weakref callback), a signal handler or a hook called the library there",
-        hint="let __del__ only record the work, and do it in the next ordinary call",
+        hint="record the work in __del__, and do it in the next ordinary call",
     )
 
 
@@ -305,7 +305,7 @@ def reference_failed(called: str, where: str, cause: Exception) -> InternalError
 class KernelReferenceError(FlambeauError, RuntimeError):
     """The NumPy reference of a kernel that the program wrote raised `__cause__`.  No device is lost."""
 
-    is_named = False  # the launch came earlier
+    is_named = False  # an earlier launch caused the error
 
 
 READ_ONLY_HINT = 'an array that is const or declared "r" is only read: declare it "w" or "rw", or correct the reference'
@@ -323,7 +323,7 @@ def user_reference_failed(kernel: str, where: str, cause: BaseException | None) 
 
 
 class OutOfMemoryError(FlambeauError, RuntimeError):
-    """A device has no memory for an allocation, after everything idle was handed back."""
+    """A device has no memory for an allocation, even after all idle memory was freed."""
 
     is_named = False
 
@@ -331,10 +331,10 @@ class OutOfMemoryError(FlambeauError, RuntimeError):
 class AcceleratorError(FlambeauError, RuntimeError):
     """The driver reported an error.
 
-    `error_code` is the CUresult number.  `sticky` is True if the device can do no more work in this process.
+    `error_code` is the CUresult number.  `sticky` is True if this process cannot use the device any more.
     """
 
-    is_named = False  # the failed call came earlier
+    is_named = False  # an earlier call caused the error
 
     def __init__(
         self, what: str, *, hint: str = "", error_code: int = 999, sticky: bool = False, operator: object = ""
@@ -387,7 +387,7 @@ class MissingWait(NamedTuple):
 class RaceError(AcceleratorError):
     """Unordered accesses to the same bytes, where each pair has a write.
 
-    accesses: the one that was refused, then one of each stream that it races with.
+    accesses: the refused one, then one of each stream that it races with.
     missing:  all waits that would order it.
     low, high: the shared bytes of the first two accesses.
     """

@@ -1,4 +1,4 @@
-"""torch.fft: importable; its functions say that complex arithmetic is not there."""
+"""torch.fft: importable, but its functions raise NotSupportedError, as there is no complex arithmetic."""
 
 from .errors import no_attribute as _no_attribute
 from .tools.eager import transforms as _transforms

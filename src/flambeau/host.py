@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
-SOMEWHERE = 1 << 20  # a made-up address for arrays that are compared and never read
+SOMEWHERE = 1 << 20  # an arbitrary address for arrays that are compared and never read
 
 
 @cache
@@ -55,7 +55,7 @@ def has_opt_einsum() -> bool:
 
 
 def contraction_path(equation: str, shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return opt_einsum's order of contractions: groups of indexes into the operands, to whose end results go."""
+    """Return the order of contractions by opt_einsum: groups of indexes into the growing list of operands."""
     import opt_einsum
 
     return opt_einsum.contract_path(equation, *shapes, shapes=True)[0]
@@ -72,7 +72,7 @@ def numpy_dtype(name: str) -> Any:
 
 
 def rounded(array: Any, dtype: Any) -> Any:
-    """Convert an array to one of our types.  As in PyTorch, float64 is rounded to a half type through float32."""
+    """Convert an array to a type of this library.  As in PyTorch, float64 is rounded to a half type through float32."""
     if array.dtype == numpy().float64 and dtype.is_floating_point and dtype.itemsize == 2:
         array = array.astype(numpy().float32)
     return array.astype(dtype.numpy, copy=False)
@@ -84,7 +84,7 @@ BLOCK = 1 << 15  # elements of a block, whose intermediate results stay in the p
 
 
 def blocks_of(*arrays: Any) -> list[list[Any]] | None:
-    """Return the arrays in blocks, if they are contiguous and of one shape; else None.  What is no array stays."""
+    """Return the arrays in blocks if they are contiguous and of one shape, else None.  Other values are unchanged."""
     found = [array for array in arrays if isinstance(array, numpy().ndarray)]
     if any(array.shape != found[0].shape or not array.flags.c_contiguous for array in found):
         return None
@@ -136,7 +136,7 @@ def share_bytes(*layouts: tuple[int, Any, Sequence[int], Sequence[int]]) -> bool
 
 
 def array_at(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None, owner: Any = None) -> Any:
-    """Return an array over this process's memory.  dtype is ours; strides in elements, None for contiguous.
+    """Return an array over this process's memory.  dtype: of this library;  strides: in elements, None for contiguous.
 
     The array keeps `owner` alive.  Without an owner, the caller keeps the memory alive.
     """
@@ -158,13 +158,13 @@ def is_process_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it exists, and runs as another user
+    except PermissionError:  # it exists and runs as another user
         return True
     return True
 
 
 def get_cpu_capability() -> str:
-    """Return "DEFAULT": NumPy selects instructions, and PyTorch's kernels for AVX2 and AVX512 do not exist here.
+    """Return "DEFAULT": NumPy selects instructions, and there are no kernels for AVX2 and AVX512 as in PyTorch.
 
     Example:
         >>> torch.backends.cpu.get_cpu_capability()

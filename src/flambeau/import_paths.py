@@ -1,8 +1,8 @@
-"""Modules of PyTorch that have no file here, because all they have is names that other modules define.
+"""Modules of PyTorch without a file here: they only re-export names that other modules define.
 
 Each row is a module: its purpose, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
-its row; the submodules of a module are the rows whose paths go on.  A module has a file if it defines something, or
-computes its names.
+its row; the submodules of a module are the rows whose paths extend its path.  A module has a file if it defines
+something, or computes its names.
 """
 
 from types import SimpleNamespace as _Settings
@@ -20,7 +20,7 @@ _SHARDED = (
     "ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType"
 )
 
-# Type checkers know files alone: scripts/stubs writes a stub for each of these rows.
+# Type checkers see only files: scripts/stubs writes a stub for each of these rows.
 TYPED = {
     "accelerator": Row(
         "devices and memory, independent of the device type",
@@ -377,7 +377,7 @@ TYPED = {
     ),
     "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
 }
-# Names that do nothing, or say what is missing; former and private paths.
+# Names that do nothing or report what is missing; former and private paths.
 OTHERS = {
     # Hardware and libraries that are not used.
     "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
@@ -533,7 +533,7 @@ OTHERS = {
     ),
     "onnx.symbolic_opset11": Row(_NOT_EXPORTED, {".onnx": "export"}),
     "onnx.symbolic_opset9": Row(_NOT_EXPORTED, {".onnx": "export"}),
-    # Parts of torch.distributed that are not there, and second paths to its names.
+    # Parts of torch.distributed that are not implemented, and other paths to its names.
     "distributed._composable": Row(_SPREAD),
     "distributed._composable.fsdp": Row(_SPREAD, {".parallel.process_group": "fully_shard"}),
     "distributed._functional_collectives": Row(

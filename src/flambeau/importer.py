@@ -32,7 +32,7 @@ ROWS: dict[str, Row] = {}  # by the module's path below the package
 
 
 class TableModule(ModuleType):
-    """A module of a row.  Its submodules are imported when they are first named."""
+    """A module made from a row.  Its submodules are imported at their first use."""
 
     __all__: list[str] = []
 
@@ -51,7 +51,7 @@ class Importer:
     ) -> ModuleSpec | None:
         if not has_row(fullname):
             return None
-        loader: Any = self  # no importlib.abc.Loader: that module is slow to import
+        loader: Any = self  # not an importlib.abc.Loader: that module is slow to import
         return ModuleSpec(fullname, loader, origin="flambeau.import_paths", is_package=bool(submodules(fullname)))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

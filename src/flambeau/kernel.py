@@ -23,9 +23,9 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
-MAX_BLOCKS = (2**31 - 1, 65_535, 65_535)  # of a grid along x, y and z, on every architecture
+MAX_BLOCKS = (2**31 - 1, 65_535, 65_535)  # blocks of a grid along x, y and z, on every architecture
 MAX_BLOCK = (1024, 1024, 64)  # threads of a block along x, y and z
-MAX_THREADS = 1024  # of a block
+MAX_THREADS = 1024  # per block
 Buffer = bytes | bytearray  # arguments of a launch; callees may keep it, since it is not written again
 _FORMATS = {
     "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
@@ -136,8 +136,8 @@ def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
 class Kernel:
     """Device code, its parameters and its reference in NumPy.
 
-    entry: the `extern "C"` name in `source`, which is CUDA C++.  With is_c=False it is a name of C++, such as `f<int>`.
-    options: the compiler's, besides those of every kernel.
+    entry: the `extern "C"` name in `source`, which is CUDA C++.  With is_c=False it is a C++ name, such as `f<int>`.
+    options: compiler options, besides those of every kernel.
     reference: called with one NumPy array per Pointer, a list of arrays per Pointers and a number per Scalar, in the
     order of `params`.  It writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.

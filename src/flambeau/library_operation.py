@@ -40,13 +40,13 @@ def unpack_addresses(addresses: bytearray) -> tuple[int, ...]:
 
 
 def gelu_tanh_term(x: Any) -> Any:
-    """The tanh term of gelu's tanh approximation, for an array."""
+    """Return the tanh term of gelu's tanh approximation, for an array."""
     number = x.dtype.type
     return host.np.tanh(number(ROOT_2_OVER_PI) * (x + number(GELU_CUBIC) * x * x * x))
 
 
 def gelu_tanh_of(x: Any) -> Any:
-    """Gelu's tanh approximation, for an array."""
+    """Compute the tanh approximation of gelu for an array."""
     return x.dtype.type(0.5) * x * (1 + gelu_tanh_term(x))
 
 
@@ -266,7 +266,7 @@ def attend_backward(
 
 
 def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> Any:
-    """scale * query @ key^T of one head; minus infinity where a key is masked."""
+    """Compute scale * query @ key^T of one head; minus infinity where a key is masked."""
     np = host.numpy()
     scores = query.astype(wide, copy=False) @ key.astype(wide, copy=False).T * wide.type(scale)
     return np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf).astype(wide) if is_causal else scores
@@ -274,7 +274,7 @@ def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> A
 
 OF_OUTPUT, OF_INPUT, OF_WEIGHT = "convolution", "convolution_input", "convolution_weight"
 CONVOLUTIONS = (OF_OUTPUT, OF_INPUT, OF_WEIGHT)
-COLUMN_BYTES = 1 << 21  # of a block of columns, so that it stays in a processor's cache
+COLUMN_BYTES = 1 << 21  # size of a block of columns, which then stays in a processor's cache
 Sizes = tuple[int, ...]
 
 
@@ -286,7 +286,7 @@ class Convolution(NamedTuple):
     terms in which it occurs.  OF_WEIGHT computes w from x and y in the same way.
     x is [batch, channels, *spatial], w is [out channels, channels / groups, *kernel] and y is [batch, out channels,
     *places], with two or three spatial dimensions.  Elements of x outside its sizes are 0.
-    padding: elements in front of x; those behind it follow from the sizes of y.
+    padding: elements before x; those after it follow from the sizes of y.
     Strides of memory are in elements.  Operands: (x, w, y).
     allow_tf32: whether float32 numbers may be rounded to 10 bits of mantissa before they are multiplied.
     """
@@ -323,7 +323,7 @@ class Convolution(NamedTuple):
         REFERENCES[self.kind](x, w, y, self.stride, self.padding, self.dilation, self.groups)
 
 
-CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kind of which each operand is the result
+CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kinds whose results are operands 0, 1 and 2
 
 
 def convolve(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
@@ -347,7 +347,7 @@ def convolve_weight(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilat
 
 
 def convolve_transposed(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
-    """Write x: columns are products of the weight and y, and are added where x was read, in order of the kernel."""
+    """Write x: columns are products of the weight and y, and are added where x is read, in kernel order."""
     np, wide = host.numpy(), _wide(x)
     weight = w.astype(wide, copy=False).reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
     padded = np.zeros((*x.shape[:2], *_padded_sizes(w.shape, y.shape, stride, dilation)), wide)
@@ -371,7 +371,7 @@ REFERENCES = {OF_OUTPUT: convolve, OF_INPUT: convolve_transposed, OF_WEIGHT: con
 
 
 class _Block:
-    """Images first to last, and rows of the first spatial dimension of y."""
+    """Some images, and some rows of the first spatial dimension of y."""
 
     def __init__(self, images: slice, rows: slice, shape: Sizes, spatial: int) -> None:
         self.of_y = images, slice(None), slice(None), rows
@@ -379,7 +379,7 @@ class _Block:
         self.shape = shape  # of the block's places: images, rows, and the other dimensions
 
     def columns(self, windows: Any) -> Any:
-        """[groups, terms, places] of windows [batch, groups, channels, *kernel, *places]."""
+        """Return [groups, terms, places] of windows [batch, groups, channels, *kernel, *places]."""
         part = windows[self.of_x]
         kernel = (part.ndim - 3) // 2
         order = *range(1, 3 + kernel), 0, *range(3 + kernel, part.ndim)
@@ -387,7 +387,7 @@ class _Block:
 
 
 def _blocks(windows: Any, spatial: int) -> Iterator[_Block]:
-    """Blocks whose columns have about COLUMN_BYTES."""
+    """Return blocks whose columns have about COLUMN_BYTES."""
     images, places = windows.shape[0], windows.shape[-spatial:]
     row = windows.itemsize * prod(windows.shape[1:-spatial]) * prod(places[1:])
     rows = max(1, min(places[0], COLUMN_BYTES // max(row, 1)))
@@ -400,13 +400,13 @@ def _blocks(windows: Any, spatial: int) -> Iterator[_Block]:
 
 
 def _wide(array: Any) -> Any:
-    """The NumPy type in which sums are kept."""
+    """Return the NumPy type in which sums are kept."""
     np = host.numpy()
     return array.dtype if array.dtype.kind in "iu" or array.dtype.itemsize > 2 else np.dtype(np.float32)
 
 
 def _grouped(y: Any, groups: int) -> Any:
-    """y as [batch, groups, channels of a group, *places]: a view."""
+    """Return y as [batch, groups, channels of a group, *places]: a view."""
     return _split_channels(y, y.shape[1], groups)
 
 
@@ -419,25 +419,25 @@ def _split_channels(array: Any, channels: int, groups: int) -> Any:
 
 
 def _rows_first(shape: Sizes, products: Any) -> Any:
-    """[images, groups, channels, *places] of products [groups, channels, images * places]."""
+    """Return [images, groups, channels, *places] of products [groups, channels, images * places]."""
     groups, channels, _ = products.shape
     return host.numpy().moveaxis(products.reshape(groups, channels, *shape), 2, 0)
 
 
 def _rows_last(part: Any, wide: Any) -> Any:
-    """[groups, channels, images * places] of a part of y."""
+    """Return [groups, channels, images * places] of a part of y."""
     moved = host.numpy().moveaxis(part.astype(wide, copy=False), 0, 2)
     return moved.reshape(*moved.shape[:2], prod(moved.shape[2:]))
 
 
 def _padded_sizes(w: Sizes, y: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
-    """The spatial sizes of x that windows read, padding included."""
+    """Return the spatial sizes of x that windows read, padding included."""
     sizes = zip(y[2:], w[2:], stride, dilation)
     return tuple([(places - 1) * step + (kernel - 1) * spread + 1 for places, kernel, step, spread in sizes])
 
 
 def _windows(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
-    """[batch, groups, channels, *kernel, *places]: the elements of x, 0 where there is padding, that each y reads."""
+    """Return the elements of x that each y reads, 0 in the padding: [batch, groups, channels, *kernel, *places]."""
     np = host.numpy()
     sizes = _padded_sizes(w.shape, y.shape, stride, dilation)
     if any(padding) or any(size > have for size, have in zip(sizes, x.shape[2:])):
@@ -450,7 +450,7 @@ def _windows(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Si
 
 
 def _view(x: Any, w: Any, y: Any, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The windows of an array that has its padding."""
+    """Return the windows of an array that is already padded."""
     np = host.numpy()
     split = _split_channels(x, x.shape[1], groups)
     spatial = split.strides[3:]

@@ -37,9 +37,9 @@ from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
-AS_NUMBERS = -2  # the device of MovedScalars whose values are read
+AS_NUMBERS = -2  # the device of MovedScalars that are passed as numbers
 NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool")  # annotations of arguments that are numbers
-AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
+AT_ONCE = 2  # a call with at most this many allocations makes all of them before its first step
 
 
 class Drawn:
@@ -60,7 +60,7 @@ def launch_of(kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any], ca
 
 
 def _fixed(step: Launch, param: Any, at: int, value: Any) -> Any:
-    """Return the value to prepare.  What only a call knows is noted, and is 0 until then."""
+    """Return the value to prepare.  Values that are known only in a call are noted, and are 0 until then."""
     if type(param) is Pointer:
         if type(value) is Drawn:
             step.draws.append((at, ADDRESS, value.place))
@@ -105,7 +105,7 @@ class Call:
         self.device = device
         self.is_on_host = device.index < 0
         self.setting = operator.setting
-        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls; they are not in its key
+        self.settings: list[tuple[Any, Any]] = []  # of operators called by a composite; not in its key
         self.is_derivative = operator.is_derivative
         self.given: Any = None
         self.places = operands  # the number of operands and allocations so far
@@ -176,7 +176,7 @@ class Call:
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
-        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
+        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
         self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
@@ -192,7 +192,10 @@ class Call:
         self.steps.append(library_call_of(operation, handle, nbytes, operands, self.called))
 
     def reserve(self, operation: LibraryOperation) -> int:
-        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError if there is no library."""
+        """Return the size in bytes of what a library operation keeps for its gradients.
+
+        Raises: NotSupportedError if there is no library.
+        """
         if not isinstance(self.device, Accelerator):
             return 0
         return self.device.driver.library_reserve(self.device.library_plan(operation)[0])
@@ -203,20 +206,20 @@ class Call:
         return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
     def draw_on_host(self, function: Any, source: Any, written: Sequence[Any], *values: Any) -> None:
-        """On the CPU, call function(state, *arrays of `written`, *values); tensors among the values become arrays.
+        """Call function(state, *arrays of `written`, *values); tensors among the values become arrays.  CPU only.
 
-        state: that of a generator (None: the default one), locked during the call.
+        state: of a generator (None: the default one), locked during the call.
         """
         self.steps.append(HostDraw(function, self._drawn(None, source), written, values, self.called))
 
     def _drawn(self, count: int | None, source: Any) -> int:
-        """Note a draw; return the index of its first number."""
+        """Record a draw; return the index of its first number."""
         if source is not None:
             check_generator(self.name, source)
             if source.device_index != self.device.index:
                 raise DeviceMismatchError(
                     f"expected a generator of {self.device}, got one of {source.device}",
-                    hint=f'make one there: torch.Generator("{self.device}")',
+                    hint=f'make one on that device: torch.Generator("{self.device}")',
                     operator=self.name,
                 )
         self.draws.append((count, source))
@@ -237,7 +240,7 @@ class Call:
             return result if target is None else target
         before = self.given, self.name, self.called
         self.given, self.name = target, operator.name
-        if self.is_derivative:  # its launches are named after the operators that it calls
+        if self.is_derivative:  # launches are named after the operators that it calls
             self.called = operator.called
         try:
             result = operator.lower(self, *bound)
@@ -287,7 +290,7 @@ def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]
 
 
 def _check_placed(value: Any) -> None:
-    """Raise NotLowerable for a tensor with memory that is not an argument: later calls would have another tensor."""
+    """Raise NotLowerable for a tensor with memory that is not an argument: later calls may use another tensor."""
     if isinstance(value, TensorBase):
         if value._storage.place == NO_PLACE:
             raise NotLowerable("a tensor that is not an argument")
@@ -332,7 +335,7 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
 
 
 def _is_number(parameter: Parameter, value: Any) -> bool:
-    """Return whether a tensor is passed where a number is expected: its value is then read in every call."""
+    """Return whether a tensor is passed as a number: its value is then read in every call."""
     return isinstance(value, TensorBase) and parameter.annotation in NUMBERS
 
 
@@ -341,7 +344,7 @@ def _check_given(operator: Operator, device: Device, target: TensorBase) -> None
     if target._layout.device is not device:
         raise DeviceMismatchError(
             f"the tensor to write is {target.describe()}, the operands are on {device}",
-            hint=f'write into one of that device: torch.empty_like(out, device="{device}")',
+            hint=f'write to a tensor on that device: torch.empty_like(out, device="{device}")',
             operator=operator.called,
         )
     if not operator.writes_one_value:
@@ -365,7 +368,7 @@ def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
 
 
 def _lists_tensors(value: Any) -> bool:
-    """Return whether a value is a list with a tensor; the others may be None, as indexes and gradients may."""
+    """Return whether a value is a list with a tensor; other items may be None, as in indexes and gradients."""
     return type(value) in (list, tuple) and any(isinstance(member, TensorBase) for member in value)
 
 
@@ -441,14 +444,14 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
     finally:
         now.lowering = None
     if failed:
-        operator.body(*bound)  # the error then describes the actual tensors
+        operator.body(*bound)  # so that the error describes the actual tensors
     return RunBody()
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
     """Return the delegation for a composite that is one call of one operator with the same operands, else None.
 
-    If the other operator has no gradient, calls in a graph run the composite's body, so there is none.
+    If the other operator has no gradient, calls in a graph run the composite's body, so the result is None.
     """
     if len(call.inlined) != 1 or not call.inlined[0][0].differentiable:
         return None
@@ -499,7 +502,7 @@ def _refuse() -> Any:
 
 
 def check_single(name: str, result: Any) -> None:
-    """Raise ArgumentTypeError if out= is one tensor and there are several results."""
+    """Raise ArgumentTypeError if out= is one tensor but there are several results."""
     if isinstance(result, tuple):
         raise ArgumentTypeError(
             f"out= takes one tensor, and there are {len(result)} results", hint="call it without out=", operator=name
@@ -577,7 +580,7 @@ class _Lowering(Lowering):
                 raise
             raise better from error
         finally:
-            del better, error, bound  # else the error would hold this frame, which holds it and the operands
+            del better, error, bound  # breaks a reference cycle: error, frame, error and operands
 
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
         arguments = bound[:]

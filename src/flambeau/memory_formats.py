@@ -71,7 +71,7 @@ def strides_in(
 
 
 def lies_in(wanted: memory_format, shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return whether a tensor lies in a format without gaps; preserve_format means contiguous_format."""
+    """Return whether a tensor is in a format without gaps; preserve_format means contiguous_format."""
     if not wanted.order:
         return st.is_contiguous(shape, strides)
     return st.is_channels_last(shape, strides, wanted.order)
@@ -86,7 +86,7 @@ def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:
 
 
 def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return whether strides grow in the given order; False if sizes of 1 make the order ambiguous."""
+    """Return whether strides increase in the given order; False if sizes of 1 make the order ambiguous."""
     least = 0
     if strides[1] == 0:
         return False
@@ -98,7 +98,7 @@ def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[in
 
 
 class layout:  # noqa: N801  (PyTorch's name for it)
-    """The kind of storage of a tensor's elements: dense memory that strides walk through.
+    """The kind of storage of a tensor's elements: dense memory that is indexed by strides.
 
     Example:
         >>> isinstance(torch.strided, torch.layout)

@@ -5,8 +5,8 @@
 - `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to a
   different value is an error.
 - Matrix products follow the matmul node, convolutions the conv node, recurrent layers on a GPU the rnn node.
-- Half types are always summed in float32.  Settings that allow less are stored and have no effect; so are those of
-  libraries that flambeau does not use.
+- Half types are always summed in float32.  Settings that allow less precision are stored without effect, as are
+  those of libraries that flambeau does not use.
 - Every kernel is deterministic, so the mode of deterministic algorithms only keeps recurrent layers from cuDNN.
 """
 
@@ -48,7 +48,7 @@ class Switches:
         self.level = LEVELS[1] if config.tf32_override() else LEVELS[0]
         self.cudnn_tf32 = True
         self.precisions: dict[str, str | None] = dict.fromkeys((GENERIC, CUDA, MATMUL), INHERIT)
-        self.precisions |= {CONV: None, RNN: None}  # never set
+        self.precisions |= {CONV: None, RNN: None}  # not set yet
         self.deterministic = False
         self.warn_only = False
         self.libraries = config.preferred_libraries()  # the preferred library, by subject
@@ -56,7 +56,7 @@ class Switches:
             self.set(MATMUL, TF32)
 
     def get(self, level_name: str) -> str:
-        """The precision of a node: its own setting, else that of its parent."""
+        """Return the precision of a node: its own setting, else that of its parent."""
         level: str | None = level_name
         while level is not None:
             setting = self.precisions[level]
@@ -139,7 +139,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store the mode of deterministic algorithms.  All but recurrent layers of cuDNN are; the mode excludes those.
+    """Store the mode of deterministic algorithms.  It excludes recurrent layers of cuDNN; all others are deterministic.
 
     Example:
         >>> torch.use_deterministic_algorithms(True)
@@ -421,7 +421,7 @@ class Limit:
     def __set__(self, holder: Any, value: int) -> None:
         if not devices.is_integer(value) or not 0 <= value <= LARGEST_LIMIT:
             raise ModeError(
-                f"expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0 is no limit", operator=self.name
+                f"expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0: no limit", operator=self.name
             )
         vars(holder)[self.name] = int(value)
 
@@ -554,7 +554,7 @@ class CudnnModule(ModuleType):
         deterministic: bool | None = False,
         allow_tf32: bool | None = True,
     ) -> Iterator[None]:
-        """Set all settings for a block; omitted ones get their defaults, None leaves one as it is.
+        """Set all settings for a block; omitted ones get their defaults, and None leaves a setting unchanged.
 
         Example:
             >>> with torch.backends.cudnn.flags(benchmark=True):

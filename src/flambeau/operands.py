@@ -19,7 +19,7 @@ MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, str
 
 
 class Accepted(NamedTuple):
-    """The values that a parameter accepts.  text: their description in errors.  takes: the test.  hint: an example."""
+    """The values that a parameter accepts.  text: their description in errors.  takes: the check.  hint: an example."""
 
     text: str
     takes: Callable[[Any], bool]
@@ -95,7 +95,7 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
 
 
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
-    """Return the error for a failed call: one about a wrong argument that caused `error`, or `error` itself."""
+    """Return the error for a failed call: an error about the wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
@@ -117,7 +117,7 @@ def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, st
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
     """Return the device of a call's tensors, and the indexes of the zero-dimensional CPU tensors used as numbers.
 
-    Raises DeviceMismatchError, which names every operand; AcceleratorError for memory of a former machine.
+    Raises DeviceMismatchError, which names every operand; AcceleratorError for memory of an earlier machine.
     """
     tensors = _named_tensors(operator, bound)
     devices = {tensor._layout.device for _, tensor in tensors}

@@ -7,7 +7,7 @@ from .tensor.random import fork_rng, get_rng_state, portable, set_rng_state
 
 
 def __getattr__(name: str) -> object:
-    """Return the CPU's generator of the present machine as `default_generator`."""
+    """Return the CPU generator of the current machine as `default_generator`."""
     if name == "default_generator":
         return _default_generator(-1)
     raise _no_attribute(__name__, name)

@@ -1,8 +1,8 @@
 """Recurrent layers as library operations, and their loops over all steps in NumPy.
 
-- The elements of all steps lie one below the other; step t has sizes[t] sequences, the first ones of the batch.
-- Whatever does not depend on the step before is computed for all steps at once: the products with the inputs, the
-  slopes of the gates, the gradients of the weights.
+- The elements of all steps are rows of one array, step by step; step t has the first sizes[t] sequences of the batch.
+- Values that do not depend on the previous step are computed for all steps at once: the products with the inputs, the
+  derivatives of the gates, the gradients of the weights.
 - A sigmoid is (tanh(x / 2) + 1) / 2, so that one tanh serves all gates of a step.
 """
 
@@ -30,13 +30,13 @@ class Steps(NamedTuple):
 
 
 def steps_of(sizes: Sequence[int], is_reverse: bool) -> Steps:
-    """The steps of sequences that are `sizes[t]` at step t."""
+    """Return the steps of sequences that are `sizes[t]` at step t."""
     places = list(zip(accumulate(sizes, initial=0), sizes))
     return Steps(places[::-1] if is_reverse else places, sizes[0], is_reverse)
 
 
 def states_before(first: Any, results: Any, steps: Steps) -> Any:
-    """The state before each step: that of the step before, or the first one."""
+    """Return the state before each step: the state after the previous step, or the initial state."""
     found = np.empty_like(results)
     now = first.copy()
     for start, count in steps.places:
@@ -46,7 +46,7 @@ def states_before(first: Any, results: Any, steps: Steps) -> Any:
 
 
 def _scales(hidden: int, is_sigmoid: Sequence[bool], kind: Any) -> tuple[Any, Any]:
-    """(factors, summands) of gates for a sigmoid as (tanh(x / 2) + 1) / 2."""
+    """Return (factors, summands) of gates for a sigmoid as (tanh(x / 2) + 1) / 2."""
     halves = np.repeat(np.array(is_sigmoid), hidden)
     return np.where(halves, 0.5, 1.0).astype(kind), np.where(halves, 0.5, 0.0).astype(kind)
 
@@ -73,7 +73,7 @@ def _simple(is_tanh: bool, x: Any, weight: Any, bias: Any, steps: Steps, states:
 def _simple_slopes(
     is_tanh: bool, grads: Arrays, weight: Any, steps: Steps, states: Arrays, results: Any, kept: Arrays
 ) -> tuple[Any, Any, Arrays]:
-    """(gradient of the gates by the inputs, of the gates by the states, of the first states)."""
+    """Return (gradient of the gates by the inputs, of the gates by the states, of the first states)."""
     slopes = 1 - results * results if is_tanh else (results > 0).astype(results.dtype)
     flow, now = grads[0] * slopes, grads[1].copy()
     for start, count in reversed(steps.places):
@@ -220,7 +220,7 @@ LOOPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def packed_order(count: int, has_biases: bool) -> list[int]:
-    """The order in one array of the weights of all layers and directions: all matrices, then all biases.
+    """Return the order of the weights of all layers and directions in one array: all matrices, then all biases.
 
     Example:
         >>> from flambeau.recurrent_operation import packed_order
@@ -233,14 +233,14 @@ def packed_order(count: int, has_biases: bool) -> list[int]:
 
 
 class Recurrent(NamedTuple):
-    """Recurrent layers, each of which reads the results of the one before.
+    """Recurrent layers, each of which reads the results of the previous one.
 
     mode: a key of GATES.  sizes: the number of sequences at each step, which never increases.
     data is [sum(sizes), input_size] and out [sum(sizes), directions * hidden_size].  The first states h_0 and the last
     states h_n are [layers * directions, sizes[0], hidden_size], and so are the cells c_0 and c_n of an LSTM.
-    weights: one array with weight_ih and weight_hh of each layer and direction, and behind them, if has_biases, bias_ih
+    weights: one array with weight_ih and weight_hh of each layer and direction, followed, if has_biases, by bias_ih
     and bias_hh of each.  All arrays are contiguous.
-    is_training: whether `reserve`, whose size the driver knows, gets what the gradients need.
+    is_training: whether data for the gradients is written to `reserve`, whose size the driver knows.
     Operands: (out, h_n, c_n, reserve, data, h_0, c_0, weights).  The address of an absent one is 0.
     """
 
@@ -326,7 +326,7 @@ class Recurrent(NamedTuple):
                 c_n[number] = states[1]
 
     def _run(self, data: Any, h_0: Any, c_0: Any, weights: Any) -> tuple[Any, list[Arrays], list[Arrays]]:
-        """(results, last states, what `_gradients` needs) of each layer and direction, in float32 or wider."""
+        """Return (results, last states, what `_gradients` needs) of each layer and direction, in float32 or wider."""
         wide = self.dtype.wide.numpy
         data, h_0, c_0, weights = (each if each is None else each.astype(wide) for each in (data, h_0, c_0, weights))
         last, kept = [], []

@@ -1,7 +1,7 @@
 """Signal handlers of the program, deferred while the main thread is in a critical section (core/native.py).
 
-CPython runs handlers between two instructions of the main thread.  An exception of a handler would leave a call half
-done.  So each handler is wrapped in a `Handler`, which `getsignal` then returns.  A handler that is set later is
+CPython runs handlers between two instructions of the main thread.  An exception raised by a handler would leave a call
+half done.  So each handler is wrapped in a `Handler`, which `getsignal` then returns.  A handler that is set later is
 wrapped at the next launch on a virtual GPU or allocation that makes a segment or takes pinned memory (SIGINT, SIGALRM),
 or at the next wait for a virtual GPU (all but real-time signals).
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 from .core.native import is_critical, put_off
 
-AGAIN = 0.001  # seconds until a signal that fell within a finalizer is sent again
+AGAIN = 0.001  # seconds until a signal that arrived in a finalizer is sent again
 _PACKAGE = os.path.dirname(__file__)
 _FINALIZERS = {"__del__", "free"}  # a compiled __del__ has no frame, and calls `free` of an allocator
 interrupt: Any = None  # the handlers of SIGINT and SIGALRM at the last check

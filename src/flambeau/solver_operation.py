@@ -3,10 +3,10 @@
 - A descriptor names no library (see library_operation.py).  NumPy and SciPy compute it on the CPU and on virtual GPUs,
   cuSOLVER and cuBLAS on NVIDIA GPUs (driver/nvidia/solver.py).
 - Matrices are the last two dimensions of an operand; those before them are a batch.  k is the smaller of m and n.
-- Results replace operands where libraries do that, as LAPACK: the caller copies what it wants to keep.
-- One matrix is a call of LAPACK; a batch is one of NumPy's loops, which cost more to enter.  NumPy computes float32 in
-  float64, and so do calls of LAPACK beside these loops.
-- A failure of one matrix is a code in an int32 result, 0 for none; nothing is raised.
+- Results overwrite operands where libraries do so, as LAPACK does: the caller copies operands that it still needs.
+- One matrix is computed by LAPACK, a batch by NumPy's loops, which have more overhead.  NumPy computes float32 in
+  float64, and so do the LAPACK calls that complement these loops.
+- A failure of one matrix is a code in an int32 result, 0 for success; no error is raised.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .dtypes import dtype
 from .host import np
 from .kernel import Access
 
-# How an operation uses an operand.  The library may overwrite a spent one; a scratch one has no meaning at all.
+# How an operation uses an operand.  The library may overwrite a spent operand; a scratch operand has no defined value.
 READ, WRITTEN, UPDATED, SPENT, SCRATCH = "read", "written", "updated", "spent", "scratch"
 ACCESSES = {READ: "r", WRITTEN: "w", UPDATED: "rw", SPENT: "rw", SCRATCH: "w"}
 
 # rows and columns of a small matrix: SIDE of small_matrices.cu, and LAPACK needs no workspace for blocks
 SMALL_SIDE = 32
-LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized step by step, not matrix by matrix
-MOST_STEPS = 16  # of such a batch: the memory of more does not stay in caches from step to step
+LEAST_TOGETHER = 16  # a batch of at least this many matrices is factorized step by step, not matrix by matrix
+MOST_STEPS = 16  # the most steps of such a batch: with more, its memory does not stay in caches from step to step
 
 # The operations that libraries of GPUs compute.  Operands and options of each: see its routine below.
 CHOLESKY, LU, LU_IN_ORDER = "cholesky", "lu", "lu_in_order"
@@ -53,7 +53,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class Solver:
-    """The results of a routine of this module, or of one that a module registered.
+    """A call of a routine of this module, or of one that another module registered.
 
     kind: the routine's name.  It gets the operands that are read, then the options, and returns the values of the
     operands that are written or updated, both in the order of the operands.
@@ -79,7 +79,7 @@ class Solver:
 
     @cached_property
     def _uses(self) -> tuple[list[int], list[int]]:
-        """The indexes of the operands that the routine gets, and of those that it makes."""
+        """The indexes of the operands that the routine reads, and of those that it returns."""
         modes = list(enumerate(each.mode for each in self.arguments))
         inputs = [index for index, mode in modes if mode in (READ, UPDATED, SPENT)]
         return inputs, [index for index, mode in modes if mode in (WRITTEN, UPDATED)]
@@ -100,13 +100,13 @@ def routine(name: str) -> Callable[[Routine], Routine]:
 
 
 def single(a: Any) -> Any:
-    """The only matrix of a batch, or None."""
+    """Return the only matrix of a batch, or None."""
     m, n = a.shape[-2:]
     return a.reshape(m, n) if a.size == m * n else None
 
 
 def small(a: Any) -> Any:
-    """The only matrix of a batch if it is a small one, else None."""
+    """Return the only matrix of a batch if it is small, else None."""
     return single(a) if max(a.shape[-2:]) <= SMALL_SIDE else None
 
 
@@ -118,25 +118,25 @@ def _each(function: Callable[..., Any], *arrays: Any, core: Sequence[int]) -> li
 
 
 def _filled(shape: Sequence[int], kind: Any, values: Sequence[Any]) -> Any:
-    """An array of a batch's results."""
+    """Return an array of a batch's results."""
     return np.array(values, kind).reshape(shape)
 
 
 def _are_many(a: Any) -> bool:
-    """Whether a batch is computed step by step, all of its matrices together."""
+    """Return whether a batch is computed step by step, all of its matrices together."""
     steps = min(a.shape[-2:])
     return bool(steps <= MOST_STEPS and prod(a.shape[:-2]) > LEAST_TOGETHER * steps)
 
 
 @cache
 def lapack(name: str, kind: str = "d") -> Any:
-    """A routine of LAPACK.  kind: the character of the type that it computes in."""
+    """Return a routine of LAPACK.  kind: the character of the type that it computes in."""
     return getattr(host.scipy_linalg().lapack, {"f": "s", "d": "d"}[kind] + name)
 
 
 @routine(CHOLESKY)
 def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
-    """(triangular factor, code) of symmetric matrices, of which that triangle is read; the other is undefined.
+    """Return (triangular factor, code) of symmetric matrices, of which that triangle is read; the other is undefined.
 
     Operands: A [*, n, n] is updated; codes [*] are written.
     """
@@ -161,7 +161,7 @@ def _cholesky_or_code(matrix: Any, upper: bool = False) -> tuple[Any, int]:
 
 @routine(LU)
 def lu(a: Any) -> tuple[Any, Any, Any]:
-    """(L and U in one matrix, code, pivots from 1): row i was exchanged with row pivots[i] - 1.
+    """Return (L and U in one matrix, code, pivots from 1): row i was exchanged with row pivots[i] - 1.
 
     Operands: A [*, m, n] is updated; codes [*] and pivots [*, k] are written.
     """
@@ -181,7 +181,7 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
 
 @routine(LU_IN_ORDER)
 def lu_in_order(a: Any) -> tuple[Any, Any]:
-    """(L and U in one matrix, code), without an exchange of rows.
+    """Return (L and U in one matrix, code), without an exchange of rows.
 
     Operands: A [*, m, n] is updated; codes [*] are written.
     """
@@ -189,7 +189,7 @@ def lu_in_order(a: Any) -> tuple[Any, Any]:
 
 
 def _eliminated(a: Any, exchanges: bool) -> tuple[Any, Any, Any]:
-    """(LU factors, codes, pivots) of a batch, all matrices step by step together.
+    """Return (LU factors, codes, pivots) of a batch, all matrices step by step together.
 
     Without exchanges of rows, a zero on the diagonal gives infinities and NaN.
     """
@@ -220,7 +220,7 @@ def _eliminated(a: Any, exchanges: bool) -> tuple[Any, Any, Any]:
 
 @routine(SOLUTION)
 def solution(a: Any, b: Any) -> tuple[Any, Any]:
-    """(X of A @ X = B, code).
+    """Return (X of A @ X = B, code).
 
     Operands: A [*, n, n] is spent; B [*, n, r] is updated; pivots [*, n] are scratch; codes [*] are written.
     """
@@ -244,7 +244,7 @@ def _solution_or_code(a: Any, b: Any) -> tuple[Any, int]:
 
 @routine(LU_SOLUTION)
 def lu_solution(factors: Any, pivots: Any, b: Any, transposed: bool) -> tuple[Any]:
-    """X of A @ X = B, given the LU factors and pivots of A; transposed: of A^T @ X = B.
+    """Compute X of A @ X = B, given the LU factors and pivots of A; transposed: of A^T @ X = B.
 
     Operands: factors [*, n, n] and pivots [*, n] are read; B [*, n, r] is updated.
     """
@@ -258,8 +258,9 @@ def lu_solution(factors: Any, pivots: Any, b: Any, transposed: bool) -> tuple[An
 
 @routine(TRIANGULAR)
 def triangular_solution(a: Any, b: Any, upper: bool, unit: bool) -> tuple[Any]:
-    """X of A @ X = B for triangular A; zeros on the diagonal give infinities and NaN.  unit: the diagonal is ones.
+    """Compute X of A @ X = B for triangular A; zeros on the diagonal give infinities and NaN.
 
+    unit: the diagonal is ones.
     Operands: A [*, n, n] is read; B [*, n, r] is updated.
     """
     if _are_many(a):
@@ -277,7 +278,7 @@ def triangular_solution(a: Any, b: Any, upper: bool, unit: bool) -> tuple[Any]:
 
 
 def _substituted(a: Any, b: Any, upper: bool, unit: bool) -> Any:
-    """Solutions of triangular systems, all matrices of a batch step by step together."""
+    """Solve triangular systems step by step, all matrices of a batch together."""
     *_, n, columns = b.shape
     a = np.array(a.reshape(-1, n, n).transpose(1, 2, 0), order="C")
     out = np.array(b.reshape(-1, n, columns).transpose(1, 2, 0), order="C")
@@ -292,7 +293,7 @@ def _substituted(a: Any, b: Any, upper: bool, unit: bool) -> Any:
 
 @routine(REFLECTORS)
 def reflectors(a: Any) -> tuple[Any, Any]:
-    """(R and the vectors of the reflections below it, their factors) of a QR decomposition.
+    """Return (R and the vectors of the reflections below it, their factors) of a QR decomposition.
 
     Operands: A [*, m, n] is updated; factors [*, k] are written.
     """
@@ -306,7 +307,7 @@ def reflectors(a: Any) -> tuple[Any, Any]:
 
 @routine(REFLECTED_COLUMNS)
 def reflected_columns(a: Any, factors: Any) -> tuple[Any]:
-    """The first n columns of Q, the product of the reflections.
+    """Return the first n columns of Q, the product of the reflections.
 
     Operands: A [*, m, n], m >= n, with the vectors, is updated; factors [*, up to n] are read.
     """
@@ -320,7 +321,7 @@ def reflected_columns(a: Any, factors: Any) -> tuple[Any]:
 
 @routine(REFLECTION)
 def reflection(a: Any, factors: Any, other: Any, left: bool, transposed: bool) -> tuple[Any]:
-    """Q @ other or, if not left, other @ Q; transposed: with Q^T in place of Q.
+    """Compute Q @ other or, if not left, other @ Q; transposed: with Q^T in place of Q.
 
     Operands: A [*, m, k or more] with the vectors and factors [*, k] are read; other [*, m, r] or [*, r, m] is updated.
     """
@@ -335,7 +336,7 @@ def reflection(a: Any, factors: Any, other: Any, left: bool, transposed: bool) -
 
 @routine(EIGEN)
 def eigendecomposition(a: Any, lower: bool) -> tuple[Any, Any, Any]:
-    """(eigenvectors, eigenvalues, code) of symmetric matrices.  lower: the triangle of A to read.
+    """Return (eigenvectors, eigenvalues, code) of symmetric matrices.  lower: the triangle of A to read.
 
     Operands: A [*, n, n] is updated; eigenvalues [*, n], the smallest first, and codes [*] are written.
     """
@@ -349,7 +350,7 @@ def eigendecomposition(a: Any, lower: bool) -> tuple[Any, Any, Any]:
 
 @routine(EIGENVALUES)
 def eigenvalues(a: Any, lower: bool) -> tuple[Any, Any]:
-    """(eigenvalues, code) of symmetric matrices.  lower: the triangle of A to read.
+    """Return (eigenvalues, code) of symmetric matrices.  lower: the triangle of A to read.
 
     Operands: A [*, n, n] is spent; eigenvalues [*, n], the smallest first, and codes [*] are written.
     """
@@ -363,7 +364,7 @@ def eigenvalues(a: Any, lower: bool) -> tuple[Any, Any]:
 
 @routine(SINGULAR)
 def singular_values(a: Any, full: bool) -> tuple[Any, Any, Any, Any]:
-    """(U, singular values, V^T, code).  full: U and V are square, else they have k columns.
+    """Return (U, singular values, V^T, code).  full: U and V are square, else they have k columns.
 
     Operands: A [*, m, n] is spent; U [*, m, m or k], singular values [*, k], the largest first, V^T [*, n or k, n] and
     codes [*] are written.
@@ -384,7 +385,7 @@ def _converged(*results: Any) -> tuple[Any, ...]:
 
 
 def _or_nan(decompose: Callable[..., Any], a: Any) -> tuple[Any, ...]:
-    """(*results, code) of matrices; NaN and 1 where the algorithm does not converge."""
+    """Return (*results, code) of matrices; NaN and 1 where the algorithm does not converge."""
     try:
         return *decompose(a), 0
     except np.linalg.LinAlgError:

@@ -1,4 +1,4 @@
-"""torch.special: special functions, which are operators that PyTorch has there alone, and others under its names."""
+"""torch.special: special functions: operators that PyTorch has only there, and others under PyTorch's names."""
 
 from typing import Any as _Any
 
@@ -7,7 +7,7 @@ from .errors import no_attribute as _no_attribute
 from .ops.operator import REGISTRY as _REGISTRY
 from .tensor.functions import polygamma as _polygamma
 
-_PREFIX = "special_"  # of the operators that are in torch.special alone
+_PREFIX = "special_"  # prefix of the operators that are only in torch.special
 _ALIASES = {
     "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
     "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",

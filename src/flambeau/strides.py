@@ -87,7 +87,7 @@ def is_compact(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def walk_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int]:
-    """Return the dimensions, fastest first, in the order in which an elementwise operation walks its operands.
+    """Return the dimensions, fastest first, in the order in which an elementwise operation traverses its operands.
 
     The first operand that orders two dimensions decides.  Otherwise the later dimension is faster.  Dimensions of
     stride 0 are not ordered.  As in PyTorch, the order of operands may change the strides of results.
@@ -153,7 +153,7 @@ CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
 
 
 def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
-    """Return whether an array lies in that order without gaps (dimensions of size 1 do not count)."""
+    """Return whether an array is in channels-last order without gaps (dimensions of size 1 do not count)."""
     expected = 1
     for dim in order if len(shape) == len(order) else ():
         if shape[dim] != 1 and strides[dim] != expected:
@@ -190,7 +190,7 @@ def expand(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) 
 
 
 def collapse(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[Shape, list[Shape]]:
-    """Merge neighbouring dimensions that every operand walks as one.
+    """Merge adjacent dimensions that every operand traverses as one.
 
     Returns the shorter shape and the operands' strides for it; dimensions of size 1 are dropped.
     """
@@ -239,8 +239,8 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> Shape | None:
     """Return the strides with which an array of `shape` reads as `target` without a copy, or None.
 
-    Neighbouring dimensions that can be walked as one form a chunk.  Each chunk must consist of whole dimensions of the
-    target, which begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk behind them.
+    Adjacent dimensions that can be traversed as one form a chunk.  Each chunk must consist of whole dimensions of the
+    target, which begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk after them.
     """
     if prod(shape) == 0:
         return tuple(strides) if tuple(shape) == tuple(target) else contiguous(target)
@@ -279,7 +279,7 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
 
 
 def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
-    """Return an integer, of Python or NumPy, or several, as a list.  Raises TypeError for anything else."""
+    """Return one or several integers, of Python or NumPy, as a list.  Raises TypeError for anything else."""
     return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(number) for number in value]
 
 

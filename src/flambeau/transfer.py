@@ -1,7 +1,8 @@
-"""`to` and `copy_`: a conversion, a move to another device, a conversion.
+"""`to` and `copy_`: conversion and copies between devices.
 
-dtype and layout are converted where fewer bytes move, or where the bytes are dense already: between devices on the
-source; from the host, on the host if the copy waits anyway, else on the device.  runtime/copy moves the bytes.
+dtype and layout are converted on the side where fewer bytes have to move, or where the bytes are dense already.
+Copies between devices convert on the source; copies from the host convert on the host if they wait anyway, else on the
+device.  runtime/copy moves the bytes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 
 def to_devices(tensors: Sequence[TensorBase], devices: Sequence[int]) -> list[TensorBase]:
-    """As `to_device`, of tensors of GPUs, each to another GPU.  The streams wait for each other once, not for each."""
+    """Copy tensors of GPUs as `to_device` does, each to another GPU.  The streams wait for each other once."""
     sources = [each if each._layout.compact else _compact_copy(each) for each in tensors]
     targets = [_like(source, device, False) for source, device in zip(sources, devices)]
     copy_between(
@@ -117,7 +118,7 @@ def _assign_body(input: Operand, source: Operand) -> Any:
     return source
 
 
-_convert = REGISTRY["convert"].called_as("convert")  # a copy, because its node has another name
+_convert = REGISTRY["convert"].called_as("convert")  # a copy, since its node has another name
 _CAST_TWO = REGISTRY["cast_two"]
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
@@ -137,7 +138,7 @@ def _(grad: Any) -> Any:
 def to(
     input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False, format: Any = None
 ) -> Any:
-    """Return `input` on a device, as a type, in a memory format; itself if nothing changes and `copy` is False.
+    """Return `input` on a device, with a dtype and a memory format; the same tensor if nothing changes, unless `copy`.
 
     format: None is preserve_format.
     Host:   waits for a copy from the device to the host unless non_blocking; see runtime/copy.
@@ -228,7 +229,7 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     ready = dense(source, target.dtype if converts_here else source.dtype)
     if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
         _move(target, ready, non_blocking)
-    else:  # data to arrange on the host must have arrived
+    else:  # data must have arrived before it is rearranged on the host
         _within(target, to_device(ready, there, non_blocking and there >= 0))
 
 
@@ -272,7 +273,7 @@ def dense_copy(tensor: TensorBase, wanted: dtype) -> TensorBase:
 
 # reading values
 
-SMALL_READ = 4 << 10  # bytes that are read by way of page-locked memory, which is kept for later reads
+SMALL_READ = 4 << 10  # bytes that are read through page-locked memory, which is kept for later reads
 
 READ = Route(
     "from a device to page-locked memory of the library", CopyKind.DEVICE_TO_HOST, True, False,
@@ -292,11 +293,11 @@ class Landing:
         self.bytes = host.array_at(self.address, uint8, (SMALL_READ,), None)
 
 
-_landings: list[Landing] = []  # those that no read uses
+_landings: list[Landing] = []  # landings that no read uses
 
 
 def _landing(machine: Any) -> Landing:
-    """Return a landing that no other thread or signal handler has."""
+    """Return a landing that no other thread or signal handler uses."""
     while _landings:
         try:
             landing = _landings.pop()
@@ -308,7 +309,7 @@ def _landing(machine: Any) -> Landing:
 
 
 def read(tensor: TensorBase) -> Any:
-    """Return a tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the current stream."""
+    """Return a tensor's values as a NumPy array of its memory, or a copy.  Host: waits for the current stream."""
     layout = tensor._layout
     if layout.device.index < 0:
         return tensor.array()
@@ -340,5 +341,5 @@ def _read_small(source: TensorBase, machine: Any) -> Any:
     values = host.np.ndarray(layout.shape, layout.plain, landing.bytes, 0, layout.steps).copy()
     _landings.append(landing)
     if not computes:
-        values[...] = 1  # as uncomputed.stand_in
+        values[...] = 1  # as in uncomputed.stand_in
     return values

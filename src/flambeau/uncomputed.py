@@ -1,13 +1,13 @@
-"""Values that are not computed, on virtual GPUs with `values=no`, and the values that the host reads instead.
+"""Virtual GPUs with `values=no`: values that are not computed, and the values that the host reads instead.
 
 - A copy to the host gives 1, 1.0 or True, and warns once per line of the program.
 - A check inside an operator, which reads a bool, passes.
 - An operator that needs any other value, for example for the shape of its result, raises NotSupportedError.
 
 So that a large model can be made on the CPU and moved, `leave_out_host_values` leaves out values there, too.  Storages
-of more than LARGE bytes have no values, and no memory that was written, after random numbers were drawn into them, or
-after a copy from a GPU.  A function of these does not run, and its results have no values either; those that are not
-large hold 1.  What reads them gets the same as from a GPU.
+of more than LARGE bytes have no values, and their memory is not written, after random numbers were drawn into them or
+after a copy from a GPU.  A function of them does not run, and its large results have no values either; small results
+hold 1.  Reading such values gives the same as reading from a GPU.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .errors import NotSupportedError
 from .kernel import Access
 
 LARGE = 1 << 20  # bytes
-MAX_READS = 50_000  # of a line, of values that are not computed
+MAX_READS = 50_000  # the most reads of uncomputed values by one line
 WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
 def computes() -> bool:
-    """Whether the values of the machine's tensors are computed."""
+    """Return whether the values of the machine's tensors are computed."""
     if _left_out is not None:
         return False
     machine = thread.machine()
@@ -43,7 +43,7 @@ def computes() -> bool:
 
 
 def stand_in(target: TensorBase, source: TensorBase) -> None:
-    """Fill a host tensor, to which `source` is copied, with what is read in place of its values.
+    """Fill a host tensor, the target of a copy of `source`, with the values that are read instead.
 
     Raises: NotSupportedError if an operator needs the values.
     """
@@ -55,7 +55,7 @@ def stand_in(target: TensorBase, source: TensorBase) -> None:
 
 
 def is_set(flag: Any) -> bool:
-    """Return whether a flag, a tensor of one number, is not 0.  One that is not computed is 0, without a warning.
+    """Return whether a flag, a tensor of one number, is not 0.  An uncomputed flag is 0, without a warning.
 
     Host: waits.
     """
@@ -63,7 +63,7 @@ def is_set(flag: Any) -> bool:
 
 
 def numbers_of(tensor: Any, otherwise: Any) -> Any:
-    """Return `tensor.tolist()`; `otherwise` where values are not computed, without a warning.  Host: waits."""
+    """Return `tensor.tolist()`, or `otherwise` if values are not computed, without a warning.  Host: waits."""
     if computes():
         return tensor.tolist()
     _thread.reads_flag = True
@@ -74,11 +74,11 @@ def numbers_of(tensor: Any, otherwise: Any) -> Any:
     return otherwise
 
 
-_thread = threading.local()  # reads_flag: whether a value that is read is not used;  makes_batch: see sample_arrays
+_thread = threading.local()  # reads_flag: whether the value read is ignored;  makes_batch: see sample_arrays
 
 
 def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
-    """Arrays of host tensors whose elements are copied into a batch: what is left out may hold anything."""
+    """Return the arrays of host tensors to copy into a batch; uncomputed elements have arbitrary values."""
     if hooks.on_host_read is None:
         return list(map(array_of, tensors))
     _thread.makes_batch = True
@@ -89,7 +89,7 @@ def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
 
 
 def note_read(of: dtype, what: str) -> None:
-    """Warn that values are read that were not computed.  what: describes the tensor.
+    """Warn that uncomputed values are read.  what: describes the tensor.
 
     Raises: NotSupportedError if an operator needs the values, or if one line reads values so often that it seems to
             wait for a change.
@@ -116,19 +116,19 @@ def note_read(of: dtype, what: str) -> None:
     callers.warn(WARNING)
 
 
-_reads: dict[str, int] = {}  # how many, by line of the program
+_reads: dict[str, int] = {}  # number of reads by line of the program
 
 
 def has_read() -> bool:
-    """Whether the program has read a value that is not computed."""
+    """Return whether the program has read a value that is not computed."""
     return bool(_reads)
 
 
 class LeftOut:
-    """Storages of the host whose values are not computed."""
+    """Host storages whose values are not computed."""
 
     def __init__(self) -> None:
-        from sortedcontainers import SortedDict  # importing flambeau does without it
+        from sortedcontainers import SortedDict  # not needed to import flambeau
 
         self._storages: SortedDict[int, weakref.ref[Storage]] = SortedDict()  # by address
 
@@ -143,15 +143,15 @@ class LeftOut:
         storages[address] = weakref.ref(storage, forget)
 
     def around(self, address: int) -> Storage | None:
-        """The storage without values that an address lies in."""
+        """Return the storage without values that contains an address."""
         for low in self._storages.irange(maximum=address, reverse=True):
-            reference = self._storages.get(low)  # its storage may have gone meanwhile
+            reference = self._storages.get(low)  # its storage may have been freed meanwhile
             storage = None if reference is None else reference()
             return storage if storage is not None and address < low + storage.nbytes else None
         return None
 
     def instead_of_call(self, step: Any, accesses: Sequence[Any], operands: Sequence[Any]) -> bool:
-        """Keep a function from running if it would fill large memory at random, or touch what is left out."""
+        """Keep a function from running if it would fill large memory at random, or use storages without values."""
         touched = list(_flat(accesses))
         written = [access for access in touched if access.mode != "r"]
         draws = isinstance(step, HostDraw) and any(access.nbytes > LARGE for access in written)
@@ -167,7 +167,7 @@ class LeftOut:
         return True
 
     def read(self, access: Access) -> None:
-        """Make what Python or NumPy is about to read 1.  A storage of which a large part is read has values then."""
+        """Set memory that Python or NumPy will read to 1.  A storage has values once a large part of it is read."""
         storage = self.around(access.address)
         if storage is None:
             return
@@ -176,7 +176,7 @@ class LeftOut:
             note_read(access.dtype, f"{access.dtype.name}{list(access.shape)} on cpu")
         if access.nbytes <= LARGE:
             host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
-        if access.nbytes <= LARGE or makes_batch:  # of which a few samples are copied, whatever they hold
+        if access.nbytes <= LARGE or makes_batch:  # a batch copies a few samples, with any values
             return
         del self._storages[storage.address()]
         count = storage.nbytes // access.dtype.itemsize
@@ -187,7 +187,7 @@ _left_out: LeftOut | None = None
 
 
 def leave_out_host_values(is_wanted: bool) -> None:
-    """Leave out the values of large random tensors on the CPU from now on, or no longer."""
+    """Start or stop leaving out the values of large random tensors on the CPU."""
     global _left_out
     if _left_out is not None:
         unsubscribe(on_host_call=_left_out.instead_of_call, on_host_read=_left_out.read)

@@ -3,10 +3,10 @@
 - The operations of a stream are numbered from 1, in order.
 - A clock holds, per stream, the number of the last operation that is done.  An event keeps the clock of its stream.
 - The host submits every operation, so each one also follows everything that the host has waited for.  That is kept
-  once, apart from the streams' clocks: a stream may not have learned through events what the host knows.
-- Clocks share data: an immutable base, and the changes since the base was made.  So records, waits and operations cost
-  the same however many streams a clock knows.  A base is rebuilt when the changes outnumber
-  the square root of its size.
+  once, separate from the streams' clocks: a stream may not have learned through events what the host knows.
+- Clocks share data: an immutable base, and the changes since the base was made.  So the cost of records,
+  waits and operations does not depend on the number of streams that a clock knows.  A base is rebuilt when the changes
+  outnumber the square root of its size.
 
 Source: C. Fidge, "Timestamps in message-passing systems that preserve the partial ordering", 1988.
 """
@@ -18,7 +18,7 @@ from math import isqrt
 from typing import Protocol
 
 StreamKey = Hashable
-UNKNOWN = -1  # no operation of the stream is known; 0: the stream was waited for before its first operation
+UNKNOWN = -1  # no operation of the stream is known; 0 means a wait for the stream before its first operation
 FEW_CHANGES = 16  # changes after which a small base is rebuilt
 
 
@@ -60,7 +60,7 @@ class StreamState:
 
     changes: numbers learned since `base`, shared with clocks taken from it if `is_shared`.
     merged: the highest serial of each owner's bases that was merged.
-    version: how often the clock changed;  is_waiting: it changed since the stream's last operation.
+    version: how often the clock changed;  is_waiting: whether it changed since the stream's last operation.
     """
 
     __slots__ = ("base", "changes", "count", "is_shared", "is_waiting", "merged", "serial", "version")
@@ -84,7 +84,7 @@ class StreamState:
         return state
 
     def reached(self, stream: StreamKey) -> int:
-        """As Clock.reached, for any stream but this one."""
+        """Return the result of Clock.reached for any stream but this one."""
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
@@ -92,20 +92,20 @@ class ClockWitness(Protocol):
     """Interface of a tool that is notified of each edge of happens-before between streams and the host."""
 
     def point(self, clock: Clock) -> None:
-        """A snapshot of a stream was taken."""
+        """Handle a snapshot of the clock of a stream."""
 
     def learns(self, stream: StreamKey, clock: Clock) -> None:
-        """Later operations of a stream follow a point."""
+        """Handle an order: later operations of a stream follow a point."""
 
     def host_learns(self, clock: Clock) -> None:
-        """All later operations follow a point."""
+        """Handle a wait of the host: all later operations follow a point."""
 
 
 class VectorClocks:
     """The clocks of all streams and of the host.  Callers hold a lock of their own.
 
     streams: each stream's own clock;  host: by stream, the number of the last operation that the host has waited for.
-    witness: the tool that watches, None for none.
+    witness: the tool that is notified, or None.
     steps: numbers compared or copied so far, a measure of cost.
     """
 
@@ -149,7 +149,7 @@ class VectorClocks:
         """Make the next operations of `stream` follow everything in `clock`."""
         state = self.stream(stream)
         if clock.stream == stream or self.knows(stream, clock.stream, clock.number + 1):
-            return  # a later operation of that stream, which is known, came after all of this
+            return  # a later operation of that stream, which is known, follows all of this
         if self.witness is not None:
             self.witness.learns(stream, clock)
         if state.is_shared:

@@ -1,4 +1,4 @@
-"""torch.version: versions of flambeau and of the CUDA that it is used with."""
+"""torch.version: versions of flambeau and of the CUDA toolkit that it uses."""
 
 from . import __version__
 from .errors import no_attribute as _no_attribute
@@ -12,6 +12,6 @@ __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"] 
 
 
 def __getattr__(name: str) -> object:
-    if name == "cuda":  # looked up when it is read: the list of installed packages is slow to read
+    if name == "cuda":  # computed on access: the list of installed packages is slow to read
         return _cuda_version()
     raise _no_attribute(__name__, name)

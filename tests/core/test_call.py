@@ -225,7 +225,7 @@ class TestTensorsOfAFormerMachine:
             z = torch.zeros(3, device="cuda")
             call(z.clone())
             assert x.data_ptr() != 0
-            with pytest.raises(AcceleratorError, match="12 bytes of cuda:0 belong to a machine that is gone\nhint: "):
+            with pytest.raises(AcceleratorError, match="12 bytes of cuda:0 .* that no longer exists\nhint: "):
                 call(x)
             assert z.tolist() == [0.0] * 3 and (z + 1).tolist() == [1.0] * 3
 

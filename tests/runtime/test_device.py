@@ -181,7 +181,7 @@ def test_visible_devices(monkeypatch, value, count):
     [
         ("gpu:2", "'gpu:2' is not a kind of GPU"),
         ("virtual:x", "'x' is not a number of devices"),
-        ("virtual:0", "0 devices were asked for; 1 to 64 are possible"),
+        ("virtual:0", "0 devices were requested; 1 to 64 are possible"),
         ("virtual:2,speed=9", "option 'speed=9' is unknown"),
         ("virtual:2,races=maybe", "races='maybe' is unknown"),
         ("virtual:2,schedule=random", "schedule='random' is unknown"),

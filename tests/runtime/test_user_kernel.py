@@ -208,7 +208,7 @@ def test_tensors_of_a_machine_that_has_ended(gpus):
     with machine():
         y = torch.ones(4, device="cuda")
         for args in ([x, y, 1, 4], [y, x, 1, 4]):
-            with pytest.raises(errors.AcceleratorError, match="^scale: 16 bytes of cuda:0 .* machine that is gone"):
+            with pytest.raises(errors.AcceleratorError, match="^scale: 16 bytes of cuda:0 .* no longer exists"):
                 scale(args=args)
 
 

@@ -125,7 +125,7 @@ def test_a_type_that_is_a_name_has_no_tensors(dtype):
         lambda: torch.arange(2, dtype=dtype), lambda: torch.full((1,), 1, dtype=dtype),
     )  # fmt: skip
     for call in calls:
-        with pytest.raises(NotSupportedError, match=f"tensors of {dtype.name} do not exist"):
+        with pytest.raises(NotSupportedError, match=f"tensors of {dtype.name} are not supported"):
             call()
     assert pickle.loads(pickle.dumps(dtype)) is dtype and getattr(torch, dtype.name) is dtype
 

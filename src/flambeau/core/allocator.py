@@ -40,7 +40,7 @@ class BlockAllocator:
         The caller holds `lock` until the block has an owner; else an interrupt could lose it.
         """
         if nbytes <= 0:
-            raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
+            raise ArgumentError(f"{nbytes} bytes were requested; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= self._small_limit else self._large
         if self._routes is not None:

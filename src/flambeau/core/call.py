@@ -394,7 +394,7 @@ def _canonical(value: Any) -> Any:
         return value
     plain = plain_number(value)
     if plain is value:
-        raise TypeError(f"{shown(value)} is no argument of an operator")
+        raise TypeError(f"{shown(value)} is not a valid argument of an operator")
     return _canonical(plain)
 
 
@@ -447,7 +447,7 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> An
 
 def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if not isinstance(bound[0], TensorBase):
-        raise TypeError("the tensor to write is no Tensor")
+        raise TypeError("the tensor to write is not a Tensor")
     target: TensorBase = bound[0]
     if operator.kind is COMPOSITE:
         return _lowering.copy_(target, _run(now, operator, bound))

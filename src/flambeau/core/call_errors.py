@@ -81,7 +81,7 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
         error: AcceleratorError = machine.forked.error()
         return error
     return AcceleratorError(
-        f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
+        f"{storage.nbytes} bytes of {storage.device} belong to a machine that no longer exists",
         hint="a tensor does not outlive the `testing.machine` block that it was made in, nor `torch.virtual.reset()`",
         error_code=INVALID_HANDLE,
         operator=name,
@@ -149,7 +149,7 @@ def overflow(called: str, kind: Any, value: Any) -> ValueRangeError:
     """Return the error for a number that does not fit its parameter of a kernel."""
     return ValueRangeError(
         f"value cannot be converted to type {kind} without overflow: {shown(value)}",
-        hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
+        hint="integers have 64 bits, and floating point numbers reach about 1.8e308: use float('inf')",
         operator=called,
     )
 
@@ -163,7 +163,7 @@ def raise_failed(operator: Any, error: Exception) -> NoReturn:
         finally:
             del error  # drop the exception, which would form a cycle with this frame
     if isinstance(error, MemoryError):
-        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
+        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="use smaller tensors", operator=called) from error
     raise reference_failed(called, "", error) from error
 
 
@@ -220,7 +220,7 @@ def freed(name: str) -> AutogradError:
 def wrong_count(name: str, gradients: int, inputs: int) -> AutogradError:
     return AutogradError(
         f"got {gradients} gradients for {inputs} inputs",
-        hint="a derivative returns one for each operand, None where there is none",
+        hint="a derivative returns one gradient for each operand, or None",
         operator=name,
     )
 
@@ -231,6 +231,6 @@ def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
     if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
         raise AutogradError(
             f"{grad.describe()} for an input of shape {list(shape)}",
-            hint="a gradient has the shape of its input, or one that its input broadcasts to",
+            hint="a gradient has the shape of its input, or a shape to which its input broadcasts",
             operator=fact,
         )

@@ -406,7 +406,7 @@ class Operator(OperatorBase):
         if parameter not in self.index_of or fact not in FACTS:
             facts = ", ".join([f"<parameter>_{fact}" for fact in FACTS])
             raise ArgumentError(
-                f"the derivative takes '{name}', which is no parameter, result or fact",
+                f"the derivative takes '{name}', which is not a parameter, a result or a fact",
                 hint=f"it may take {', '.join([*OF_BACKWARD, OUT, *self.index_of])} and {facts}",
                 operator=self.name,
             )

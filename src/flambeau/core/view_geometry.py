@@ -17,7 +17,7 @@ def computed_view(operator: Operator, bound: list[Any]) -> TensorBase:
     """Return a tensor over the first operand's memory, as the operator's body describes it, and record it."""
     source = bound[0]
     if not isinstance(source, TensorBase):
-        raise TypeError("the input is no Tensor")
+        raise TypeError("the input is not a Tensor")
     device = source._layout.device
     if device.index >= 0 and device.machine is not thread.machine():
         raise call_errors.former_machine(operator.called, source._storage, thread.machine())

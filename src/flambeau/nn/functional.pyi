@@ -17,11 +17,11 @@ from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each of `output_size` windows that cover sequences evenly."""
+    """Compute the mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """As `adaptive_avg_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+    """Compute `adaptive_avg_pool1d` for images.  output_size: an int or two; None keeps a size."""
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
+    """Compute `adaptive_avg_pool1d` for volumes.  output_size: an int or three; None keeps a size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
@@ -39,45 +39,45 @@ def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each window of sequences."""
+    """Compute the mean of each window of sequences."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two."""
+    """Compute the mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two."""
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three."""
+    """Compute the mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three."""
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Tensor | None = ..., bias: Tensor | None = ..., training: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input1 @ weight[k] @ input2 + bias[k] for each k."""
+    """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
+    """Compute -(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
+    """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input."""
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """In-place version of `celu`: stores the result in `input`, in its dtype, and returns it."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
-    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
+    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
+    """Compute the cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`conv1d` of sequences whose dimensions are (time, batch, channels)."""
+    """Compute `conv1d` of sequences whose dimensions are (time, batch, channels)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
+    """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
+    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
+    """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Negative log-probability of the target, from unnormalised logits."""
+    """Compute the negative log-probability of the target, from unnormalised logits."""
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: str = ..., zero_infinity: _bool = ...) -> Tensor:
     """Return the negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -109,21 +109,21 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """`fractional_max_pool3d` with return_indices=True: (maxima, their places)."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
+    """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x times the cumulative distribution function of the normal distribution."""
+    """Compute x times the cumulative distribution function of the normal distribution."""
 def glu(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The first half along `dim` times the sigmoid of the second."""
+    """Return the first half along `dim` times the sigmoid of the second."""
 def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = ..., align_corners: Any = ...) -> Tensor:
     """Sample images at the points of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
+    """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """0 from -lambd to lambd, else x."""
+    """Return x outside [-lambd, lambd], else 0."""
 def hardsigmoid(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input."""
 def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -133,17 +133,17 @@ def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplac
 def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor:
     """In-place version of `hardtanh`: stores the result in `input`, in its dtype, and returns it."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input where the target is 1, and max(0, margin - input) where it is -1."""
+    """Return input where the target is 1, and max(0, margin - input) where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _float = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2)."""
+    """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2)."""
 def instance_norm(input: Tensor, running_mean: Any = ..., running_var: Any = ..., weight: Tensor | None = ..., bias: Tensor | None = ..., use_input_stats: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
 def interpolate(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ..., recompute_scale_factor: Any = ..., antialias: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Resample the spatial dimensions to another size."""
 def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., log_target: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """target * (log(target) - input), where input has logarithms of probabilities."""
+    """Compute target * (log(target) - input), where input has logarithms of probabilities."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Absolute difference of input and target: its mean, sum, or each term."""
+    """Compute the absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize the last dimensions: (input - mean) / sqrt(variance + eps) * weight + bias."""
 def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = ...) -> Tensor:
@@ -155,11 +155,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
 def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, linear_bias: Any = ..., weight: Tensor | None = ..., reduction: str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
     """Compute `cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
 def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0."""
+    """Divide the input by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return the logarithm of `softmax`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of 1 / (1 + exp(-x))."""
+    """Compute the logarithm of 1 / (1 + exp(-x))."""
 def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
 def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
@@ -167,7 +167,7 @@ def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequen
 def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
+    """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
@@ -189,35 +189,35 @@ def max_unpool3d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: A
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return input * tanh(softplus(input)); inplace: overwrite the input."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference of input and target: its mean, sum, or each term."""
+    """Compute the squared difference of input and target: its mean, sum, or each term."""
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
     """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
+    """Compute the mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c."""
+    """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Mean over the classes of the binary cross entropy of sigmoid(input), times weight."""
+    """Compute the mean over the classes of the binary cross entropy of sigmoid(input), times weight."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Negative log-probability of the target classes, from log-probabilities."""
+    """Compute the negative log-probability of the target classes, from log-probabilities."""
 def normalize(input: Tensor, p: _float = ..., dim: Sizes | None = ..., eps: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Divide vectors along `dim` by their p-norm, or by eps where that is larger."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """1 at each index, 0 elsewhere, along a new last dimension."""
+    """Return 1 at each index, 0 elsewhere, along a new last dimension."""
 def pad(input: Tensor, pad: Any, mode: str = ..., value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """Add elements before and after those of the last dimensions; numbers below 0 cut elements off."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dimension."""
+    """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The p-norm of the difference of each row and every later one."""
+    """Return the p-norm of the difference of each row and every later one."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
-    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Negative log-likelihood of counts: exp(input) - target * input, or of a rate: input - target * log(input + eps)."""
+    """Compute the Poisson negative log-likelihood."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return max(input, 0); inplace: overwrite the input."""
 def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -225,45 +225,45 @@ def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
 def relu_(input: Tensor) -> Tensor:
     """Return max(input, 0), in place."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
+    """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Return input where positive, else input times a slope: random in training, else the mean of both."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """softmax(scale * query @ key^T + mask) @ value."""
+    """Compute softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input."""
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: stores the result in `input`, in its dtype, and returns it."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logistic sigmoid, 1 / (1 + exp(-x))."""
+    """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return input * sigmoid(input); inplace: overwrite the input."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
+    """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + exp(-target * input)), with targets of 1 and -1."""
+    """Compute log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return the softmax of -input."""
 def softplus(input: Tensor, beta: _float = ..., threshold: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold."""
+    """Compute log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold."""
 def softshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x - lambd above lambd, x + lambd below -lambd, else 0."""
+    """Compute x - lambd above lambd, x + lambd below -lambd, else 0."""
 def softsign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x / (1 + |x|)."""
+    """Compute x / (1 + |x|)."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x - tanh(x)."""
+    """Compute x - tanh(x)."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
     """Return input where it exceeds the threshold, else value; inplace: overwrite the input."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, in its dtype, and returns it."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
+    """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
     """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:

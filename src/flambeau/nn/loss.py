@@ -425,7 +425,9 @@ class MultiMarginLoss(_WeightedLoss):
     ) -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
-            raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator=self._get_name())
+            raise ArgumentError(
+                f"only p == 1 and p == 2 supported, got {p}", hint="use 1 or 2", operator=self._get_name()
+            )
         if weight is not None and weight.ndim != 1:
             raise ArgumentError(
                 f"weight must be one-dimensional, got {list(weight.shape)}",

@@ -1,4 +1,4 @@
-"""Activation functions and their gradients.  Each gradient is one launch and has a derivative of its own."""
+"""Activation functions and their gradients.  Each gradient is one launch, and is itself differentiable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def backward(cuda: str, samples: Any = slopes, **options: Any) -> Any:
 
 @backward("upstream * (1 - result * result)")
 def tanh_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of tanh, computed from its result."""
+    """Return the gradient of tanh, computed from its result."""
     return upstream * (1 - result * result)
 
 
@@ -49,7 +49,7 @@ def _(grad: Any, upstream: Any, result: Any, needs: Any) -> Any:
 
 @floating_function("tanh(input)")
 def tanh(input: Operand) -> Any:
-    """Hyperbolic tangent.
+    """Compute the hyperbolic tangent.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -67,7 +67,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @backward("upstream * (result * (1 - result))")
 def sigmoid_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of sigmoid, computed from its result."""
+    """Return the gradient of sigmoid, computed from its result."""
     return upstream * (result * (1 - result))
 
 
@@ -77,13 +77,13 @@ def _(grad: Any, upstream: Any, result: Any, needs: Any) -> Any:
 
 
 def sigmoid_of(x: Any) -> Any:
-    """1 / (1 + exp(-x)) of an array."""
+    """Compute 1 / (1 + exp(-x)) of an array."""
     return 1 / (1 + np.exp(-x))
 
 
 @floating_function("sigmoid_of(input)")
 def sigmoid(input: Operand) -> Any:
-    """Logistic sigmoid, 1 / (1 + exp(-x)).
+    """Compute the logistic sigmoid, 1 / (1 + exp(-x)).
 
     Shapes: same as the input.
     Host: returns at once.
@@ -106,7 +106,7 @@ def _results() -> Iterator[Sample]:
 
 @backward("result <= 0 ? 0 : upstream", samples=_results)
 def relu_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of relu, computed from its result: 0 where the result is 0."""
+    """Return the gradient of relu, computed from its result: 0 where the result is 0."""
     return np.where(np.less_equal(result, 0), 0, upstream)
 
 
@@ -120,7 +120,7 @@ _zeros: dict[Any, Any] = {}  # by NumPy type, a zero-dimensional array: NumPy wo
 
 @numeric_function("is_nan(input) || input > 0 ? input : 0")
 def relu(input: Operand) -> Any:
-    """Rectified linear unit, max(x, 0); NaN is unchanged.
+    """Compute the rectified linear unit, max(x, 0); NaN is unchanged.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -144,7 +144,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @backward("upstream * silu_slope(input)")
 def silu_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of silu."""
+    """Return the gradient of silu."""
     gate = sigmoid_of(input)
     return upstream * (gate * (1 + input * (1 - gate)))
 
@@ -163,7 +163,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     dtypes=dtypes.FLOATING_TYPES, cost=12.0, inplace=False, method=False, function=False,
 )  # fmt: skip
 def silu(input: Operand) -> Any:
-    """x * sigmoid(x).
+    """Compute x * sigmoid(x).
 
     Shapes: same as the input.
     Host: returns at once.
@@ -182,7 +182,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @backward("upstream * gelu_slope(input)")
 def gelu_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of gelu."""
+    """Return the gradient of gelu."""
     number = numpy_type(input).type
     cumulative = number(0.5) * (1 + special.erf(input * number(ONE_OVER_ROOT_2)))
     density = np.exp(input * input * number(-0.5)) * number(ONE_OVER_ROOT_2_PI)
@@ -200,7 +200,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @backward("upstream * gelu_tanh_slope(input)")
 def gelu_tanh_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of gelu's tanh approximation."""
+    """Return the gradient of gelu's tanh approximation."""
     number = numpy_type(input).type
     bend, steepness = gelu_tanh_term(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
     return upstream * (number(0.5) * (1 + bend) + number(0.5) * input * (1 - bend * bend) * steepness)
@@ -223,7 +223,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     inplace=False, method=False, function=False, differentiable=False,
 )  # fmt: skip
 def gelu_tanh(input: Operand) -> Any:
-    """The operator of `gelu` with approximate="tanh"."""
+    """Compute `gelu` with approximate="tanh"."""
     return gelu_tanh_of(input)
 
 
@@ -248,7 +248,7 @@ def _wrong_gelus() -> Iterator[ErrorSample]:
 
 
 def _gelu(input: Operand, approximate: str = "none") -> Any:
-    """x times the cumulative distribution function of the normal distribution.
+    """Compute x times the cumulative distribution function of the normal distribution.
 
     approximate: "none", or "tanh" for a cheaper approximation.
 
@@ -285,7 +285,7 @@ def activation(cuda: str, cost: float = 4.0, **options: Any) -> Any:
 
 @composite(samples=singles, dtypes=dtypes.ALL[1:], method=False, function=False)
 def tanhshrink(input: Operand) -> Any:
-    """x - tanh(x).
+    """Compute x - tanh(x).
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -298,7 +298,7 @@ def tanhshrink(input: Operand) -> Any:
 
 @composite(samples=singles, dtypes=dtypes.ALL[1:], method=False, function=False)
 def softsign(input: Operand) -> Any:
-    """x / (1 + |x|).
+    """Compute x / (1 + |x|).
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -316,7 +316,7 @@ def _soft_slopes() -> Iterator[Sample]:
 
 @backward("input * beta > threshold ? upstream : upstream * sigmoid_of(input * beta)", samples=_soft_slopes)
 def softplus_backward(upstream: Operand, input: Operand, beta: float, threshold: float) -> Any:
-    """The gradient of softplus."""
+    """Return the gradient of softplus."""
     scaled = input * beta
     return np.where(np.greater(scaled, threshold), upstream, upstream * sigmoid_of(scaled))
 
@@ -337,7 +337,7 @@ def _softpluses() -> Iterator[Sample]:
 
 @activation("input * beta > threshold ? input : log1p(exp(input * beta)) / beta", 20.0, samples=_softpluses)
 def softplus(input: Operand, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold.
+    """Compute log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -357,7 +357,7 @@ def _(grad: Any, input: Any, beta: Any, threshold: Any) -> Any:
 
 @backward("upstream / (1 + exp(input))")
 def logsigmoid_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of logsigmoid."""
+    """Return the gradient of logsigmoid."""
     return upstream / (1 + np.exp(input))
 
 
@@ -372,7 +372,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @activation("smaller(input, (decltype(input))0) - log1p(exp(-fabs(input)))", 20.0)
 def logsigmoid(input: Operand) -> Any:
-    """Logarithm of 1 / (1 + exp(-x)).
+    """Compute the logarithm of 1 / (1 + exp(-x)).
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -391,7 +391,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @backward("upstream * mish_slope(input)")
 def mish_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of mish."""
+    """Return the gradient of mish."""
     bend = np.tanh(np.log1p(np.exp(input)))
     return upstream * (bend + input * (1 - bend * bend) * sigmoid_of(input))
 
@@ -408,7 +408,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @activation("input * tanh(log1p(exp(input)))", 30.0)
 def mish(input: Operand) -> Any:
-    """x * tanh(log(1 + exp(x))).
+    """Compute x * tanh(log(1 + exp(x))).
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -448,7 +448,7 @@ def _gates() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def gated(input: Operand, gate: Operand) -> Any:
-    """The elements of `glu`: input * sigmoid(gate)."""
+    """Return the elements of `glu`: input * sigmoid(gate)."""
     return input * sigmoid_of(gate)
 
 
@@ -460,7 +460,7 @@ def _(grad: Any, input: Any, gate: Any, needs: Any) -> Any:
 
 @composite(samples=_halves, errors=_no_halves, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def glu(input: Operand, dim: int = -1) -> Any:
-    """The first half along `dim` times the sigmoid of the second.
+    """Return the first half along `dim` times the sigmoid of the second.
 
     Shapes: as the input's, with half its size along dim.
     Host:   returns at once.
@@ -501,7 +501,7 @@ def _slope_samples() -> Iterator[Sample]:
 
 @backward("input > 0 ? upstream : upstream * negative_slope", samples=_slope_samples, factor="negative_slope")
 def leaky_relu_backward(upstream: Operand, input: Operand, negative_slope: Value) -> Any:
-    """The gradient of leaky_relu."""
+    """Return the gradient of leaky_relu."""
     array: Any = upstream
     return np.where(np.greater(input, 0), array, array * negative_slope)
 
@@ -525,7 +525,7 @@ def _no_leak() -> Iterator[ErrorSample]:
 
 @activation("input > 0 ? input : input * negative_slope", 2.0, samples=_leaks, errors=_no_leak, factor="negative_slope")
 def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
-    """x where it is positive, else x * negative_slope.
+    """Return x where it is positive, else x * negative_slope.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -562,7 +562,7 @@ def _wrong_channels() -> Iterator[ErrorSample]:
 
 @composite(samples=_channels, errors=_wrong_channels, dtypes=dtypes.FLOATING_TYPES)
 def prelu(input: Operand, weight: Operand) -> Any:
-    """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1).
+    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1).
 
     Shapes: weight [channels], [1] or []; the result has the input's shape.
     Host:   returns at once.
@@ -610,7 +610,7 @@ def _wrong_leaks() -> Iterator[ErrorSample]:
 def rrelu(
     input: Operand, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Any:
-    """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both.
+    """Return x where it is positive, else x times a slope: in training random in [lower, upper), else their mean.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -623,7 +623,10 @@ def rrelu(
 
 
 def random_slope(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Any:
-    """The slope of `rrelu`: a tensor in training, else a number.  Raises ValueRangeError if lower exceeds upper."""
+    """Return the slope of `rrelu`: a tensor in training, else a number.
+
+    Raises: ValueRangeError if lower exceeds upper.
+    """
     if not lower <= upper:
         raise ValueRangeError(
             f"lower must not exceed upper, got {lower} and {upper}",
@@ -644,7 +647,7 @@ def _curves() -> Iterator[Sample]:
     samples=_curves,
 )
 def elu_backward(upstream: Operand, input: Operand, alpha: float, scale: float, input_scale: float) -> Any:
-    """The gradient of elu."""
+    """Return the gradient of elu."""
     bend = input_scale * alpha * scale * np.exp(np.minimum(input, 0) * input_scale)
     return upstream * np.where(np.less_equal(input, 0), bend, scale)
 
@@ -665,7 +668,7 @@ def _elus() -> Iterator[Sample]:
 
 @activation("input > 0 ? input * scale : expm1(input * input_scale) * (alpha * scale)", 10.0, samples=_elus)
 def elu(input: Operand, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
-    """x where it is positive, else alpha * (exp(x) - 1).
+    """Return x where it is positive, else alpha * (exp(x) - 1).
 
     scale: a factor of the result;  input_scale: a factor of x where it is negative.
     Shapes: same as the input.
@@ -697,7 +700,7 @@ def _no_celus() -> Iterator[ErrorSample]:
 
 @operator(samples=_celus, errors=_no_celus, dtypes=dtypes.FLOATING_TYPES, method=False)
 def celu(call: Call, input: Operand, alpha: float = 1.0) -> Any:
-    """x where it is positive, else alpha * (exp(x / alpha) - 1).
+    """Return x where it is positive, else alpha * (exp(x / alpha) - 1).
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -722,7 +725,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 @operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, method=False)
 def selu(call: Call, input: Operand) -> Any:
-    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
+    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -749,7 +752,7 @@ def _bounded_slopes() -> Iterator[Sample]:
 
 @backward("input <= min_val || input >= max_val ? 0 : upstream", samples=_bounded_slopes)
 def hardtanh_backward(upstream: Operand, input: Operand, min_val: float, max_val: float) -> Any:
-    """The gradient of hardtanh: 0 at the bounds and beyond.  That of a NaN passes."""
+    """Return the gradient of hardtanh: 0 at the bounds and beyond.  For NaN it is passed through."""
     return np.where(np.less_equal(input, min_val) | np.greater_equal(input, max_val), 0, upstream)
 
 
@@ -788,7 +791,7 @@ class Hardtanh(Pointwise):
 
 
 def _hardtanh(input: Operand, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x limited to [min_val, max_val].  NaN is unchanged.
+    """Limit x to [min_val, max_val].  NaN is unchanged.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -813,7 +816,7 @@ def _(grad: Any, input: Any, min_val: Any, max_val: Any) -> Any:
 
 @operator(samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES, method=False, function=False)
 def relu6(call: Call, input: Operand) -> Any:
-    """x limited to [0, 6].
+    """Limit x to [0, 6].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -832,7 +835,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @activation("smaller(larger(input + 3, (decltype(input))0), (decltype(input))6) / 6")
 def hardsigmoid(input: Operand) -> Any:
-    """(x + 3) / 6 limited to [0, 1].
+    """Return (x + 3) / 6 limited to [0, 1].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -852,7 +855,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @backward("input <= -3 ? 0 : input < 3 ? upstream * (input / 3 + (decltype(input))0.5) : upstream")
 def hardswish_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of hardswish."""
+    """Return the gradient of hardswish."""
     array: Any = input
     slope = np.where(array < 3, array / 3 + numpy_type(array).type(0.5), 1)
     return upstream * np.where(array <= -3, 0, slope)
@@ -866,7 +869,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @activation("input * smaller(larger(input + 3, (decltype(input))0), (decltype(input))6) / 6")
 def hardswish(input: Operand) -> Any:
-    """x * (x + 3) / 6 between -3 and 3, 0 below and x above.
+    """Compute x * (x + 3) / 6 between -3 and 3, 0 below and x above.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -890,7 +893,7 @@ def _outer_slopes() -> Iterator[Sample]:
 
 @backward("input >= -lambd && input <= lambd ? 0 : upstream", samples=_outer_slopes)
 def shrink_backward(upstream: Operand, input: Operand, lambd: float) -> Any:
-    """The gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
+    """Return the gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
     return np.where(np.less_equal(np.abs(input), lambd), 0, upstream)
 
 
@@ -906,7 +909,7 @@ def _shrinks() -> Iterator[Sample]:
 
 @activation("input >= -lambd && input <= lambd ? 0 : input", 2.0, samples=_shrinks, function=True, method=True)
 def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
-    """0 from -lambd to lambd, else x.
+    """Return x outside [-lambd, lambd], else 0.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -940,7 +943,7 @@ def _wrong_shrinks() -> Iterator[ErrorSample]:
 
 
 def _softshrink(input: Operand, lambd: float = 0.5) -> Any:
-    """x - lambd above lambd, x + lambd below -lambd, else 0.
+    """Compute x - lambd above lambd, x + lambd below -lambd, else 0.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -972,7 +975,7 @@ def _threshold_slopes() -> Iterator[Sample]:
 
 @backward("input <= threshold ? 0 : upstream", samples=_threshold_slopes)
 def threshold_backward(upstream: Operand, input: Operand, threshold: float) -> Any:
-    """The gradient of threshold."""
+    """Return the gradient of threshold."""
     return np.where(np.less_equal(input, threshold), 0, upstream)
 
 
@@ -994,7 +997,7 @@ def _bool_threshold() -> Iterator[ErrorSample]:
     dtypes=NUMERIC_TYPES, inplace=False, method=False,
 )  # fmt: skip
 def threshold(input: Operand, threshold: float, value: float) -> Any:
-    """x where it exceeds the threshold, else `value`; NaN is unchanged.
+    """Return x where it exceeds the threshold, else `value`; NaN is unchanged.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -34,7 +34,7 @@ def _not_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, without the last type, which is that of the scale."""
+    """Apply `promoted` to all types but the last, that of the scale."""
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
     if types[-1] is bool_ and any(dtype is not bool_ for dtype in types[:-1]):
@@ -60,7 +60,7 @@ def _scaled_operator(cuda: str) -> Any:
 
 @_scaled_operator("input + alpha * other")
 def add_scaled(input: Value, other: Value, alpha: float) -> Any:
-    """`input + alpha * other`."""
+    """Compute `input + alpha * other`."""
     return input + alpha * other
 
 
@@ -71,7 +71,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 @_scaled_operator("input - alpha * other")
 def sub_scaled(input: Value, other: Value, alpha: float) -> Any:
-    """`input - alpha * other`."""
+    """Compute `input - alpha * other`."""
     return input - alpha * other
 
 
@@ -101,7 +101,7 @@ def _whole_scale() -> Iterator[ErrorSample]:
 
 @_sum(promoted, "input + other", ufunc="add", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
+    """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -123,7 +123,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 @_sum(_not_bool, "input - other", ufunc="subtract", errors=_two_bools, dtypes=NUMERIC_TYPES)
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
+    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -154,7 +154,7 @@ def _no_difference() -> Iterator[ErrorSample]:
 
 @composite(samples=_tensor_first, errors=_no_difference, dtypes=NUMERIC_TYPES, method=False)
 def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
-    """`other - alpha * input`.
+    """Compute `other - alpha * input`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -178,7 +178,7 @@ def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
     dtypes=dtypes.ALL,
 )
 def mul(input: Value, other: Value) -> Any:
-    """Product of two tensors, or of a tensor and a number.
+    """Compute the product of two tensors, or of a tensor and a number.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -221,7 +221,7 @@ def _quotient(body: Any) -> Any:
 
 @_quotient
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
-    """Quotient of two tensors, or of a tensor and a number; integers give float32.
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32.
 
     rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -254,7 +254,7 @@ def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False)
 def floor_divide(input: Value, other: Value) -> Any:
-    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
+    """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -267,7 +267,7 @@ def floor_divide(input: Value, other: Value) -> Any:
 
 
 def _cut(input: Any, other: Any) -> Any:
-    """The quotient rounded toward 0, in NumPy.  An integer divided by 0 gives 0."""
+    """Return the quotient rounded toward 0, in NumPy.  An integer divided by 0 gives 0."""
     if numpy_type(input).kind == "f":
         return np.trunc(input / other)
     leaves = (np.remainder(input, other) != 0) & ((input < 0) != (other < 0))
@@ -280,7 +280,7 @@ def _cut(input: Any, other: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def div_trunc(input: Value, other: Value) -> Any:
-    """The operator of `div` with rounding_mode "trunc"."""
+    """Compute `div` with rounding_mode "trunc"."""
     return _cut(input, other)
 
 
@@ -291,8 +291,9 @@ def _(grad: Any, needs: Any) -> Any:
 
 @_division("remains(input, other)")
 def remainder(input: Value, other: Value) -> Any:
-    """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device.
+    """Compute the remainder of `floor_divide`, with the sign of the divisor.
 
+    An integer divided by 0 gives 0 on every device.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool.
@@ -314,8 +315,9 @@ def _divisible_tensors() -> Iterator[Sample]:
 
 @_division("remains_in_c(input, other)", _divisible_tensors)
 def fmod(input: Operand, other: Value) -> Any:
-    """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0.
+    """Compute the remainder of the quotient rounded toward 0, with the sign of `input`.
 
+    An integer divided by 0 gives 0.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool.
@@ -333,7 +335,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """Reciprocal of each element, 1 / x; integers give float32.
+    """Compute the reciprocal of each element, 1 / x; integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -354,7 +356,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def neg(input: Operand) -> Any:
-    """Negative of each element, -x.
+    """Compute the negative of each element, -x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -372,7 +374,7 @@ def _(grad: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def abs(input: Operand) -> Any:
-    """Absolute value.
+    """Compute the absolute value.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -390,7 +392,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=promoted, cuda="sign_of(input)", samples=singles, dtypes=dtypes.ALL)
 def sign(input: Operand) -> Any:
-    """Sign of each value: -1, 0 or 1; 0 for NaN.
+    """Compute the sign of each value: -1, 0 or 1; 0 for NaN.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -410,14 +412,14 @@ def _(grad: Any) -> Any:
 
 
 def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but bool becomes int64."""
+    """Apply `promoted`; bool becomes int64."""
     dtype = dtypes.int64 if common is bool_ else common
     return [dtype], dtype
 
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """Square of each element, x * x; bool gives int64.
+    """Compute the square of each element, x * x; bool gives int64.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -435,7 +437,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
 def sqrt(input: Operand) -> Any:
-    """Square root; integers give float32.
+    """Compute the square root; integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -453,7 +455,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """Reciprocal of the square root, 1 / sqrt(x); integers give float32.
+    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -469,11 +471,11 @@ def _(grad: Any, out: Any) -> Any:
     return grad * (out * out * out) * -0.5
 
 
-SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of floating point with an operator of their own
+SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of floating point that have their own operators
 
 
 class Power(Pointwise):
-    by_value = True  # of the exponent
+    by_value = True  # the value of a Python exponent is in the key
 
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
         if type(exponent) is bool and getattr(input, "dtype", None) is bool_:  # the only powers of bools
@@ -493,7 +495,7 @@ class Power(Pointwise):
         return super().number(call, at, value, compute)
 
     def strides_of(self, shape: Any, operands: Any) -> Any:
-        """The strides of the result; with a number as the base it is contiguous, as in PyTorch."""
+        """Return the strides of the result; with a number as the base it is contiguous, as in PyTorch."""
         return super().strides_of(shape, operands) if is_tensor(operands[0]) else st.contiguous(shape)
 
 
@@ -514,7 +516,7 @@ def _wrong_powers() -> Iterator[ErrorSample]:
 
 
 def _pow(input: Value, exponent: Value) -> Any:
-    """`input` to the power `exponent`, element by element.
+    """Compute `input` to the power `exponent`, element by element.
 
     Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -554,7 +556,7 @@ def _slope_of_base(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
-    """The derivative by the exponent; 0 where the base is 0 and the exponent is not negative."""
+    """Return the derivative by the exponent; 0 where the base is 0 and the exponent is not negative."""
     if not hasattr(input, "shape"):
         logarithm: Any = log_of_number(input) if input > 0 else -inf if input == 0 else nan
         slope = grad * (pow_(input, exponent) * logarithm)
@@ -582,7 +584,7 @@ def _wide(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _float_power(input: Value, exponent: Value) -> Any:
-    """`input` to the power `exponent`, computed and returned in float64.
+    """Compute `input` to the power `exponent`, computed and returned in float64.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -638,7 +640,7 @@ def _three_errors() -> Iterator[ErrorSample]:
     other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end.
+    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end.
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -669,7 +671,7 @@ def _scaled_products() -> Iterator[Sample]:
     errors=_unbroadcastable_three, dtypes=NUMERIC_TYPES, cost=3.0,
 )  # fmt: skip
 def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
-    """`input + value * tensor1 * tensor2`.
+    """Compute `input + value * tensor1 * tensor2`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -687,7 +689,7 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
 
 
 def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `floating_only`, and one of the two quotient operands must be floating point."""
+    """Apply `floating_only`, and require a floating point type of one of the two operands of the quotient."""
     if not types[1].is_floating_point and not types[2].is_floating_point:
         raise DtypeError(
             f"tensor1 or tensor2 must be floating point, got {types[1].name} and {types[2].name}",
@@ -707,7 +709,7 @@ def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype
     cost=3.0,
 )
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
-    """`input + value * tensor1 / tensor2`, for floating point.
+    """Compute `input + value * tensor1 / tensor2`, for floating point.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

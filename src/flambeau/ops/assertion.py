@@ -20,7 +20,7 @@ FAILED = "expected a nonzero value, got zero"
 
 @lru_cache(maxsize=64)
 def _kernel(dtype: dtype, message: str) -> Kernel:
-    """The kernel of the assertion.  On a GPU the error does not have the message."""
+    """Return the kernel of the assertion.  On a GPU the error does not have the message."""
     entry, t, c = f"assert_nonzero_{dtype.name}", dtype.cuda, dtype.wide.cuda
     code = f"""{PRELUDE}
 extern "C" __global__ void {entry}(const {t}* input) {{

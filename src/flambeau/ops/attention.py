@@ -39,7 +39,7 @@ Sizes = Sequence[int]
 
 
 def _loadable(call: Any, operand: Any) -> Any:
-    """The operand, or a copy if it is of a half type and not every row is aligned to 16 bytes."""
+    """Return the operand, or a copy if it is of a half type and not every row is aligned to 16 bytes."""
     if operand.dtype not in HALVES:
         return operand
     units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
@@ -51,14 +51,14 @@ def _loadable(call: Any, operand: Any) -> Any:
 
 
 def _steps(operand: Any) -> Strides:
-    """The strides of four dimensions; a dimension of size 1 gets the stride of a contiguous array."""
+    """Return the strides of four dimensions; a dimension of size 1 gets the stride of a contiguous array."""
     steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
     batch, head, row, column = [dense if size == 1 else step for size, step, dense in steps]
     return batch, head, row, column
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
-    """A result [batch, heads, rows, dims] of the type of `like`; in memory [batch, rows, heads, dims] if `like` is."""
+    """Allocate a result [batch, heads, rows, dims] of the type of `like`, in the order of its dimensions in memory."""
     _, heads, rows, dims = shape
     if heads > 1 and like.strides[1] < like.strides[2]:
         return call.output(shape, like.dtype, (heads * rows * dims, dims, heads * dims, 1))
@@ -93,7 +93,7 @@ def _fused_samples() -> Iterator[Sample]:
 
 @operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float) -> Any:
-    """(softmax(scale * query @ key^T) @ value, logarithms of the denominators of the softmax), in one library call.
+    """Return (softmax(scale * query @ key^T) @ value, logarithms of the softmax's denominators), in one library call.
 
     Only the first has a derivative.  Its strides are those of the query, or contiguous (see `_follows_query`).
     Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
@@ -141,7 +141,7 @@ def attention_backward(
     call: Any, grad_output: Operand, output: Operand, logsumexp: Operand, query: Operand, key: Operand, value: Operand,
     is_causal: bool, scale: float,
 ) -> Any:  # fmt: skip
-    """The gradients of the query, key and value of `fused_attention`.
+    """Return the gradients of the query, key and value of `fused_attention`.
 
     Shapes: those of query, key and value, with their orders of heads and rows in memory.
     Host:   returns at once.
@@ -164,7 +164,7 @@ def attention_backward(
 def _(
     grads: Any, grad_output: Any, query: Any, key: Any, value: Any, is_causal: Any, scale: Any
 ) -> Any:  # fmt: skip
-    """The gradients of grad_output, query, key and value, from products of whole matrices of scores."""
+    """Return the gradients of grad_output, query, key and value, from products of whole matrices of scores."""
     inputs, wide, per_group = (query, key, value), query.dtype.wide, query.shape[1] // key.shape[1]
     given = [like.new_zeros(like.shape) if grad is None else grad for grad, like in zip(grads, inputs)]
     grad, query, along_query = (each.to(wide) for each in (grad_output, query, given[0]))
@@ -190,7 +190,7 @@ def _(
     return of_grad.to(dtype), None, None, of_query.to(dtype), of_key.to(dtype), of_value.to(dtype)
 
 
-# any other
+# all other operands
 
 
 def _score_samples() -> Iterator[Sample]:
@@ -200,7 +200,7 @@ def _score_samples() -> Iterator[Sample]:
 
 @operator(samples=_score_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def causal_scores(call: Call, input: Operand, factor: Number, outside: Number) -> Any:
-    """Scores times `factor` where query i attends to keys 0 to i, and `outside` elsewhere.
+    """Return the scores times `factor` where query i attends to keys 0 to i, and `outside` elsewhere.
 
     Shapes: [..., q, k], as the input.
     Host:   returns at once.
@@ -244,7 +244,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const 
 
 
 def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> tuple[Any, Any]:
-    """(input of the softmax, mask of the queries without a key); the mask is None if every query has one."""
+    """Return (input of the softmax, mask of the queries without a key); the mask is None if every query has one."""
     if is_causal:
         return causal_scores(matmul(query, key.transpose(-2, -1)), scale, -inf), None
     scores = matmul(query * scale, key.transpose(-2, -1))
@@ -330,7 +330,7 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
 
 
 def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Keys and values, repeated to as many heads as the query has."""
+    """Return the keys and values, repeated to as many heads as the query has."""
     heads, groups = query.shape[-3], (key.shape[-3], value.shape[-3])
     if 0 in groups or heads % groups[0] or heads % groups[1]:
         raise ShapeError(
@@ -386,7 +386,7 @@ def scaled_dot_product_attention(
     query: Operand, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:  # fmt: skip
-    """softmax(scale * query @ key^T + mask) @ value.
+    """Compute softmax(scale * query @ key^T + mask) @ value.
 
     attn_mask: bool, True where a query attends to a key; or numbers, which are added to the scores.
     dropout_p: the probability that a weight is set to 0; the others are scaled by 1 / (1 - dropout_p).  It does not
@@ -423,13 +423,13 @@ def scaled_dot_product_attention(
 
 
 def _like_query(out: Any, query: Any) -> Any:
-    """The result, or a copy of it in memory in the order of the query's dimensions."""
+    """Return the result, or a copy of it in memory in the order of the query's dimensions."""
     order = st.walk_order(query.shape, [query.strides])[::-1]
     return out.permute(order).contiguous().permute([order.index(dim) for dim in range(len(order))])
 
 
 def _in_four(operand: Any, lead: Sizes) -> Any:
-    """The operand in four dimensions, expanded to the leading sizes `lead`."""
+    """Return the operand in four dimensions, expanded to the leading sizes `lead`."""
     expanded = operand.expand((*lead, *operand.shape[-2:]))
     return expanded if len(lead) == 2 else expanded.unsqueeze(0)
 

@@ -47,13 +47,13 @@ def _(grads: Any, dtype: Any, of_gradients: Any) -> Any:
 
 
 def _pack(source: dtype, wanted: dtype) -> int:
-    """The number of elements that a thread converts at once."""
+    """Return the number of elements that a thread converts at once."""
     return ACCESS_BYTES // max(source.itemsize, wanted.itemsize)
 
 
 @cache
 def _cast_kernel(source: dtype, wanted: dtype) -> Kernel:
-    """The kernel whose first `split` blocks convert the first tensor, and the others the second."""
+    """Return the kernel whose first `split` blocks convert the first tensor, and the others the second."""
     entry, pack = f"cast_two_{source.name}_{wanted.name}", _pack(source, wanted)
     s, t, c = source.cuda, wanted.cuda, promote(source, wanted).wide.cuda
     code = f"""{POINTWISE_SOURCE}

@@ -1,10 +1,10 @@
 """Pointwise operators of values per element and several numbers per channel, such as batch norm's.
 
-A kernel of the general kind reads every operand at every element.  Two others read the numbers of a channel once for
-several elements:
+A general kernel reads every operand at every element.  Two others read the numbers of a channel once for several
+elements:
 
 - Where the channels lie next to each other, as in channels-last images, a thread keeps its channels and walks over
-  rows.  Terms of a channel's numbers alone are computed once.
+  rows.  Terms that depend only on a channel's numbers are computed once.
 - Where the elements of one channel of an image, a plane, lie next to each other, a thread takes runs of elements.
 """
 
@@ -31,11 +31,11 @@ from .pointwise import (
 )
 
 CHANNELS, PLANES = "channels", "planes"  # the two kinds of kernels
-# How many operands have values per element -> packs that a thread loads of each at once, and blocks that a
-# multiprocessor must hold, which bounds registers.
+# By the number of operands with values per element: the packs of each that a thread loads at once, and the blocks that
+# a multiprocessor must hold, which limits registers.
 LOADS_AND_BLOCKS = {CHANNELS: {1: (4, 4), 2: (2, 4)}, PLANES: {1: (2, 5), 2: (2, 4)}}
 WAVE_BLOCKS = 132 * 4  # as many as a large device runs at once
-ROWS_PER_THREAD = 4  # at least, for which a thread reads the numbers of its channels
+ROWS_PER_THREAD = 4  # the fewest rows for which a thread reads the numbers of its channels
 _BODIES = {CHANNELS: source_text("channel_pointwise_body.cu"), PLANES: source_text("plane_pointwise_body.cu")}
 
 
@@ -55,7 +55,7 @@ class ChannelPointwise(Pointwise):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel, grid, layout): the kernel for contiguous channels or planes where it applies, else the usual one."""
+        """Return (kernel, grid, layout): for contiguous channels or planes where they apply, else the general ones."""
         names = [param.name for param in kernel.params if isinstance(param, Pointer)]
         are_whole = [name == "out" or name in self.whole for name in names]
         if all(tensor.is_aligned() for tensor in tensors):
@@ -99,7 +99,7 @@ class ChannelPointwise(Pointwise):
         })  # fmt: skip
 
     def _operands(self, inputs: Sequence[Input]) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
-        """(index in the layout, name, type) of the operands of values per element, and of the others."""
+        """Return (index in the layout, name, type) of the operands of values per element, and of the others."""
         tensors = [(at, name, dtype.cuda) for at, (name, dtype) in enumerate(tensors_of(inputs), 1)]
         whole = [tensor for tensor in tensors if tensor[1] in self.whole]
         return whole, [tensor for tensor in tensors if tensor[1] not in self.whole]
@@ -146,7 +146,7 @@ def are_planes(layout: KernelLayout, are_whole: Sequence[bool], width: int) -> b
 
 
 def channel_grid(channels: int, rows: int, width: int) -> Grid:
-    """The grid for rows of channels; a thread takes `width` channels."""
+    """Return the grid for rows of channels; a thread takes `width` channels."""
     columns = channels // width
     tiles = -(-columns // THREADS)
     together = THREADS // -(-columns // tiles)
@@ -155,6 +155,6 @@ def channel_grid(channels: int, rows: int, width: int) -> Grid:
 
 
 def plane_grid(numel: int, width: int, loads: int) -> Grid:
-    """The grid in which every thread takes `loads` vectors; fewer of a small array."""
+    """Return the grid in which every thread takes `loads` vectors; fewer of a small array."""
     blocks = -(-numel // (width * THREADS))
     return Grid((max(1, -(-blocks // loads), min(blocks, WAVE_BLOCKS)), 1, 1), THREADS)

@@ -1,8 +1,8 @@
 """Selections from small tensors, counted on the device: one launch of one block, one copy to the host, one wait.
 
 The operators' results have room for all elements; `count`, or `ends`, says how much of it is used.  `first_rows` cuts a
-result to size.  They serve GPUs, where launches and waits take longest, under nonzero, masked_select, masked_scatter,
-unique and bincount (kernels/compaction.cu).
+result to size.  They are used on GPUs, where launches and waits take longest, by nonzero, masked_select,
+masked_scatter, unique and bincount (kernels/compaction.cu).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ MOST_THREADS = 1024
 
 
 def fits_block(tensor: Any, shape: Sequence[int], most: int = FEW) -> bool:
-    """Return whether the operators of this module serve a tensor that is broadcast to a shape."""
+    """Return whether the operators of this module support a tensor that is broadcast to a shape."""
     return tensor.device_index >= 0 and len(shape) <= MAX_DIMS and 0 < prod(shape) <= most
 
 
 def _block(numel: int, most: int = MOST_THREADS) -> Grid:
-    """A grid of one block, with a thread for each element, in whole warps and up to `most` threads."""
+    """Return a grid of one block, with a thread for each element, in whole warps and up to `most` threads."""
     return Grid((1, 1, 1), min(-(-numel // WARP) * WARP, most))
 
 
@@ -53,7 +53,7 @@ def first_rows(result: Any, count: int, row: Sequence[int] | None = None) -> Any
     """Cut a new result, which nothing else refers to, to its first `count` rows; return it.
 
     row: the shape that a row gets; by default that of the result's rows.
-    Its storage has only their bytes then; the block keeps the others until it is freed.
+    Its storage then has only the bytes of these rows; the block keeps the others until it is freed.
     """
     layout = result._layout
     _, *former = layout.shape
@@ -66,7 +66,10 @@ def first_rows(result: Any, count: int, row: Sequence[int] | None = None) -> Any
 
 
 def _kernel(entry: str, pointers: str, numbers: str, body: str, params: Sequence[Param], reference: Any) -> Kernel:
-    """A kernel whose body is one call of a template of kernels/compaction.cu.  numbers: names of 64-bit integers."""
+    """Return a kernel whose body is one call of a template of kernels/compaction.cu.
+
+    numbers: names of 64-bit integers.
+    """
     names = numbers.split()
     arguments = ", ".join([pointers, *(f"long long {name}" for name in names)])
     files = "".join(map(source_text, ("indexing.cu", "sort.cu", "compaction.cu")))
@@ -99,7 +102,7 @@ def _places_kernel(dtype: dtype) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_places(call: Call, input: Operand) -> Any:
-    """(places, count): the indexes of the nonzero elements of a small tensor, in row-major order, and their number.
+    """Return (places, count): the indexes of the nonzero elements, in row-major order, and their number.
 
     Shapes: [elements, dimensions] and []; both are int64.
     Host:   returns at once.
@@ -137,14 +140,14 @@ def _chosen_kernel(dtype: dtype) -> Kernel:
 
 
 def _layout_of_both(input: Any, mask: Any) -> tuple[tuple[int, ...], tuple[Any, Any]]:
-    """(the shape to which input and mask broadcast, their common layout)."""
+    """Return (the shape to which input and mask broadcast, their common layout)."""
     shape = st.broadcast([input.shape, mask.shape], "mask")
     return shape, st.collapse(shape, [st.expand(each.shape, each.strides, shape) for each in (input, mask)])
 
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_chosen(call: Call, input: Operand, mask: Operand) -> Any:
-    """(values, count): the elements of a small tensor where the mask is true, in row-major order, and their number.
+    """Return (values, count): the elements where the mask is true, in row-major order, and their number.
 
     Shapes: input and mask broadcast; the values are a vector with room for all elements.  The count is [], int64.
     Host:   returns at once.
@@ -157,13 +160,13 @@ def few_chosen(call: Call, input: Operand, mask: Operand) -> Any:
 
 
 def elements_where(input: Any, mask: Any) -> Any:
-    """The elements of a small tensor where the mask is true, as a vector.  Host: waits."""
+    """Return the elements of a small tensor where the mask is true, as a vector.  Host: waits."""
     values, count = few_chosen(input, mask)
     return first_rows(values, count.item(), ())
 
 
 def rows_where(input: Any, mask: Any) -> Any:
-    """The rows of a small tensor where the mask, of the input's first dimensions, is true.  Host: waits."""
+    """Return the rows of a small tensor where the mask, of the input's first dimensions, is true.  Host: waits."""
     row = input.shape[len(mask.shape) :]
     values, count = few_chosen(input, reshape(mask, (*mask.shape, *(1,) * len(row))) if row else mask)
     return first_rows(values, count.item() // prod(row), row)
@@ -196,7 +199,7 @@ def _replaced_samples() -> Iterator[Sample]:
 
 @operator(samples=_replaced_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def few_replaced(call: Call, input: Operand, mask: Operand, source: Operand) -> Any:
-    """A copy of a small tensor with the elements of the source, in order, where the mask is true.
+    """Return a copy of a small tensor with the elements of the source, in order, where the mask is true.
 
     Shapes: input and mask broadcast; the result has their shape and is contiguous.
     Host:   returns at once; too short a source stops the device.
@@ -242,7 +245,7 @@ def _runs_kernel(dtype: dtype, sorts: bool) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_runs(call: Call, input: Operand, sorts: bool, with_inverse: bool, with_counts: bool) -> Any:
-    """(values, count, inverse, counts): the first element of each run of equal ones in a small tensor; their number.
+    """Return (values, count, inverse, counts): the first element of each run of equal ones, and the number of runs.
 
     sorts: whether the elements are sorted first.  inverse: the number of each element's run, of the input's shape.
     counts: the lengths of runs.  Both are None unless they are wanted.
@@ -281,7 +284,7 @@ def _bins_kernel(dtype: dtype) -> Kernel:
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
 def few_bins(call: Call, input: Operand) -> Any:
-    """(counts, ends): the number of each integer from 0 to FEW_BINS - 1 in a small tensor; its least and greatest.
+    """Return (counts, ends): the number of each integer from 0 to FEW_BINS - 1; the least and greatest integers.
 
     Shapes: vectors of int64.
     Host:   returns at once.

@@ -55,13 +55,13 @@ def _comparison(symbol: str) -> Any:
 
 
 def _no_slope(grad: Any, needs: Any) -> Any:
-    """A zero gradient: a comparison written in place may have a floating point result."""
+    """Return a zero gradient: a comparison written in place may have a floating point result."""
     return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
 @_comparison("==")
 def eq(input: Value, other: Value) -> Any:
-    """input == other, as bool; False for NaN.
+    """Compute input == other, as bool; False for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -74,7 +74,7 @@ def eq(input: Value, other: Value) -> Any:
 
 @_comparison("!=")
 def ne(input: Value, other: Value) -> Any:
-    """input != other, as bool; True for NaN.
+    """Compute input != other, as bool; True for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -87,7 +87,7 @@ def ne(input: Value, other: Value) -> Any:
 
 @_comparison("<")
 def lt(input: Value, other: Value) -> Any:
-    """input < other, as bool.
+    """Compute input < other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -100,7 +100,7 @@ def lt(input: Value, other: Value) -> Any:
 
 @_comparison("<=")
 def le(input: Value, other: Value) -> Any:
-    """input <= other, as bool.
+    """Compute input <= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -113,7 +113,7 @@ def le(input: Value, other: Value) -> Any:
 
 @_comparison(">")
 def gt(input: Value, other: Value) -> Any:
-    """input > other, as bool.
+    """Compute input > other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -126,7 +126,7 @@ def gt(input: Value, other: Value) -> Any:
 
 @_comparison(">=")
 def ge(input: Value, other: Value) -> Any:
-    """input >= other, as bool.
+    """Compute input >= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -169,7 +169,7 @@ def isinf(input: Operand) -> Any:
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Test each element for being finite: neither infinite nor NaN.
+    """Test whether each element is finite: neither infinite nor NaN.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -208,7 +208,7 @@ def isneginf(input: Operand) -> Any:
 
 @_test("true")
 def isreal(input: Operand) -> Any:
-    """Test each element for being real: True everywhere, as there are no complex numbers.
+    """Test whether each element is real: True everywhere, as there are no complex numbers.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -241,7 +241,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Logical and: True where both values are nonzero; NaN is nonzero.
+    """Compute the logical and: True where both values are nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -254,7 +254,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Logical or: True where a value is nonzero; NaN is nonzero.
+    """Compute the logical or: True where a value is nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -267,7 +267,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero.
+    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -280,7 +280,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Logical not: True where the value is 0.
+    """Compute the logical not: True where the value is 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -319,7 +319,7 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 
 @_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Bitwise and; for bool, logical and.
+    """Compute the bitwise and; for bool, logical and.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -332,7 +332,7 @@ def bitwise_and(input: Value, other: Value) -> Any:
 
 @_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Bitwise or; for bool, logical or.
+    """Compute the bitwise or; for bool, logical or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -345,7 +345,7 @@ def bitwise_or(input: Value, other: Value) -> Any:
 
 @_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Bitwise exclusive or; for bool, logical exclusive or.
+    """Compute the bitwise exclusive or; for bool, logical exclusive or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -358,7 +358,7 @@ def bitwise_xor(input: Value, other: Value) -> Any:
 
 @_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
-    """Bitwise not; for bool, logical not.
+    """Compute the bitwise not; for bool, logical not.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -414,7 +414,7 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
 
 @_shift("shifted_right(input, other)")
 def bitwise_right_shift(input: Value, other: Value) -> Any:
-    """Arithmetic shift right by `other` bits.
+    """Compute the arithmetic shift right by `other` bits.
 
     If `other` is negative, or at least the number of bits of the type, every bit of the result is the sign bit.
 
@@ -457,7 +457,7 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Where(Pointwise):
-    """The operator `where`; with a condition alone, it calls `nonzero`."""
+    """The operator `where`; with only a condition, it calls `nonzero`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
@@ -474,10 +474,11 @@ class Where(Pointwise):
 
 
 def _where(condition: Operand, input: Value, other: Value) -> Any:
-    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True).
+    """Return `input` where the condition is true, else `other`.
 
+    With only a condition, return nonzero(condition, as_tuple=True).
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once; with a condition alone, waits for the number of nonzero elements.
+    Host:   returns at once; with only a condition, waits for the number of nonzero elements.
     Raises: DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0, -3.0])
@@ -516,7 +517,7 @@ def _no_mask() -> Iterator[ErrorSample]:
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The dtype rule of masked_fill: the value is converted to the type of the input."""
+    """Return the dtype rule of masked_fill: the value is converted to the type of the input."""
     if types[1] is not bool_:
         raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
@@ -544,7 +545,7 @@ class MaskedFill(Pointwise):
 
 
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
-    """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input.
+    """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input.
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
@@ -577,7 +578,7 @@ def _extreme(cuda: str) -> Any:
 
 @_extreme("larger(input, other)")
 def maximum(input: Value, other: Value) -> Any:
-    """The larger of two values; NaN if either is.  Equal values share the gradient.
+    """Return the larger of two values; NaN if either is.  Equal values share the gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -590,7 +591,7 @@ def maximum(input: Value, other: Value) -> Any:
 
 @_extreme("smaller(input, other)")
 def minimum(input: Value, other: Value) -> Any:
-    """The smaller of two values; NaN if either is.  Equal values share the gradient.
+    """Return the smaller of two values; NaN if either is.  Equal values share the gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -602,7 +603,7 @@ def minimum(input: Value, other: Value) -> Any:
 
 
 def _share(grad: Any, lost: Any, tied: Any) -> Any:
-    """The gradient of one input: 0 where it lost, half where both tied, else all (also where one is NaN)."""
+    """Return the gradient of one input: 0 where it lost, half where both tied, else all (also where one is NaN)."""
     return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
 
 
@@ -632,7 +633,7 @@ def _number_extreme(cuda: str) -> Any:
 
 @_number_extreme("larger_number(input, other)")
 def fmax(input: Operand, other: Operand) -> Any:
-    """The larger of two values; the other one if one is NaN.
+    """Return the larger of two values; the other one if one is NaN.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -651,7 +652,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_number_extreme("smaller_number(input, other)")
 def fmin(input: Operand, other: Operand) -> Any:
-    """The smaller of two values; the other one if one is NaN.
+    """Return the smaller of two values; the other one if one is NaN.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -687,7 +688,7 @@ def _bound(cuda: str) -> Any:
 
 @_bound("larger(input, min)")
 def clamp_min(input: Operand, min: Value) -> Any:
-    """max(input, min); NaN is unchanged.
+    """Compute max(input, min); NaN is unchanged.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
@@ -706,7 +707,7 @@ def _(grad: Any, input: Any, min: Any, needs: Any) -> Any:
 
 @_bound("smaller(input, max)")
 def clamp_max(input: Operand, max: Value) -> Any:
-    """min(input, max); NaN is unchanged.
+    """Compute min(input, max); NaN is unchanged.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.

@@ -37,22 +37,22 @@ allow_tf32 = Setting(True)  # whether float32 convolutions may round their input
 
 
 def _four_or_more(shape: Sequence[int]) -> Sizes:
-    """A shape with at least two spatial dimensions."""
+    """Return a shape with at least two spatial dimensions."""
     return tuple(shape) if len(shape) > 3 else (*shape[:2], 1, *shape[2:])
 
 
 def _two_or_more(numbers: Sequence[int], missing: int) -> Sizes:
-    """One number for each of at least two spatial dimensions."""
+    """Return one number for each of at least two spatial dimensions."""
     return tuple(numbers) if len(numbers) > 1 else (missing, *numbers)
 
 
 def _strides(shape: Sequence[int], is_last: bool) -> Sizes:
-    """The strides of a dense array, contiguous or channels-last."""
+    """Return the strides of a dense array, contiguous or channels-last."""
     return st.compact(shape, ORDERS[len(shape)]) if is_last and len(shape) in ORDERS else st.contiguous(shape)
 
 
 def _dense(call: Any, operand: Any, is_last: bool) -> Any:
-    """The operand, or a copy of it, aligned and with the strides of `_strides`."""
+    """Return the operand, or a copy of it, aligned and with the strides of `_strides`."""
     shape, is_last = tuple(operand.shape), is_last and len(operand.shape) in ORDERS
     strides = _strides(shape, is_last)
     steps = zip(shape, operand.strides, strides)
@@ -65,7 +65,7 @@ def _dense(call: Any, operand: Any, is_last: bool) -> Any:
 
 
 def _made(call: Any, shape: Sizes, of: dtypes.dtype, is_last: bool, operands: Sequence[Any]) -> Any:
-    """A new result, or the tensor to write unless that is an operand."""
+    """Return a new result, or the tensor to write unless that is an operand."""
     given = call.given
     if given is not None and any(operand is given for operand in operands):
         call.given = None
@@ -131,7 +131,7 @@ def convolution(
     call: Any, input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any,
     groups: int, sizes: Any, is_last: bool,
 ) -> Any:  # fmt: skip
-    """The y of `library_operation.Convolution`, plus bias.  It checks nothing.
+    """Return the y of `library_operation.Convolution`, plus bias.  Arguments are not checked.
 
     Shapes: [n, c, *I] with [o, c / groups, *K] and [o] gives [n, o, *sizes].
     Host:   returns at once.
@@ -175,7 +175,7 @@ def convolution_input(
     call: Any, input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any,
     groups: int, sizes: Any, is_last: bool,
 ) -> Any:  # fmt: skip
-    """The x of `library_operation.Convolution`, plus bias: a transposed convolution.  It checks nothing.
+    """Return the x of `library_operation.Convolution`, plus bias: a transposed convolution.  Arguments are not checked.
 
     Shapes: y [n, o, *P] with [o, c / groups, *K] and [c] gives [n, c, *sizes].
     Host:   returns at once.
@@ -218,7 +218,7 @@ def convolution_weight(
     call: Any, input: Operand, other: Operand, stride: Any, padding: Any, dilation: Any, groups: int, sizes: Any,
     is_last: bool,
 ) -> Any:  # fmt: skip
-    """The w of `library_operation.Convolution` for y = input and x = other.  It checks nothing.
+    """Return the w of `library_operation.Convolution` for y = input and x = other.  Arguments are not checked.
 
     Shapes: y [n, o, *P] and x [n, c, *I] give [o, c / groups, *sizes].
     Host:   returns at once.
@@ -248,7 +248,7 @@ def _(
 
 
 def per_dimension(name: str, what: str, value: Any, count: int, least: int) -> Sizes:
-    """One int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
+    """Return one int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
     listed = [value] if hasattr(value, "__index__") else value
     if not isinstance(listed, (tuple, list)) or not all(hasattr(each, "__index__") for each in listed):
         raise ArgumentTypeError(
@@ -295,7 +295,7 @@ def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int,
             operator=name,
         )
     if input.dtype is bool_:
-        raise DtypeError("there is no convolution of bool", hint="convert with .float()", operator=name)
+        raise DtypeError("convolutions of bool are not supported", hint="convert with .float()", operator=name)
     for what, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype is not input.dtype:
             raise DtypeError(
@@ -340,7 +340,7 @@ def is_channels_last(*operands: Any) -> bool:
 
 
 def _padding_of(name: str, padding: Any, stride: Sizes, dilation: Sizes, kernel: Sizes) -> tuple[Sizes, Sizes]:
-    """(padding in front, sum of both) of each dimension.  Raises ValueRangeError."""
+    """Return (padding in front, sum of both) of each dimension.  Raises ValueRangeError."""
     if padding == SAME:
         if any(step != 1 for step in stride):
             raise ValueRangeError(
@@ -402,7 +402,7 @@ def _transposed(
         raise ValueRangeError(
             f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "
             f"stride={list(steps)}, dilation={list(spread)}",
-            hint="it chooses among the sizes that the stride makes possible",
+            hint="it selects one of the sizes that the stride allows",
             operator=name,
         )
     places = zip(input.shape[-spatial:], steps, front, spread, weight.shape[2:], extra)
@@ -426,7 +426,7 @@ def _transposed(
 
 
 def _shape_of(spatial: int, *sizes: int) -> Sizes:
-    """The shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
+    """Return the shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
     return sizes[:2] + sizes[-spatial:]
 
 
@@ -467,7 +467,7 @@ def _errors(spatial: int) -> Any:
         yield ErrorSample((x, w), ValueRangeError, r"got stride=\[1, 1, 1, 1\]", {"stride": (1, 1, 1, 1)})
         yield ErrorSample((x, w), ShapeError, r"size per channel: \(4.* Kernel size: \(6", {"dilation": 5})
         flags = x._replace(dtype="bool"), w._replace(dtype="bool")
-        yield ErrorSample(flags, DtypeError, "no convolution of bool")
+        yield ErrorSample(flags, DtypeError, "convolutions of bool are not supported")
 
     return errors
 
@@ -481,7 +481,7 @@ def conv1d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias.
+    """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias.
 
     stride: the step between windows.  dilation: the step between a window's elements.  padding: zeros at both ends, or
     "valid" for none, or "same" for as many as keep the size.
@@ -502,7 +502,7 @@ def conv2d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Cross-correlation of images with a kernel, summed over the channels of a group, plus bias.
+    """Compute the cross-correlation of images with a kernel, summed over the channels of a group, plus bias.
 
     The arguments are those of `conv1d`, each an int or one int for each spatial dimension.  The result is channels-last
     if the input or the weight is.
@@ -523,7 +523,7 @@ def conv3d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias.
+    """Compute the cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias.
 
     The arguments are those of `conv2d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [o, c / groups, *kernel] and bias [o] gives [n, o, *sizes] or
@@ -561,7 +561,7 @@ def _transposed_errors(spatial: int) -> Any:
         yield ErrorSample((x, w), ShapeError, r"output size per channel: \(-5", {"padding": 5})
         yield ErrorSample((x, w), ValueRangeError, r"stride=\[0\]", {"stride": 0})
         flags = x._replace(dtype="bool"), w._replace(dtype="bool")
-        yield ErrorSample(flags, DtypeError, "no convolution of bool")
+        yield ErrorSample(flags, DtypeError, "convolutions of bool are not supported")
 
     return errors
 
@@ -576,7 +576,7 @@ def conv_transpose1d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
-    """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
+    """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
 
     padding: elements cut off at both ends.  output_padding: elements added at the end.
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
@@ -596,7 +596,7 @@ def conv_transpose2d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
-    """Transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias.
+    """Compute the transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias.
 
     The arguments are those of `conv_transpose1d`, each an int or one int for each spatial dimension.
     Shapes: [n, c, h, w] or [c, h, w] with weight [c, o / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
@@ -616,7 +616,7 @@ def conv_transpose3d(
     input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Any:  # fmt: skip
-    """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias.
+    """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias.
 
     The arguments are those of `conv_transpose2d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [c, o / groups, *kernel] and bias [o] gives [n, o, *sizes] or
@@ -644,7 +644,7 @@ def _tbc_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_tbc_samples, errors=_tbc_errors, dtypes=FLOATING_TYPES, method=False)
 def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> Any:
-    """`conv1d` of sequences whose dimensions are (time, batch, channels).
+    """Compute `conv1d` of sequences whose dimensions are (time, batch, channels).
 
     Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
     Host:   returns at once.
@@ -690,7 +690,7 @@ def general_convolution(
     input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Convolution of one to three dimensions, by the number of the weight's dimensions; or a transposed one.
+    """Compute a convolution or a transposed one, of one to three dimensions, by those of the weight.
 
     Shapes: [n, c, *I] with weight [o, c / groups, *K], or [c, o / groups, *K] if transposed, gives [n, o, *sizes].
     Host:   returns at once.

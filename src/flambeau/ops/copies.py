@@ -46,12 +46,12 @@ ROW_COPY_SOURCE = source_text("row_copy.cu")
 
 
 def blocks_for(threads: int) -> int:
-    """The number of blocks for `threads` threads.  Copies in order are fastest with a thread for each unit."""
+    """Return the number of blocks for `threads` threads.  Copies in order are fastest with a thread for each unit."""
     return min(-(-threads // THREADS), MAX_GRID_BLOCKS)
 
 
 def unit_for(dtype: dtype, counts: Sequence[int], operands: Sequence[Any]) -> int:
-    """The largest unit in bytes that divides all counts of elements and the addresses of all operands."""
+    """Return the largest unit in bytes that divides all counts of elements and the addresses of all operands."""
     if not all(operand.is_aligned() for operand in operands):
         return dtype.itemsize
     return gcd(WIDEST_UNIT, *(count * dtype.itemsize for count in counts))
@@ -79,7 +79,10 @@ class RowCopy(NamedTuple):
 
 
 def lanes_for(width: int) -> int:
-    """The number of threads for a row of `width` units: up to a warp with one unit each, else UNITS_AHEAD each."""
+    """Return the number of threads for a row of `width` units.
+
+    Up to a warp takes one unit each; wider rows take UNITS_AHEAD units each.
+    """
     wanted = width if width <= WARP else max(-(-width // UNITS_AHEAD), WARP)
     return int(min(1 << (wanted - 1).bit_length(), THREADS))
 
@@ -105,7 +108,7 @@ LEAST_FILLED = 0.25  # filled part of a matrix's tiles; below it, a copy by elem
 
 
 def tiled_layout(layout: KernelLayout) -> KernelLayout | None:
-    """The layout for the transpose kernel, or None if tiles do not help.
+    """Return the layout for the transpose kernel, or None if tiles do not help.
 
     Dimensions are in the order: the fastest of the target, the fastest of the source, the others.
     """
@@ -127,14 +130,17 @@ def _tile_count(size: int) -> int:
 
 
 def tiled_grid(layout: KernelLayout) -> Grid:
-    """The grid with one block per tile."""
+    """Return the grid with one block per tile."""
     sizes = layout[0]
     return Grid((_tile_count(sizes[0]) * _tile_count(sizes[1]) * prod(sizes[2:]), 1, 1), THREADS)
 
 
 @cache
 def transpose_kernel(out: dtype, input: dtype, reference: Callable[..., None]) -> Kernel:
-    """The kernel that copies `input` to `out` in tiles.  Without conversion, types of one size share machine code."""
+    """Return the kernel that copies `input` to `out` in tiles.
+
+    Without conversion, types of one size share machine code.
+    """
     if out is input:
         entry, types = f"transpose_{8 * out.itemsize}", [C_TYPES_BY_SIZE[out.itemsize]] * 3
     else:
@@ -168,7 +174,7 @@ class Convert(Pointwise):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel, grid, layout): the transpose kernel where the fastest dimensions of source and target differ."""
+        """Return (kernel, grid, layout); the kernel transposes if the fastest dimensions of the two arrays differ."""
         tiled = tiled_layout(layout)
         if tiled is None:
             return super().spread(kernel, layout, width, tensors)
@@ -270,7 +276,7 @@ def _no_number() -> Iterator[ErrorSample]:
 
 @operator(samples=_fill_samples, errors=_no_number, dtypes=dtypes.ALL, inplace=True, method=False, function=False)
 def fill(call: Call, input: Operand, value: Number) -> Any:
-    """A tensor like `input` with every element set to the number `value`.
+    """Return a tensor like `input` with every element set to the number `value`.
 
     Shapes: the result has the input's shape.
     Host:   returns at once.

@@ -77,7 +77,7 @@ def _triangle_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_triangle_samples, errors=_triangle_errors, dtypes=dtypes.ALL, inplace=True)
 def tril(call: Call, input: Operand, diagonal: int = 0) -> Any:
-    """The lower triangle of matrices: elements above diagonal number `diagonal` are 0.
+    """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0.
 
     diagonal: 0 is the main diagonal; positive numbers are above it.
 
@@ -100,7 +100,7 @@ def _(grad: Any, diagonal: int) -> Any:
 
 @operator(samples=_triangle_samples, errors=_triangle_errors, dtypes=dtypes.ALL, inplace=True)
 def triu(call: Call, input: Operand, diagonal: int = 0) -> Any:
-    """The upper triangle of matrices: elements below diagonal number `diagonal` are 0.
+    """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0.
 
     diagonal: 0 is the main diagonal; positive numbers are above it.
 
@@ -134,14 +134,14 @@ def fused(factor: Any, other: Any, term: Any) -> Any:
 
 
 def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """(a + b rounded, its rounding error)."""
+    """Return (a + b rounded, its rounding error)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """(a * b rounded, its rounding error)."""
+    """Return (a * b rounded, its rounding error)."""
     total = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return total, ((a_high * b_high - total) + a_high * b_low + a_low * b_high) + a_low * b_low
@@ -154,7 +154,7 @@ def _halves(a: Any) -> tuple[Any, Any]:
 
 
 def _odd_sum(a: Any, b: Any) -> Any:
-    """a + b rounded to odd: if it is inexact, the neighbour whose last bit is 1."""
+    """Compute a + b rounded to odd: if it is inexact, the neighbour whose last bit is 1."""
     total, error = _sum(a, b)
     is_even = (np.asarray(total).view(np.int64) & 1) == 0
     toward = np.where(error > 0, np.inf, -np.inf)
@@ -162,7 +162,10 @@ def _odd_sum(a: Any, b: Any) -> Any:
 
 
 def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
-    """first + step * count, rounded once, as in PyTorch; for half types the count and the product are rounded, too."""
+    """Compute first + step * count, rounded once, as PyTorch does.
+
+    For half types the count and the product are rounded, too.
+    """
     if dtype.is_floating_point and dtype.itemsize == 2:
         counts, narrow = count.astype(np.float32).astype(dtype.numpy), np.float32
         products = (counts.astype(narrow) * narrow(step)).astype(dtype.numpy)
@@ -215,7 +218,7 @@ def _linspace_samples() -> Iterator[Sample]:
 
 @operator(samples=_linspace_samples, dtypes=dtypes.ALL[1:], method=False, function=False, differentiable=False)
 def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
-    """A vector like `input` with evenly spaced numbers from start to end, both included.
+    """Return a vector like `input` with evenly spaced numbers from start to end, both included.
 
     Each number is computed from the nearer end; integers are computed in float64 and truncated.
     Host:   returns at once.
@@ -270,7 +273,7 @@ def _sequences() -> Iterator[Sample]:
 
 @operator(samples=_sequences, dtypes=NUMERIC_TYPES, method=False, function=False, differentiable=False)
 def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any:
-    """A tensor like `input` with start, start + step, start + 2 * step and so on, in row-major order.
+    """Return a tensor like `input` with start, start + step, start + 2 * step and so on, in row-major order.
 
     Floating point values are computed in float64 and rounded once.
     Host:   returns at once.

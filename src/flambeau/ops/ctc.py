@@ -22,7 +22,7 @@ LENGTHS = ("starts", "lengths", "target_lengths")
 
 
 def _states(targets: Any, starts: Any, target_lengths: Any, classes: int, width: int, blank: int) -> tuple[Any, Any]:
-    """(label of each state, whether it may be reached from two states before), both [batch, width]."""
+    """Return (label of each state, whether it may be reached from two states before), both [batch, width]."""
     number = np.arange(width)
     place = np.minimum(number // 2, np.maximum(target_lengths - 1, 0)[:, None]) + starts[:, None]
     held = targets[np.minimum(place, max(len(targets) - 1, 0))] if len(targets) else np.zeros(place.shape, np.int64)
@@ -42,7 +42,7 @@ def _log_sum(*values: Any) -> Any:
 
 
 def _pushed(row: Any, count: int) -> Any:
-    """A row of states moved by `count`, towards the end if it is above 0."""
+    """Return a row of states moved by `count`, towards the end if it is above 0."""
     out = np.full_like(row, -np.inf)
     if count > 0:
         out[:, count:] = row[:, :-count]
@@ -193,7 +193,7 @@ def ctc_paths(
     call: Call, log_probs: Operand, targets: Operand, starts: Operand, input_lengths: Operand,
     target_lengths: Operand, longest: int, blank: int, zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """The operator of `ctc_loss`: (losses, forward variables).
+    """Compute `ctc_loss`: (losses, forward variables).
 
     targets: all labels, of which sequence n has target_lengths[n] from starts[n] on.  longest: the most of them.
     Shapes: log_probs [t, n, c], targets [*], lengths and starts [n]; the results [n] and [t, n, 2 * longest + 1].
@@ -231,7 +231,7 @@ def ctc_slope(
     call: Call, grad_output: Operand, losses: Operand, alpha: Operand, log_probs: Operand, targets: Operand,
     starts: Operand, input_lengths: Operand, target_lengths: Operand, blank: int, zero_infinity: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of the log probabilities of `ctc_paths`."""
+    """Return the gradient of the log probabilities of `ctc_paths`."""
     times, batch, classes = log_probs.shape
     own, width = log_probs.dtype, alpha.shape[2]
     out = call.output(log_probs.shape, own)

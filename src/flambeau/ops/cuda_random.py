@@ -29,24 +29,24 @@ from .host_random import fused
 from .philox import CHANCE_HINT, COUNTED_FROM, DRAWN, PHILOX, WORD, counted_from, declared, philox4x32
 from .pointwise import MAX_GRID_BLOCKS, source_text
 
-THREADS = 256  # of a block
-VECTOR_BYTES = 16  # that dropout loads at once at most
-CHANCE_COUNTERS = 3  # that a draw by a tensor of probabilities takes
-CHOICE_THREADS, CHOICE_ROWS = 128, 65535  # of a block, and of a grid, in multinomial
+THREADS = 256  # per block
+VECTOR_BYTES = 16  # the most bytes that dropout loads at once
+CHANCE_COUNTERS = 3  # counters used by a draw with a tensor of probabilities
+CHOICE_THREADS, CHOICE_ROWS = 128, 65535  # threads per block and rows per grid in multinomial
 SOURCE = PHILOX + source_text("grid_random.cu")
 BLOCKS = Scalar("blocks", "int64")
 Words = list[Any]  # the four words of a counter, of every thread
 
 
 def blocks_of(device: Any, numel: int) -> int:
-    """The number of blocks with which PyTorch draws `numel` elements on a device."""
+    """Return the number of blocks with which PyTorch draws `numel` elements on a device."""
     properties = device.machine.properties(device.index)
     resident: int = properties.multi_processor_count * (properties.max_threads_per_multi_processor // THREADS)
     return min(resident, -(-numel // THREADS))
 
 
 def counters_of(numel: int, blocks: int, per_step: int) -> int:
-    """The number of counters that each thread reads."""
+    """Return the number of counters that each thread reads."""
     return (numel - 1) // (THREADS * blocks * per_step) + 1
 
 
@@ -54,7 +54,7 @@ def counters_of(numel: int, blocks: int, per_step: int) -> int:
 
 
 def words_of(seed: int, counter: Any, sequence: Any) -> Words:
-    """The four words of counters and sequences, uint64 arrays or numbers that broadcast."""
+    """Return the four words of counters and sequences, uint64 arrays or numbers that broadcast."""
     counter, sequence = np.broadcast_arrays(np.asarray(counter, np.uint64), np.asarray(sequence, np.uint64))
     low, half = np.uint64(WORD), np.uint64(32)
     counters = [counter & low, counter >> half, sequence & low, sequence >> half]
@@ -62,7 +62,10 @@ def words_of(seed: int, counter: Any, sequence: Any) -> Words:
 
 
 def spread(seed: int, first: int, numel: int, blocks: int, per: int, values_of: Callable[[Words], list[Any]]) -> Any:
-    """One value per element in the order of fill_grid.  values_of: returns `per` arrays with a value of each thread."""
+    """Return one value per element in the order of fill_grid.
+
+    values_of: returns `per` arrays with a value of each thread.
+    """
     threads = THREADS * blocks
     parts: list[Any] = []
     for step in range(counters_of(numel, blocks, per)):
@@ -82,14 +85,14 @@ def _wide_fractions(low: Any, high: Any) -> Any:
 
 
 def fractions(wide: dtype, words: Words) -> list[Any]:
-    """The fractions of a counter: four in float32, two in float64."""
+    """Return the fractions of a counter: four in float32, two in float64."""
     if wide is float64:
         return [_wide_fractions(words[0], words[1]), _wide_fractions(words[2], words[3])]
     return [open_fractions(word) for word in words]
 
 
 def normals(wide: dtype, words: Words) -> list[Any]:
-    """The normal values of a counter: four in float32, two in float64."""
+    """Return the normal values of a counter: four in float32, two in float64."""
     if wide is float64:
         radius = np.sqrt(-2.0 * np.log(_wide_fractions(words[0], words[1])))
         angle = math.pi * (2 * _wide_fractions(words[2], words[3]))
@@ -104,7 +107,7 @@ def normals(wide: dtype, words: Words) -> list[Any]:
 
 
 def pairs(words: Words) -> list[Any]:
-    """The two 64-bit integers of a counter."""
+    """Return the two 64-bit integers of a counter."""
     return [words[0] << np.uint64(32) | words[1], words[2] << np.uint64(32) | words[3]]
 
 
@@ -115,7 +118,7 @@ def grid_kernel(
     name: str, dtype: dtype, maker: str, per: int, values_of: Callable[[Words], list[Any]],
     fields: Sequence[Param], finish: Callable[..., Any],
 ) -> Kernel:  # fmt: skip
-    """Make a kernel that fills `out` with a maker of grid_random.cu.
+    """Make a kernel that fills `out` by a function object of grid_random.cu.
 
     values_of: as in `spread`.  finish: called with the values and the fields, returns the elements.
     """
@@ -140,7 +143,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 
 def fill(call: Any, out: Any, kernel: Kernel, per: int, values: Sequence[Any], generator: Any) -> None:
-    """Reserve the counters that PyTorch takes for `out`, and launch a kernel of `grid_kernel`."""
+    """Reserve as many counters as PyTorch uses for `out`, and launch a kernel of `grid_kernel`."""
     numel = out.numel()
     if numel:
         blocks = blocks_of(call.device, numel)
@@ -153,7 +156,7 @@ def per_counter(wide: dtype) -> int:
 
 
 def compute_type(dtype: dtype) -> dtype:
-    """The type of the fractions that elements of a type are made of."""
+    """Return the type of the fractions from which elements of a type are computed."""
     return float64 if dtype is float64 else float32
 
 
@@ -267,7 +270,7 @@ def integer_kernel(dtype: dtype, is_narrow: bool) -> Kernel:
 
 @cache
 def key_kernel() -> Kernel:
-    """The kernel that draws keys of a permutation: integers of [low, low + span), of which it keeps the bits `mask`."""
+    """Return the kernel that draws the keys of a permutation: integers of [low, low + span), masked with `mask`."""
 
     def finish(drawn: Any, low: int, span: int, mask: int) -> Any:
         return ((drawn % np.uint64(span) + np.uint64(low % (1 << 64))) & np.uint64(mask)).astype(np.int64)
@@ -277,14 +280,14 @@ def key_kernel() -> Kernel:
 
 
 def key_bits(count: int) -> int:
-    """The number of bits of PyTorch's keys for `count` elements: enough that all differ with a probability of 0.9."""
+    """Return the number of bits in PyTorch's keys of `count` elements: all differ with a probability of 0.9."""
     return min(64, math.ceil(math.log2(count - (6.0 * count * count + 1) / (12 * math.log(0.9)))))
 
 
 def _plain_kernel(
     entry: str, outputs: Sequence[Param], fields: Sequence[Param], body: str, reference: Callable[..., None]
 ) -> Kernel:
-    """Make a kernel with a mapping of its own; its last parameters are DRAWN."""
+    """Make a kernel with its own mapping of threads to elements; its last parameters are DRAWN."""
     arguments = ", ".join(declared(param) for param in (*outputs, *fields))
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
@@ -303,7 +306,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def chances_kernel(dtype: dtype, wide: dtype) -> Kernel:
-    """The kernel that draws 1 with the probabilities of an array of type `wide`, float32 or float64, else 0."""
+    """Return the kernel that draws 1 with the probabilities of an array of type `wide`, float32 or float64, else 0."""
 
     def reference(out: Any, p: Any, seed: int, first: int, numel: int) -> None:
         wrong = ~((p >= 0) & (p <= 1))
@@ -320,7 +323,7 @@ def chances_kernel(dtype: dtype, wide: dtype) -> Kernel:
 
 
 def vector_of(numel: int, itemsize: int, is_aligned: bool) -> int:
-    """The number of elements that PyTorch's dropout loads at once."""
+    """Return the number of elements that PyTorch's dropout loads at once."""
     vector = VECTOR_BYTES // itemsize if is_aligned else 1
     while numel % vector:
         vector //= 2
@@ -329,7 +332,7 @@ def vector_of(numel: int, itemsize: int, is_aligned: bool) -> int:
 
 @cache
 def dropout_kernel(dtype: dtype, vector: int) -> Kernel:
-    """The kernel of dropout.  kept: the probability that an element is kept;  scale: its factor."""
+    """Return the kernel of dropout.  kept: the probability that an element is kept;  scale: its factor."""
     c, wide, number = dtype.wide.cuda, dtype.wide, dtype.wide.numpy.type
 
     def fractions_of(seed: int, first: int, numel: int, blocks: int) -> Any:
@@ -355,7 +358,7 @@ def dropout_kernel(dtype: dtype, vector: int) -> Kernel:
 
 @cache
 def shuffle_kernel() -> Kernel:
-    """The kernel that shuffles the values of equal keys, which are neighbours."""
+    """Return the kernel that shuffles the values of equal keys, which are neighbours."""
 
     def reference(order: Any, keys: Any, seed: int, first: int, numel: int) -> None:
         equal = keys[1:] == keys[:-1]
@@ -375,13 +378,13 @@ def shuffle_kernel() -> Kernel:
 
 
 def plain_grid(numel: int) -> Grid:
-    """A grid for a kernel whose mapping does not depend on the grid."""
+    """Return a grid for a kernel whose mapping does not depend on the grid."""
     return Grid((min(-(-numel // THREADS), MAX_GRID_BLOCKS), 1, 1), THREADS)
 
 
 @cache
 def choice_kernel(wide: dtype) -> Kernel:
-    """The kernel that draws rows * samples categories by running sums of their chances."""
+    """Return the kernel that draws rows * samples categories by running sums of their chances."""
 
     def reference(
         out: Any, sums: Any, chances: Any, rows: int, size: int, samples: int, lanes: int, span: int,

@@ -35,7 +35,7 @@ def _diag_embed_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diag_embed_samples, errors=_diag_embed_errors, dtypes=dtypes.ALL, takes_out=False)
 def diag_embed(input: Operand, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2.
+    """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: one dimension more than the input; both are of size n + |offset|, for rows of size n.
@@ -116,7 +116,7 @@ def _no_offset() -> Iterator[ErrorSample]:
 
 @composite(samples=_diagflat_samples, errors=_no_offset, dtypes=dtypes.ALL, takes_out=False)
 def diagflat(input: Operand, offset: int = 0) -> Any:
-    """A matrix with all elements of the input, in row-major order, as a diagonal.
+    """Return a matrix with all elements of the input, in row-major order, as a diagonal.
 
     Host: returns at once.
     Example:
@@ -129,7 +129,7 @@ def diagflat(input: Operand, offset: int = 0) -> Any:
 
 
 def block_diag(*tensors: Any) -> Any:
-    """A matrix with the given matrices along its diagonal, and zeros elsewhere.
+    """Return a matrix with the given matrices along its diagonal, and zeros elsewhere.
 
     Vectors are rows, and 0-dim tensors matrices of one element.
     Host:   returns at once.
@@ -212,7 +212,7 @@ def _indices_samples() -> Iterator[Sample]:
 
 @operator(samples=_indices_samples, dtypes=INDEX_TYPES, method=False, function=False, differentiable=False)
 def triangle_indices(call: Call, input: Operand, row: int, col: int, offset: int, lower: bool) -> Any:
-    """A tensor like `input` of the row and column indices of a triangle of a matrix, in row-major order.
+    """Return a tensor like `input` of the row and column indices of a triangle of a matrix, in row-major order.
 
     Host: returns at once.
     """

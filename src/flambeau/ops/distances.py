@@ -22,7 +22,7 @@ from .reduction_kernels import REDUCE_SOURCE, WARP, layout_along
 from .samples import bad_dims, singles
 
 MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-FEW_ROWS = 25  # up to so many rows on each side, distances are computed without a matrix product
+FEW_ROWS = 25  # with at most this many rows on each side, distances are computed without a matrix product
 
 
 def _floors() -> Iterator[Sample]:
@@ -35,7 +35,7 @@ def _floors() -> Iterator[Sample]:
     method=False, function=False,
 )  # fmt: skip
 def raised(input: Value, floor: Value) -> Any:
-    """max(input, floor), whose gradient is that of the input everywhere."""
+    """Compute max(input, floor), whose gradient is that of the input everywhere."""
     return np.maximum(input, floor)
 
 
@@ -53,7 +53,7 @@ def _squares() -> Iterator[Sample]:
     dtypes=FLOATING_TYPES, inplace=False, method=False, function=False,
 )  # fmt: skip
 def distance_of(input: Value) -> Any:
-    """The square root of max(input, 0), whose gradient is 0 where it is 0."""
+    """Return the square root of max(input, 0), whose gradient is 0 where it is 0."""
     return np.sqrt(np.maximum(input, 0))
 
 
@@ -77,7 +77,7 @@ def _bad_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_pairs, errors=_bad_pairs, dtypes=FLOATING_TYPES, method=False)
 def cosine_similarity(x1: Operand, x2: Operand, dim: int = 1, eps: float = 1e-8) -> Any:
-    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps.
+    """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps.
 
     Shapes: the inputs broadcast together; the result is without `dim`.
     Host:   returns at once.
@@ -123,7 +123,7 @@ def _shifts() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def shifted_difference(input: Value, other: Value, shift: Value) -> Any:
-    """The differences whose norm `pairwise_distance` is: input - other + shift."""
+    """Return the differences whose norm `pairwise_distance` is: input - other + shift."""
     return input - other + shift
 
 
@@ -134,7 +134,7 @@ def _(grad: Any, needs: Any) -> Any:
 
 @composite(samples=_apart, errors=_too_far, dtypes=FLOATING_TYPES, method=False)
 def pairwise_distance(x1: Operand, x2: Operand, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """The p-norm of x1 - x2 + eps over the last dimension.
+    """Return the p-norm of x1 - x2 + eps over the last dimension.
 
     Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -159,7 +159,7 @@ def _sets() -> Iterator[Sample]:
 def _bad_sets() -> Iterator[ErrorSample]:
     pair = Array((2, 3)), Array((4, 3))
     yield ErrorSample((Array((3,)), pair[1]), ShapeError, r"at least two dimensions, got \[3\]")
-    yield ErrorSample((pair[0], Array((4, 2))), ShapeError, r"as many columns, got \[2, 3\] and \[4, 2\]")
+    yield ErrorSample((pair[0], Array((4, 2))), ShapeError, r"the same number of columns, got \[2, 3\] and \[4, 2\]")
     yield ErrorSample((*pair, -1.0), ValueRangeError, "p must not be negative, got -1")
     yield ErrorSample(pair, ArgumentError, "'fast' is not a valid value for compute_mode", {"compute_mode": "fast"})
     yield ErrorSample((Array((2, 3), dtype="int64"), pair[1]), DtypeError, "floating point, got int64")
@@ -167,7 +167,7 @@ def _bad_sets() -> Iterator[ErrorSample]:
 
 @composite(samples=_sets, errors=_bad_sets, dtypes=FLOATING_TYPES[2:], method=False)
 def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """The p-norm of the difference of every row of x1 and every row of x2.
+    """Return the p-norm of the difference of every row of x1 and every row of x2.
 
     compute_mode: "use_mm_for_euclid_dist" computes 2-norms by a matrix product, "donot_use_mm_for_euclid_dist" does
     not, and None or "use_mm_for_euclid_dist_if_necessary" does so for more than 25 rows.
@@ -184,7 +184,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
         if len(each.shape) < 2:
             raise ShapeError(
                 f"both inputs need at least two dimensions, got {list(each.shape)}",
-                hint="a row for each vector: unsqueeze(0)",
+                hint="each row is a vector: add a dimension with unsqueeze(0)",
                 operator="cdist",
             )
         if not each.dtype.is_floating_point:
@@ -193,8 +193,8 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
             )
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
-            f"both inputs must have as many columns, got {list(x1.shape)} and {list(x2.shape)}",
-            hint="distances are between rows of one length",
+            f"both inputs must have the same number of columns, got {list(x1.shape)} and {list(x2.shape)}",
+            hint="distances are between rows of equal length",
             operator="cdist",
         )
     if p < 0:
@@ -217,7 +217,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
 # distances of rows
 
 DISTANCE_SOURCE = REDUCE_SOURCE + source_text("distances.cu")
-THREAD_ROW = 16  # up to so many elements of a row, a thread computes a distance; for longer rows a warp does
+THREAD_ROW = 16  # for rows of at most this many elements, a thread computes a distance; for longer rows a warp does
 POWERS = {0.0: "ZERO", 1.0: "ONE", 2.0: "TWO", inf: "INFINITE"}
 NORM_SCALARS = [
     *[Scalar(name, "int64") for name in ("count", "size", "lanes")],
@@ -227,7 +227,7 @@ NORM_ARGUMENTS = "long long count, long long size, long long lanes, double p, do
 
 
 def _norms_of(apart: Any, p: float) -> Any:
-    """The p-norms of the rows of a NumPy array."""
+    """Return the p-norms of the rows of a NumPy array."""
     sizes, number = np.abs(apart), apart.dtype.type
     if p == inf:
         return sizes.max(axis=-1)
@@ -240,7 +240,7 @@ def _norms_of(apart: Any, p: float) -> Any:
 
 @cache
 def _distances_kernel(dtype: dtype, power: str) -> Kernel:
-    """The kernel of the distances of all rows of two arrays; the last dimension of their layout is along the rows."""
+    """Return the kernel of the distances of all rows of two arrays; the rows lie along the last dimension."""
     entry, t, c = f"row_distances_{dtype.name}_{power.lower()}", dtype.cuda, dtype.wide.cuda
     source = f"""{DISTANCE_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* a, const {t}* b,
@@ -263,7 +263,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const 
 
 @cache
 def _pair_distances_kernel(dtype: dtype, power: str) -> Kernel:
-    """The kernel of the distances of each row and every later one of a contiguous array."""
+    """Return the kernel of the distances of each row and every later one of a contiguous array."""
     entry, t, c = f"pair_distances_{dtype.name}_{power.lower()}", dtype.cuda, dtype.wide.cuda
     source = f"""{DISTANCE_SOURCE}{PAIRS}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
@@ -297,7 +297,7 @@ def _launch_distances(call: Any, kernel: Any, out: Any, operands: Any, size: int
 
 
 def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
-    """The gradient of differences from that of their p-norms `out`, along the last dimension."""
+    """Return the gradient of differences from that of their p-norms `out`, along the last dimension."""
     grad, length = grad.unsqueeze(-1), out.unsqueeze(-1)
     if p == 0:
         return apart.new_zeros(apart.shape)
@@ -308,7 +308,7 @@ def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
 
 
 def _distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
         yield Sample((Array((3, 4), grad=p < inf), Array((2, 4), seed=1, grad=p < inf), p))
     yield Sample((Array((2, 3, 4), layout="strided"), Array((2, 4), seed=1), 2.0))
     yield Sample((Array((2, 1, 3, 40)), Array((3, 5, 40), seed=1), 2.0))
@@ -317,7 +317,7 @@ def _distance_samples() -> Iterator[Sample]:
 
 @operator(samples=_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def row_distances(call: Call, input: Operand, other: Operand, p: float) -> Any:
-    """The operator of `cdist` without a matrix product, for operands of one type.
+    """Compute `cdist` without a matrix product, for operands of one type.
 
     Host: returns at once.
     """
@@ -427,7 +427,7 @@ def _row_samples() -> Iterator[Sample]:
 
 @operator(samples=_row_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def pair_differences(call: Call, input: Operand) -> Any:
-    """The difference of each row and every later one: [n, d] gives [n * (n - 1) / 2, d].
+    """Return the difference of each row and every later one: [n, d] gives [n * (n - 1) / 2, d].
 
     Host: returns at once.
     """
@@ -474,7 +474,7 @@ def _(grad: Any) -> Any:
 
 
 def _pair_distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
         yield Sample((Array((4, 3), grad=p < inf), p))
     yield Sample((Array((3, 20), layout="transposed"), 2.0))
     yield Sample((Array((1, 3)), 2.0))
@@ -483,7 +483,7 @@ def _pair_distance_samples() -> Iterator[Sample]:
 
 @operator(samples=_pair_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def pair_distances(call: Call, input: Operand, p: float) -> Any:
-    """The operator of `pdist`.
+    """Compute `pdist`.
 
     Host: returns at once.
     """
@@ -510,7 +510,7 @@ def _bad_rows() -> Iterator[ErrorSample]:
 
 @composite(samples=_rows, errors=_bad_rows, dtypes=FLOATING_TYPES[2:], method=False)
 def pdist(input: Operand, p: float = 2) -> Any:
-    """The p-norm of the difference of each row and every later one.
+    """Return the p-norm of the difference of each row and every later one.
 
     Shapes: [n, d] gives [n * (n - 1) / 2].
     Host:   returns at once.
@@ -521,7 +521,7 @@ def pdist(input: Operand, p: float = 2) -> Any:
     """
     if len(input.shape) != 2:
         raise ShapeError(
-            f"input must have 2 dimensions, got {list(input.shape)}", hint="a row for each vector", operator="pdist"
+            f"input must have 2 dimensions, got {list(input.shape)}", hint="each row is a vector", operator="pdist"
         )
     if p < 0:
         raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")
@@ -570,7 +570,7 @@ def _bad_bilinears() -> Iterator[ErrorSample]:
 
 @composite(samples=_bilinear_samples, errors=_bad_bilinears, dtypes=FLOATING_TYPES[2:], method=False)
 def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None) -> Any:
-    """input1 @ weight[k] @ input2 + bias[k] for each k.
+    """Compute input1 @ weight[k] @ input2 + bias[k] for each k.
 
     Shapes: [*, m], [*, n], weight [out, m, n] and bias [out] give [*, out].
     Host:   returns at once.

@@ -87,7 +87,7 @@ def _bad(fact: str) -> ArgumentError:
 
 
 class BadEquation(ArgumentError, RuntimeError):
-    """An equation of einsum is malformed, or does not fit the operands."""
+    """An equation of einsum is malformed or does not match the operands."""
 
 
 def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
@@ -101,7 +101,7 @@ def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
                 raise ShapeError(
                     f"subscript {name} is repeated for operand {index} but the sizes don't match, {size} != "
                     f"{own[label]}",
-                    hint="a diagonal needs dimensions of one size",
+                    hint="a diagonal needs dimensions of equal size",
                     operator="einsum",
                 )
             if size != 1 and sizes.setdefault(label, size) != size:
@@ -109,7 +109,7 @@ def _check_sizes(equation: str, operands: Sequence[tuple[Any, Labels]]) -> None:
                 raise ShapeError(
                     f"operands do not broadcast: subscript {name} of {equation!r} has size {size} for operand {index} "
                     f"and {sizes[label]} for a previously seen operand; shapes are {shapes}",
-                    hint="sizes of one subscript are equal, or 1",
+                    hint="all sizes of one subscript must be equal, or 1",
                     operator="einsum",
                 )
 
@@ -126,7 +126,7 @@ def _without_repeats(tensor: Any, labels: Labels) -> tuple[Any, Labels]:
 
 
 def _summed(tensor: Any, labels: Labels, dropped: set[int], dtype: Any = None) -> tuple[Any, Labels]:
-    """Sum over the dimensions of some labels.  dtype: of the sum, by default that of Tensor.sum."""
+    """Compute the sum over the dimensions of some labels.  dtype: of the sum, by default that of Tensor.sum."""
     dims = [at for at, label in enumerate(labels) if label in dropped]
     if not dims:
         return tensor, labels
@@ -223,7 +223,7 @@ def _bad_chains() -> Iterator[ErrorSample]:
     called="einsum",
 )  # fmt: skip
 def einsum_of(equation: str, operands: Operands) -> Any:
-    """Sum of products by Einstein's convention: `torch.einsum` with the operands as a list."""
+    """Compute the sum of products by Einstein's convention: `torch.einsum` with the operands as a list."""
     if not operands:
         raise ArgumentError("must provide at least one operand", hint="as in einsum('ij->ji', x)", operator="einsum")
     all_labels, result = parsed(equation, [len(operand.shape) for operand in operands])
@@ -259,12 +259,12 @@ def _bad_contractions() -> Iterator[ErrorSample]:
         (a, b, 1), ShapeError, r"need to match, but dimension -1 of a has size 3, and dimension 0 of b has size 4"
     )
     yield ErrorSample((a, b, 3), ShapeError, r"dims=3 .* 2 and 2 dimensions")
-    yield ErrorSample((a, b, ([0], [0, 1])), ArgumentError, r"as many dimensions of both, got \[0\] and \[0, 1\]")
+    yield ErrorSample((a, b, ([0], [0, 1])), ArgumentError, r"the same length, got \[0\] and \[0, 1\]")
     yield ErrorSample((a, Array((3, 2), dtype="float64"), 1), DtypeError, "got float32 and float64")
 
 
 def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
-    """The dimensions of both that tensordot sums over."""
+    """Return the dimensions of both that tensordot sums over."""
     name, ranks = "tensordot", (len(a.shape), len(b.shape))
     if hasattr(dims, "tolist"):
         dims = dims.tolist()
@@ -293,7 +293,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         firsts, seconds = list(range(-count, 0)), list(range(count))
     if len(firsts) != len(seconds):
         raise ArgumentError(
-            f"sums over as many dimensions of both, got {firsts} and {seconds}", hint="pair them", operator=name
+            f"both lists must have the same length, got {firsts} and {seconds}", hint="pair them", operator=name
         )
     for which, (listed, rank) in enumerate(zip((firsts, seconds), ranks)):
         wrapped = [st.wrap_dim(dim, rank, name) for dim in listed]
@@ -308,7 +308,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 
 @composite(samples=_contractions, errors=_bad_contractions, dtypes=PRODUCT_TYPES, method=False, function=False)
 def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Any:
-    """Sum of products over some dimensions of two tensors.
+    """Compute the sum of products over some dimensions of two tensors.
 
     dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
@@ -356,7 +356,7 @@ def _bad_inner_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_inner_pairs, errors=_bad_inner_pairs, dtypes=PRODUCT_TYPES)
 def inner(input: Operand, other: Operand) -> Any:
-    """Sum of products over the last dimension of both; the product, if one is a number.
+    """Compute the sum of products over the last dimension of both; the product, if one is a number.
 
     Shapes: [*A, k] with [*B, k] gives [*A, *B].
     Host:   returns at once.
@@ -369,7 +369,7 @@ def inner(input: Operand, other: Operand) -> Any:
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise ShapeError(
-            f"the last dimensions must have one size, got shapes {list(input.shape)} and {list(other.shape)}",
+            f"the last dimensions must have equal sizes, got shapes {list(input.shape)} and {list(other.shape)}",
             hint="transpose one of them",
             operator="inner",
         )
@@ -391,7 +391,7 @@ def _bad_kron_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_kron_pairs, errors=_bad_kron_pairs, dtypes=dtypes.ALL)
 def kron(input: Operand, other: Operand) -> Any:
-    """Kronecker product: every element of the input times the whole of `other`, in blocks.
+    """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks.
 
     Shapes: the sizes multiply; the operand with fewer dimensions gets leading ones.
     Host:   returns at once.
@@ -416,7 +416,7 @@ def _cross_pairs() -> Iterator[Sample]:
 
 def _bad_cross_pairs() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 4)), Array((2, 4))), ShapeError, "must have size 3, got 4 and 4")
-    yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, "as many dimensions, got shapes")
+    yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, "same number of dimensions, got shapes")
 
 
 @cache
@@ -452,18 +452,18 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     called="linalg.cross",
 )  # fmt: skip
 def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -> Any:
-    """Cross product of vectors of three elements along `dim`.
+    """Compute the cross product of vectors of three elements along `dim`.
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have as many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
     """
     if len(input.shape) != len(other.shape):
         raise ShapeError(
-            f"the inputs must have as many dimensions, got shapes {list(input.shape)} and {list(other.shape)}",
+            f"both must have the same number of dimensions, got shapes {list(input.shape)} and {list(other.shape)}",
             hint="add dimensions with unsqueeze()",
             operator="linalg.cross",
         )
@@ -509,11 +509,11 @@ def _bad_cross_of_any() -> Iterator[ErrorSample]:
 
 @composite(samples=_cross_of_any, errors=_bad_cross_of_any, dtypes=PRODUCT_TYPES)
 def cross(input: Operand, other: Operand, dim: int | None = None) -> Any:
-    """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3.
+    """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3.
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have as many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
@@ -536,7 +536,7 @@ def _vector_products() -> Iterator[Sample]:
 
 @composite(samples=_vector_products, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, called="linalg.vecdot")
 def linalg_vecdot(x: Operand, y: Operand, *, dim: int = -1) -> Any:
-    """Sum of products along one dimension.
+    """Compute the sum of products along one dimension.
 
     Shapes: the inputs broadcast together; the result is without dim.
     Host:   returns at once.
@@ -576,7 +576,7 @@ def _bad_matrices() -> Iterator[ErrorSample]:
     called="linalg.multi_dot",
 )  # fmt: skip
 def linalg_multi_dot(tensors: Operands) -> Any:
-    """Product of several matrices, in the order that takes the fewest multiplications.
+    """Compute the product of several matrices, in the order that takes the fewest multiplications.
 
     The first tensor may be a vector, taken as a row, and the last one a vector, taken as a column.
     Shapes: [m, k], ..., [l, n] gives [m, n], without m or n for a vector.
@@ -660,10 +660,10 @@ def _bad_groups() -> Iterator[ErrorSample]:
 def grouped_mm(
     mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
 ) -> Any:
-    """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
+    """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
 
-    offs: int32, where each group ends in the dimension that a matrix shares among groups: rows of mat_a with a batch
-        mat_b; columns of mat_b with a batch mat_a; for two matrices the dimension that is summed.
+    offs: int32, the end of each group in the dimension that the groups divide: rows of mat_a if mat_b is a batch,
+        columns of mat_b if mat_a is a batch, and for two matrices the dimension that is summed.
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
             [g, k, n] give [g, m, n].  Elements after the last group are 0.
     Host:   waits for offs, if it is on a GPU.

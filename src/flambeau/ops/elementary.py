@@ -49,7 +49,7 @@ def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **o
 
 @floating_function("exp(input)")
 def exp(input: Operand) -> Any:
-    """Exponential of each element: e to the power x.
+    """Compute the exponential of each element: e to the power x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -67,7 +67,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("exp2(input)")
 def exp2(input: Operand) -> Any:
-    """2 to the power x.
+    """Compute 2 to the power x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -85,7 +85,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("expm1(input)")
 def expm1(input: Operand) -> Any:
-    """exp(x) - 1, accurate near 0.
+    """Compute exp(x) - 1, accurate near 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -104,7 +104,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("log(input)", positives)
 def log(input: Operand) -> Any:
-    """Natural logarithm.
+    """Compute the natural logarithm.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -122,7 +122,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("log2(input)", positives)
 def log2(input: Operand) -> Any:
-    """Logarithm to base 2.
+    """Compute the logarithm to base 2.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -140,7 +140,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("log10(input)", positives)
 def log10(input: Operand) -> Any:
-    """Logarithm to base 10.
+    """Compute the logarithm to base 10.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -158,7 +158,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("log1p(input)", positives)
 def log1p(input: Operand) -> Any:
-    """log(1 + x), accurate near 0.
+    """Compute log(1 + x), accurate near 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -177,7 +177,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erf(input)", cost=20.0)
 def erf(input: Operand) -> Any:
-    """Error function.
+    """Compute the error function.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -195,7 +195,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erfc(input)", cost=20.0)
 def erfc(input: Operand) -> Any:
-    """Complementary error function: 1 - erf(x), accurate where the result is near 0.
+    """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -212,13 +212,13 @@ def _(grad: Any, input: Any) -> Any:
 
 
 def inner() -> Iterator[Sample]:
-    """As `singles`, with values between -1 and 1."""
+    """Return samples like `singles`, with values between -1 and 1."""
     return (Sample((sample.args[0]._replace(low=-0.9, high=0.9),)) for sample in singles())
 
 
 @floating_function("erfinv(input)", inner, 20.0)
 def erfinv(input: Operand) -> Any:
-    """Inverse of the error function; NaN outside [-1, 1].
+    """Compute the inverse of the error function; NaN outside [-1, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -255,7 +255,7 @@ def _no_logarithms() -> Iterator[ErrorSample]:
     dtypes=dtypes.FLOATING_TYPES, inplace=False, cost=20.0,
 )  # fmt: skip
 def logaddexp(input: Operand, other: Operand) -> Any:
-    """log(exp(input) + exp(other)), without overflow.
+    """Compute log(exp(input) + exp(other)), without overflow.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -278,7 +278,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     dtypes=dtypes.FLOATING_TYPES, inplace=False, cost=20.0,
 )  # fmt: skip
 def logaddexp2(input: Operand, other: Operand) -> Any:
-    """log2(2^input + 2^other), without overflow.
+    """Compute log2(2^input + 2^other), without overflow.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -346,7 +346,7 @@ def trunc(input: Operand) -> Any:
     dtype=floating_only, cuda="input - trunc(input)", samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES
 )
 def frac(input: Operand) -> Any:
-    """x - trunc(x), the part after the point, with the sign of x.
+    """Compute x - trunc(x), the part after the point, with the sign of x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -374,7 +374,7 @@ def _multiples() -> Iterator[Sample]:
     dtypes=dtypes.FLOATING_TYPES, inplace=False, method=False, function=False, cost=4.0,
 )  # fmt: skip
 def round_scaled(input: Value, up: Value, down: Value) -> Any:
-    """The operator of `round` with decimals: the nearest multiple of down / up."""
+    """Compute `round` with decimals: the nearest multiple of down / up."""
     return np.rint(input * up / down) / up * down
 
 
@@ -430,7 +430,7 @@ DEGREES = 180 / pi  # of one radian
 
 
 def _near() -> Iterator[Sample]:
-    """As `singles`, away from the poles of the tangent."""
+    """Return samples like `singles`, away from the poles of the tangent."""
     return (Sample((sample.args[0]._replace(low=-1.2, high=1.2),)) for sample in singles())
 
 
@@ -443,7 +443,7 @@ def _above_one() -> Iterator[Sample]:
 
 @floating_function("sin(input)")
 def sin(input: Operand) -> Any:
-    """Sine.
+    """Compute the sine.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -461,7 +461,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("cos(input)")
 def cos(input: Operand) -> Any:
-    """Cosine.
+    """Compute the cosine.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -479,7 +479,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("tan(input)", _near)
 def tan(input: Operand) -> Any:
-    """Tangent.
+    """Compute the tangent.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -497,7 +497,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("asin(input)", inner)
 def asin(input: Operand) -> Any:
-    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
+    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -515,7 +515,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("acos(input)", inner)
 def acos(input: Operand) -> Any:
-    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
+    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -533,7 +533,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("atan(input)")
 def atan(input: Operand) -> Any:
-    """Inverse of the tangent, in [-pi/2, pi/2].
+    """Compute the inverse of the tangent, in [-pi/2, pi/2].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -554,7 +554,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("sinh(input)")
 def sinh(input: Operand) -> Any:
-    """Hyperbolic sine.
+    """Compute the hyperbolic sine.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -572,7 +572,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("cosh(input)")
 def cosh(input: Operand) -> Any:
-    """Hyperbolic cosine.
+    """Compute the hyperbolic cosine.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -590,7 +590,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("asinh(input)")
 def asinh(input: Operand) -> Any:
-    """Inverse of the hyperbolic sine.
+    """Compute the inverse of the hyperbolic sine.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -608,7 +608,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("acosh(input)", _above_one)
 def acosh(input: Operand) -> Any:
-    """Inverse of the hyperbolic cosine; NaN below 1.
+    """Compute the inverse of the hyperbolic cosine; NaN below 1.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -626,7 +626,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("atanh(input)", inner)
 def atanh(input: Operand) -> Any:
-    """Inverse of the hyperbolic tangent; NaN outside [-1, 1].
+    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -646,7 +646,7 @@ def _(grad: Any, input: Any) -> Any:
 
 
 def _points() -> Iterator[Sample]:
-    """As `pairs`, away from the point (0, 0)."""
+    """Return samples like `pairs`, away from the point (0, 0)."""
     yield Sample((Array((3, 4)), Array((3, 4), 0.5, 3, seed=1)))
     yield Sample((Array((3, 1)), Array((4,), -3, -0.5, seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), 0.5, 3, layout="strided", seed=1)))
@@ -664,7 +664,7 @@ def _no_points() -> Iterator[ErrorSample]:
     dtype=to_float, cuda="atan2(input, other)", samples=_points, errors=unbroadcastable, dtypes=dtypes.ALL, cost=20.0
 )
 def atan2(input: Operand, other: Operand) -> Any:
-    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32.
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -687,7 +687,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     cost=8.0,
 )  # fmt: skip
 def hypot(input: Operand, other: Operand) -> Any:
-    """Square root of `input * input + other * other`, without overflow in between.
+    """Compute the square root of `input * input + other * other`, without overflow in between.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -706,7 +706,7 @@ def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @floating_function("input * (decltype(input))57.29577951308232", cost=1.0)
 def rad2deg(input: Operand) -> Any:
-    """An angle in radians converted to degrees; integers give float32.
+    """Return an angle in radians converted to degrees; integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -724,7 +724,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("input * (decltype(input))0.017453292519943295", cost=1.0)
 def deg2rad(input: Operand) -> Any:
-    """An angle in degrees converted to radians; integers give float32.
+    """Return an angle in degrees converted to radians; integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -742,7 +742,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("sinc_of(input)")
 def sinc(input: Operand) -> Any:
-    """sin(pi x) / (pi x), and 1 at 0; integers give float32.
+    """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -766,7 +766,7 @@ LARGEST = {
 
 
 def _tensors() -> Iterator[Sample]:
-    """Two tensors: dense, broadcast, strided, empty, zero-dimensional."""
+    """Yield two tensors: dense, broadcast, strided, empty, zero-dimensional."""
     yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
     yield Sample((Array((3, 1)), Array((4,), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), layout="strided", seed=1)))
@@ -783,7 +783,7 @@ def _signs() -> Iterator[Sample]:
 
 @pointwise(dtype=to_float, cuda="copysign(input, other)", samples=_signs, errors=unbroadcastable, dtypes=dtypes.ALL)
 def copysign(input: Operand, other: Value) -> Any:
-    """The magnitude of `input` with the sign of `other`; integers give float32.
+    """Return the magnitude of `input` with the sign of `other`; integers give float32.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -804,7 +804,7 @@ def _(grad: Any, out: Any, input: Any, needs: Any) -> Any:
     "is_nan(input) ? input : input < 0 ? (decltype(input))3.141592653589793 : 0", cost=1.0, inplace=False
 )
 def angle(input: Operand) -> Any:
-    """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
+    """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -840,7 +840,7 @@ def _two_types() -> Iterator[ErrorSample]:
     dtypes=dtypes.ALL, differentiable=False,
 )  # fmt: skip
 def heaviside(input: Operand, values: Operand) -> Any:
-    """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient.
+    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -889,7 +889,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* mantissa, i
 
 @operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES)
 def frexp(call: Any, input: Operand) -> Any:
-    """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32.
+    """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32.
 
     Shapes: both results have the input's shape.
     Host:   returns at once.
@@ -920,7 +920,7 @@ def _exponents() -> Iterator[Sample]:
 
 @pointwise(dtype=to_float, cuda="input * exp2(other)", samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL)
 def ldexp(input: Operand, other: Operand) -> Any:
-    """`input * 2 ** other`; integers give float32.
+    """Compute `input * 2 ** other`; integers give float32.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -940,7 +940,7 @@ def _of_halves(dtype: dtype) -> Any:
     """Make the operator that `nextafter` lowers to for a half type."""
 
     def neighbour(input: Operand, other: Operand) -> Any:
-        """The next number of a half type."""
+        """Return the next number of a half type."""
         first, second = [np.asarray(each).astype(dtype.numpy) for each in (input, other)]
         return np.nextafter(first, second)
 
@@ -968,7 +968,7 @@ def _no_neighbours() -> Iterator[ErrorSample]:
 
 
 def _nextafter(input: Operand, other: Operand) -> Any:
-    """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`.
+    """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -1019,7 +1019,7 @@ def _of_integers(cuda: str) -> Any:
 
 @_of_integers("divisor_of(input, other)")
 def gcd(input: Operand, other: Operand) -> Any:
-    """Greatest common divisor, which is not negative; that of 0 and 0 is 0.
+    """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -1033,7 +1033,7 @@ def gcd(input: Operand, other: Operand) -> Any:
 
 @_of_integers("multiple_of(input, other)")
 def lcm(input: Operand, other: Operand) -> Any:
-    """Least common multiple, which is not negative; 0 where an operand is 0.
+    """Compute the least common multiple, which is not negative; 0 where an operand is 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -40,7 +40,7 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
 
 @cache
 def gather_kernel(dtype: dtype, index: dtype, unit: int) -> Kernel:
-    """The kernel of out[i] = weight[indexes[i]]."""
+    """Return the kernel of out[i] = weight[indexes[i]]."""
     entry, moved = f"gather_rows_{unit}_{index.name}", C_TYPES_BY_SIZE[unit]
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const void* weight,
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const
 
 @cache
 def sum_kernel(dtype: dtype, index: dtype) -> Kernel:
-    """The kernel of out[r] = the sum of grad[i] over all i with indexes[i] == r, in the order of i."""
+    """Return the kernel of out[r] = the sum of grad[i] over all i with indexes[i] == r, in the order of i."""
     entry = f"sum_rows_{dtype.name}_{index.name}"
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({dtype.wide.cuda}* out, const {dtype.cuda}* grad,
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({dtype.wide.cuda
 
 @cache
 def one_hot_kernel() -> Kernel:
-    """The kernel of out[i, c] = indexes[i] == c."""
+    """Return the kernel of out[i, c] = indexes[i] == c."""
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) one_hot_int64(long long* out, const long long* indexes,
     long long count, long long classes) {{
@@ -136,7 +136,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
             f"padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
-            hint=f"it names one of the weight's {rows} rows; None is none",
+            hint=f"it is one of the weight's {rows} rows, or None",
             operator="embedding",
         )
     return padding_idx % rows
@@ -144,7 +144,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 @operator(samples=_lookups, errors=_bad_lookups, dtypes=FLOATING_TYPES, method=False)
 def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | None = None) -> Any:
-    """The rows of `weight` at the indices `input`.
+    """Return the rows of `weight` at the indices `input`.
 
     padding_idx: a row that gets no gradient.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
@@ -164,7 +164,7 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     if len(weight.shape) != 2:
         raise ShapeError(
             f"weight must have 2 dimensions, got shape {list(weight.shape)}",
-            hint="a row for each embedding; input comes before weight",
+            hint="each row is an embedding; input comes before weight",
             operator=call.name,
         )
     rows, width = weight.shape
@@ -194,7 +194,7 @@ def _gradients() -> Iterator[Sample]:
 def embedding_backward(
     call: Any, grad_output: Operand, indices: Operand, num_embeddings: int, padding_idx: int | None = None
 ) -> Any:
-    """The gradient of the weight of `embedding`: the sum over the uses of each row, in the order of the indices.
+    """Return the gradient of the weight of `embedding`: the sum over the uses of each row, in the order of the indices.
 
     Shapes: grad_output [*, d] and indices [*] give [num_embeddings, d].
     Host:   returns at once.
@@ -237,7 +237,7 @@ def _bad_classes() -> Iterator[ErrorSample]:
 
 @operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
-    """The operator of `one_hot` with a known number of classes."""
+    """Compute `one_hot` with a known number of classes."""
     if input.dtype is not int64:
         raise DtypeError(
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
@@ -256,7 +256,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
 
 @composite(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, host="waits")
 def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
-    """1 at each index, 0 elsewhere, along a new last dimension.
+    """Return 1 at each index, 0 elsewhere, along a new last dimension.
 
     num_classes: the size of that dimension; -1 is the largest index + 1.
     Shapes: [*] of int64 gives [*, num_classes] of int64.
@@ -311,7 +311,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
     name = "embedding_bag"
     if len(weight.shape) != 2:
         raise ArgumentError(
-            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="a row for each embedding", operator=name
+            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="each row is an embedding", operator=name
         )
     if mode not in ("sum", "mean", "max"):
         raise ArgumentError(f"mode has to be sum, mean or max, got {mode!r}", hint="use 'mean'", operator=name)
@@ -343,10 +343,10 @@ def embedding_bag(
     input: Operand, weight: Operand, offsets: Operand | None = None, mode: str = "mean",
     per_sample_weights: Operand | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
 
-    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
-    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    offsets: the start of each bag in a 1D input; include_last_offset: the last offset is the end of the last bag.
+    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is skipped.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Host:   with mode "max" and offsets, waits for the size of the longest bag; on the CPU, for the first offset.
     Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
@@ -376,7 +376,7 @@ def embedding_bag(
 
 
 def _flat_bags(rows: Any, offsets: Any, mode: str, is_left_out: Any, include_last: bool) -> Any:
-    """The bags of rows that begin at the offsets."""
+    """Return the bags of rows that begin at the offsets."""
     if not offsets.is_cuda and offsets.numel() and int(offsets[0].item()) != 0:
         raise ValueRangeError(
             f"offsets[0] has to be 0, got {offsets[0].item()}",

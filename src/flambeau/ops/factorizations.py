@@ -1,7 +1,7 @@
 """Factorizations, inverses and solutions of linear systems, for torch.linalg.
 
 - A public operator is a composite: it checks its arguments, calls an operator of solvers.py, which has the derivative,
-  and reads the codes of failures, if it raises an error for them.
+  and reads the failure codes if it raises errors.
 - Operands on an NVIDIA GPU without cuSOLVER are copied to the host and results back, so the host waits there.
 - Matrices are [*, m, n]; k is the smaller of m and n.
 """
@@ -58,7 +58,7 @@ from .views import expand
 
 
 def back(result: Any, like: Any) -> Any:
-    """A result, or each of several, on the device of an operand."""
+    """Return a result, or each of several, on the device of an operand."""
     first = result[0] if isinstance(result, tuple) else result
     if first.device_index == like.device_index:
         return result
@@ -88,9 +88,9 @@ def check_square(name: str, what: str, value: Any) -> None:
 
 
 def check_info(name: str, info: Any, fact: str, hint: str) -> None:
-    """Raise LinAlgError if a code of a failure is not 0.  fact: its description, with {at} for the first code.
+    """Raise LinAlgError if a failure code is not 0.  fact: its description, with {at} for the first code.
 
-    Host: waits for codes of a GPU.
+    Host: waits for codes on a GPU.
     """
     found = (info if len(info.shape) < 2 else info.reshape((-1,))).tolist()
     codes = found if isinstance(found, list) else [found]
@@ -127,7 +127,7 @@ def _not_square() -> Iterator[ErrorSample]:
 
 
 def public(**options: Any) -> Any:
-    """Make a composite of torch.linalg.  host: by default it waits on a GPU, for the codes of failures."""
+    """Make a composite of torch.linalg.  host: by default it waits on a GPU, for the failure codes."""
     settings = {"dtypes": TYPES, "host": "waits", "method": False, "function": False, **options}
     return composite(**settings)
 
@@ -142,8 +142,9 @@ class InverseResult(NamedTuple):
 
 @public(samples=_squares, errors=_not_square, called="linalg.inv_ex", host="may wait")
 def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
-    """(inverse, info) of square matrices: info is 0, or the number of the first zero on the diagonal of a factor.
+    """Return (inverse, info) of square matrices.
 
+    info: 0, or the number of the first zero on the diagonal of a factor.
     Shapes: [*, k, k] gives the same, and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: LinAlgError for a singular matrix, if check_errors.
@@ -161,7 +162,7 @@ def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
 
 @public(samples=_squares, errors=_not_square, called="linalg.inv", other_names={"input": "A"})
 def linalg_inv(A: Operand) -> Any:
-    """Inverse of square matrices.
+    """Compute the inverse of square matrices.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
@@ -199,7 +200,10 @@ def is_vector_of(A: Any, B: Any) -> bool:
 
 
 def systems(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Any]:
-    """A and B on the host, as matrices with one batch shape, so that A @ X = B (transposed where A is on the right)."""
+    """Return A and B on the host, as matrices with one batch shape.
+
+    They are such that A @ X = B; both are transposed where A is on the right.
+    """
     check_types(name, A=A, B=B)
     check_matrix(name, "B", B)
     rows, inner = B.shape[-2] if left else B.shape[-1], A.shape[-1]
@@ -232,7 +236,7 @@ def _solved(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Any]:
 
 @public(samples=_systems, errors=_bad_systems, called="linalg.solve")
 def linalg_solve(A: Operand, B: Operand, *, left: bool = True) -> Any:
-    """Solution X of A @ X = B, or of X @ A = B if `left` is False.
+    """Compute the solution X of A @ X = B, or of X @ A = B if `left` is False.
 
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], or [*, k] of the same batch as A, gives that.
     Host:   waits if the operands are on a GPU.
@@ -253,8 +257,9 @@ class SolveResult(NamedTuple):
 
 @public(samples=_systems, errors=_bad_systems, called="linalg.solve_ex", host="may wait")
 def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: bool = False) -> Any:
-    """(result, info): as `linalg.solve`; info is 0, or the number of the first zero on the diagonal of a factor of A.
+    """Return (result, info) of `linalg.solve`.
 
+    info: 0, or the number of the first zero on the diagonal of a factor of A.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: LinAlgError for a singular matrix, if check_errors; ShapeError, DtypeError.
     Example:
@@ -284,7 +289,7 @@ def _bad_triangular_systems() -> Iterator[ErrorSample]:
 def linalg_solve_triangular(
     A: Operand, B: Operand, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    """Solution X of A @ X = B, or X @ A = B, for triangular A; the other triangle of A is not read.
+    """Compute the solution X of A @ X = B, or X @ A = B, for triangular A; the other triangle of A is not read.
 
     unitriangular: take the diagonal as ones.  A zero on the diagonal gives infinities and NaN.
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n].
@@ -324,7 +329,7 @@ def _bad_former_systems() -> Iterator[ErrorSample]:
 def triangular_solve(
     b: Operand, A: Operand, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
+    """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
 
     transpose: solve A^T @ X = b instead.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -347,7 +352,7 @@ def triangular_solve(
 
 @public(samples=_squares, errors=_not_square, called="linalg.det", host="may wait", other_names={"input": "A"})
 def linalg_det(A: Operand) -> Any:
-    """Determinant of square matrices.
+    """Compute the determinant of square matrices.
 
     Shapes: [*, k, k] gives [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -366,7 +371,7 @@ class SlogdetResult(NamedTuple):
 
 @public(samples=_squares, errors=_not_square, called="linalg.slogdet", host="may wait", other_names={"input": "A"})
 def linalg_slogdet(A: Operand) -> Any:
-    """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value.
+    """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices.
 
     Shapes: [*, k, k] gives [*] twice.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -387,7 +392,7 @@ def _positive() -> Iterator[Sample]:
 
 @composite(samples=_positive, errors=_not_square, dtypes=TYPES, host="may wait")
 def logdet(input: Operand) -> Any:
-    """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0.
+    """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0.
 
     Shapes: [*, k, k] gives [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -424,7 +429,7 @@ def _cholesky(name: str, A: Any, upper: bool, check_errors: bool) -> tuple[Any, 
 
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky")
 def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
-    """Lower triangular L with A = L @ L^T, or the upper one with A = U^T @ U.  Only that triangle of A is read.
+    """Return lower triangular L with A = L @ L^T, or upper U with A = U^T @ U.  Only that triangle of A is read.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
@@ -444,7 +449,7 @@ class CholeskyResult(NamedTuple):
 
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky_ex", host="may wait")
 def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """(L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
+    """Return (L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
 
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: LinAlgError unless A is positive definite, if check_errors.
@@ -457,7 +462,7 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 
 @composite(samples=_definite, errors=_not_square, dtypes=TYPES, host="waits")
 def cholesky(input: Operand, upper: bool = False) -> Any:
-    """The former name of `linalg.cholesky`.
+    """Return the Cholesky factor: the former name of `linalg.cholesky`.
 
     Host:   waits if the operand is on a GPU.
     Raises: LinAlgError unless the input is positive definite.
@@ -481,7 +486,7 @@ def _factored_systems() -> Iterator[Sample]:
     other_names={"input": "B", "input2": "L"},
 )
 def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
-    """Solution X of A @ X = B, given the Cholesky factor L of A.
+    """Compute the solution X of A @ X = B, given the Cholesky factor L of A.
 
     Shapes: [*, k, n] with [*, k, k] gives [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -498,7 +503,7 @@ def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
 
 @composite(samples=_squares, errors=_not_square, dtypes=TYPES, host="may wait", other_names={"input": "L"})
 def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
-    """Inverse of A, given its Cholesky factor L.
+    """Compute the inverse of A, given its Cholesky factor L.
 
     Shapes: [*, k, k] gives the same.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -533,9 +538,9 @@ def _bad_qr() -> Iterator[ErrorSample]:
 
 @public(samples=_tall, errors=_bad_qr, called="linalg.qr", host="may wait")
 def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
-    """(Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
+    """Return (Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
 
-    mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for R alone, with an empty Q.
+    mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for only R, with an empty Q.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ValueRangeError for any other mode, NotSupportedError in backward of "r", and of "complete" if m > n.
     Example:
@@ -559,7 +564,7 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     samples=lambda: [Sample((_matrix((3, 2)),)), Sample((_matrix((2, 2)), False))], dtypes=TYPES, host="may wait"
 )
 def qr(input: Operand, some: bool = True) -> Any:
-    """(Q, R): the former name of `linalg.qr`; `some` is "reduced".
+    """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced".
 
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Example:
@@ -610,7 +615,7 @@ def _product(name: str, A: Any, tau: Any) -> Any:
     other_names={"input": "A"},
 )
 def linalg_householder_product(A: Operand, tau: Operand) -> Any:
-    """The first columns of a product of reflections, as `torch.geqrf` returns them: the Q of a QR decomposition.
+    """Return the first columns of a product of reflections, as `torch.geqrf` returns them: the Q of a QR decomposition.
 
     Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below.
     Shapes: [*, m, n] with m >= n, and [*, k] with k <= n, give [*, m, n].
@@ -627,7 +632,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
 @composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="may wait", other_names={"tau": "input2"})
 def orgqr(input: Operand, input2: Operand) -> Any:
-    """Another name of `linalg.householder_product`.
+    """Alias of `linalg.householder_product`.
 
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the shapes fit; DtypeError.
@@ -659,7 +664,7 @@ def _bad_rotations() -> Iterator[ErrorSample]:
     other_names={"tau": "input2", "other": "input3"},
 )  # fmt: skip
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
-    """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
+    """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
 
     left: if False, other @ Q.  transpose: use Q^T in place of Q.
     Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
@@ -698,7 +703,7 @@ class GeqrfResult(NamedTuple):
     dtypes=TYPES, host="may wait", differentiable=False,
 )  # fmt: skip
 def geqrf(input: Operand) -> Any:
-    """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q.
+    """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q.
 
     Shapes: [*, m, n] gives [*, m, n] and [*, k].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -732,7 +737,7 @@ def _is_lower(name: str, A: Any, UPLO: str) -> bool:
 
 
 def _eigenvalues(name: str, A: Any, UPLO: str) -> Any:
-    """Eigenvalues; the vectors are computed only for the gradient."""
+    """Return the eigenvalues; the vectors are computed only for the gradient."""
     lower = _is_lower(name, A, UPLO)
     a = to_solver(name, A)
     if a.requires_grad:
@@ -745,9 +750,9 @@ def _eigenvalues(name: str, A: Any, UPLO: str) -> Any:
 
 @public(samples=_symmetric, errors=_bad_symmetric, called="linalg.eigh")
 def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
-    """(eigenvalues, eigenvectors) of symmetric matrices, the smallest eigenvalue first; vectors are columns.
+    """Return (eigenvalues, eigenvectors) of symmetric matrices, the smallest eigenvalue first; vectors are columns.
 
-    UPLO: the triangle of A to read, lower or upper.  The gradient is finite only if the eigenvalues are distinct.
+    UPLO: the triangle of A to read, "L" or "U".  The gradient is finite only if the eigenvalues are distinct.
     Shapes: [*, k, k] gives [*, k] and [*, k, k].
     Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
@@ -763,7 +768,7 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
 
 @public(samples=_symmetric, errors=_bad_symmetric, called="linalg.eigvalsh")
 def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
-    """Eigenvalues of symmetric matrices, the smallest first.
+    """Return the eigenvalues of symmetric matrices, the smallest first.
 
     Shapes: [*, k, k] gives [*, k].
     Host:   waits if the operand is on a GPU.
@@ -777,7 +782,7 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
 
 def _no_complex(name: str) -> NotSupportedError:
     return NotSupportedError(
-        "eigenvalues of a general matrix are complex numbers, which do not exist here",
+        "eigenvalues of a general matrix are complex numbers, which are not supported",
         hint="linalg.eigh and linalg.eigvalsh take symmetric matrices",
         operator=name,
     )
@@ -785,7 +790,7 @@ def _no_complex(name: str) -> NotSupportedError:
 
 @public(samples=tuple, errors=lambda: [ErrorSample((_matrix(),), NotSupportedError, "complex")], called="linalg.eig")
 def linalg_eig(A: Operand) -> Any:
-    """Not supported: its results are complex.
+    """Raise NotSupportedError: the results would be complex.
 
     Raises: NotSupportedError.
     Example:
@@ -802,7 +807,7 @@ def linalg_eig(A: Operand) -> Any:
     samples=tuple, errors=lambda: [ErrorSample((_matrix(),), NotSupportedError, "complex")], called="linalg.eigvals"
 )
 def linalg_eigvals(A: Operand) -> Any:
-    """Not supported: its results are complex.
+    """Raise NotSupportedError: the results would be complex.
 
     Raises: NotSupportedError.
     Example:
@@ -839,7 +844,7 @@ def _svd(name: str, A: Any, full: bool) -> tuple[Any, Any, Any]:
 
 
 def _svdvals(name: str, A: Any) -> Any:
-    """Singular values; the vectors are computed only for the gradient."""
+    """Return the singular values; the vectors are computed only for the gradient."""
     if A.requires_grad:
         return _svd(name, A, False)[1]
     s, info = singular_values_alone_of(A)
@@ -849,7 +854,7 @@ def _svdvals(name: str, A: Any) -> Any:
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.svd")
 def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) -> Any:
-    """(U, S, Vh): singular values S, the largest first, with A = U @ diag(S) @ Vh.
+    """Return (U, S, Vh): singular values S, the largest first, with A = U @ diag(S) @ Vh.
 
     driver: has no effect.  The gradient is finite only if the singular values are distinct and, for a matrix that is
     not square, not 0.
@@ -866,7 +871,7 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.svdvals")
 def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
-    """Singular values of matrices, the largest first.  driver: has no effect.
+    """Return the singular values of matrices, the largest first.  driver: has no effect.
 
     Shapes: [*, m, n] gives [*, k].
     Host:   waits if the operand is on a GPU.
@@ -887,7 +892,7 @@ class FormerSVDResult(NamedTuple):
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
-    """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
+    """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
 
     some: U and V have k columns.  compute_uv: otherwise U and V are zeros.
     Host:   waits if the operand is on a GPU.
@@ -910,7 +915,7 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: Any) -> Any:
-    """The size below which singular values count as 0: [*, 1].  largest: the largest ones, [*]."""
+    """Return the size below which singular values count as 0: [*, 1].  largest: the largest ones, [*]."""
     absolute = 0.0 if atol is None else atol
     if rtol is None:
         epsilon = float(np.finfo(largest.dtype.numpy).eps) * max(shape[-2:])
@@ -931,7 +936,7 @@ def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: A
 
 
 def _largest(values: Any) -> Any:
-    """The largest of singular values in descending order; 0 if there are none."""
+    """Return the largest singular value, given them in descending order; 0 if there are none."""
     return values.select(-1, 0) if values.shape[-1] else values.sum(-1)
 
 
@@ -942,7 +947,7 @@ def _largest(values: Any) -> Any:
 def linalg_matrix_rank(
     A: Operand, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    """Number of singular values larger than max(atol, rtol * the largest one).
+    """Return the number of singular values larger than max(atol, rtol * the largest one).
 
     tol: the former name of atol, without rtol.  rtol: by default the type's epsilon times the larger size, or 0 if
     atol is positive.
@@ -964,7 +969,7 @@ def linalg_matrix_rank(
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.pinv")
 def linalg_pinv(A: Operand, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
-    """Pseudoinverse (Moore-Penrose): without the singular values up to max(atol, rtol * the largest one).
+    """Compute the pseudoinverse (Moore-Penrose): without the singular values up to max(atol, rtol * the largest one).
 
     rcond: the former name of rtol.  rtol: by default the type's epsilon times the larger size, or 0 if atol is
     positive.
@@ -992,7 +997,7 @@ def _pinv(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
-    """The pseudoinverse of a = U @ diag(s) @ Vh, without the singular values up to the tolerance."""
+    """Return the pseudoinverse of a = U @ diag(s) @ Vh, without the singular values up to the tolerance."""
     reciprocals = (1 / s).masked_fill(s <= tolerance, 0)
     inverse = matmul(mt(vh) * reciprocals.unsqueeze(-2), mt(u))
     return as_pseudoinverse(inverse, a) if a.requires_grad else inverse
@@ -1000,7 +1005,7 @@ def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
-    """Pseudoinverse: `linalg.pinv` with another default.
+    """Compute the pseudoinverse: `linalg.pinv` with another default.
 
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
@@ -1027,7 +1032,7 @@ def _bad_conditions() -> Iterator[ErrorSample]:
 
 @public(samples=_conditions, errors=_bad_conditions, called="linalg.cond")
 def linalg_cond(A: Operand, p: Any = None) -> Any:
-    """Condition number of matrices: the norm times that of the inverse; infinity for a singular matrix.
+    """Compute the condition number of matrices: the norm times that of the inverse; infinity for a singular matrix.
 
     p: the matrix norm: None or 2 for the largest singular value, -2 for the smallest one, "fro", "nuc", or 1, -1, inf
     or -inf for sums of columns or rows.
@@ -1090,7 +1095,7 @@ def _bad_overdetermined() -> Iterator[ErrorSample]:
 
 @public(samples=_overdetermined, errors=_bad_overdetermined, called="linalg.lstsq")
 def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = None) -> Any:
-    """(solution, residuals, rank, singular_values): X with the smallest |A @ X - B|.
+    """Return (solution, residuals, rank, singular_values): X with the smallest |A @ X - B|.
 
     rcond: singular values up to rcond times the largest one count as 0; by default the type's epsilon times the larger
     size.  driver: "gels" and "gelsy" give no singular values, "gels" no rank; "gelsd" and "gelss" give both.  All
@@ -1164,8 +1169,9 @@ class LUResult(NamedTuple):
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor_ex", host="may wait")
 def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """(LU, pivots, info): as `linalg.lu_factor`; info is 0, or the number of the first zero on the diagonal of U.
+    """Return (LU, pivots, info) of `linalg.lu_factor`.
 
+    info: 0, or the number of the first zero on the diagonal of U.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: LinAlgError for such a zero, if check_errors.
     Example:
@@ -1181,7 +1187,7 @@ def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor")
 def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
-    """(LU, pivots): L below and U on and above the diagonal of one matrix, for `linalg.lu_solve`.
+    """Return (LU, pivots): L below and U on and above the diagonal of one matrix, for `linalg.lu_solve`.
 
     pivots: row i was exchanged with row pivots[i] - 1.  pivot: whether rows are exchanged.
     Shapes: [*, m, n] gives the same, and [*, k], int32.
@@ -1200,7 +1206,7 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="may wait", other_names={"input": "A"})
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
-    """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`.
+    """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`.
 
     Host:   waits if the operand is on a GPU, unless get_infos; then on an NVIDIA GPU without cuSOLVER.
     Raises: LinAlgError for a zero on the diagonal of U, unless get_infos.
@@ -1215,7 +1221,7 @@ def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu", host="may wait")
 def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
-    """(P, L, U): a permutation, a lower and an upper triangle, with A = P @ L @ U.
+    """Return (P, L, U): a permutation, a lower and an upper triangle, with A = P @ L @ U.
 
     pivot: whether rows are exchanged; otherwise P is empty.
     Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n].
@@ -1249,7 +1255,7 @@ def _bad_packed() -> Iterator[ErrorSample]:
 
 @composite(samples=_packed, errors=_bad_packed, dtypes=TYPES, host="never", method=False)
 def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty.
+    """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty.
 
     Host:   returns at once.
     Example:
@@ -1276,7 +1282,7 @@ def _lu_systems() -> Iterator[Sample]:
 
 @public(samples=_lu_systems, errors=_bad_pivots, called="linalg.lu_solve", host="may wait")
 def linalg_lu_solve(LU: Operand, pivots: Operand, B: Operand, *, left: bool = True, adjoint: bool = False) -> Any:
-    """Solution X of A @ X = B, given the results of `linalg.lu_factor` of A.
+    """Compute the solution X of A @ X = B, given the results of `linalg.lu_factor` of A.
 
     left: if False, solve X @ A = B.  adjoint: use A^T in place of A.
     Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
@@ -1303,7 +1309,7 @@ def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: boo
     dtypes=TYPES, host="may wait", other_names={"input": "b"},
 )  # fmt: skip
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
-    """The former order of arguments of `linalg.lu_solve`.
+    """Solve as `linalg.lu_solve` does, with its former order of arguments.
 
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
@@ -1319,7 +1325,7 @@ def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
 
 @public(samples=_squares, errors=_not_square, called="linalg.matrix_exp", other_names={"input": "A"})
 def linalg_matrix_exp(A: Operand) -> Any:
-    """Exponential of square matrices.
+    """Compute the exponential of square matrices.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
@@ -1345,7 +1351,7 @@ def _powers() -> Iterator[Sample]:
     called="linalg.matrix_power", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_matrix_power(A: Operand, n: int) -> Any:
-    """The n-th power of square matrices; for a negative n, that of the inverse.
+    """Return the n-th power of square matrices; for a negative n, that of the inverse.
 
     Shapes: [*, k, k] gives the same.
     Host:   returns at once; waits for a negative n on a GPU.
@@ -1379,7 +1385,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
     dtypes=dtypes.ALL, host="never", called="linalg.diagonal",
 )  # fmt: skip
 def linalg_diagonal(A: Operand, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """A view of the diagonals of matrices: `torch.diagonal` of the last two dimensions.
+    """Return a view of the diagonals of matrices: `torch.diagonal` of the last two dimensions.
 
     Host:   returns at once.
     Example:
@@ -1398,7 +1404,7 @@ known_views(linalg_diagonal)
     dtypes=dtypes.FLOATING_TYPES, host="never", called="linalg.vander",
 )  # fmt: skip
 def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
-    """Vandermonde matrices: the powers 0 to N - 1 of each element.
+    """Return Vandermonde matrices: the powers 0 to N - 1 of each element.
 
     Shapes: [*, n] gives [*, n, N]; N is n by default.
     Host:   returns at once.
@@ -1437,7 +1443,7 @@ def _split_at(name: str, shape: Sequence[int], ind: int) -> tuple[int, int]:
     called="linalg.tensorinv",
 )  # fmt: skip
 def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
-    """Inverse of a tensor whose first `ind` dimensions are taken as the rows of a matrix.
+    """Compute the inverse of a tensor whose first `ind` dimensions are taken as the rows of a matrix.
 
     Host:   waits if the operand is on a GPU.
     Raises: ArgumentError unless ind is positive, ShapeError unless the matrix is square, LinAlgError.
@@ -1459,7 +1465,7 @@ def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
     called="linalg.tensorsolve",
 )  # fmt: skip
 def linalg_tensorsolve(A: Operand, B: Operand, dims: Any = None) -> Any:
-    """Solution X of tensordot(A, X, X.ndim) = B.  dims: dimensions of A to move to the end first.
+    """Compute the solution X of tensordot(A, X, X.ndim) = B.  dims: dimensions of A to move to the end first.
 
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, LinAlgError.

@@ -48,7 +48,7 @@ INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of in
 
 
 def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
-    """The dimension, counted from the front.  Raises if the index does not fit the input."""
+    """Return the dimension, counted from the front.  Raises if the index does not fit the input."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -67,7 +67,7 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
         raise ShapeError(
             f"index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
             f"dimension {at}",
-            hint=f"shorten the index: it may be larger in dimension {at} alone",
+            hint=f"shorten the index: it may be larger only in dimension {at}",
             operator=name,
         )
     return at
@@ -141,7 +141,7 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
 
 
 def _merged_layouts(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
-    """(layout of the index, layout of the input, `dim` in both), with the dimensions before and after `dim` merged."""
+    """Return (layout of the index, of the input, `dim` in both); dimensions before and after `dim` are merged."""
     if not input.shape:
         return ((1,), [(1,)]), ((1,), [(1,)]), 0
     before, steps = st.collapse(index.shape[:dim], [index.strides[:dim], input.strides[:dim]])
@@ -165,7 +165,7 @@ def _scatter_samples() -> Iterator[Sample]:
 
 
 def _many() -> tuple[Any, ...]:
-    """Sample arguments of a scatter with too many indexes for `write_few`."""
+    """Return sample arguments of a scatter with too many indexes for `write_few`."""
     return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 
@@ -186,7 +186,7 @@ def _scatter_errors() -> Iterator[ErrorSample]:
 def _written(
     call: Call, name: str, input: Any, dim: int, index: Any, src: Any, how: str | None, includes: bool = True
 ) -> Any:
-    """A contiguous result: the input with each `src` written, or joined, to the element that its index names.
+    """Return a contiguous result: the input with each `src` written, or joined, to the element that its index names.
 
     how: a key of JOINS of indexing_kernels, None to write.
     """
@@ -229,7 +229,7 @@ def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
 
 
 def _padded(part: Any, shape: Sequence[int] | None) -> Any:
-    """The gradient of a source, 0 for elements beyond the index; None for a number."""
+    """Return the gradient of a source, 0 for elements beyond the index; None for a number."""
     if shape is None or tuple(part.shape) == tuple(shape):
         return part if shape is not None else None
     return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
@@ -239,13 +239,13 @@ def _check_reduce(reduce: str) -> None:
     if reduce not in ("add", "multiply"):
         raise ModeError(
             f"reduce must be 'add' or 'multiply', got {shown(reduce)}",
-            hint="scatter_reduce() knows others",
+            hint="scatter_reduce() has more",
             operator="scatter",
         )
 
 
 def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
-    """Scratch memory of this shape, filled with a number."""
+    """Return scratch memory of this shape, filled with a number."""
     made = call.scratch(shape, dtype)
     if made.numel():
         number = passed_as(value, partial(converted, call.called, dtype), PYTHON[dtype.category])
@@ -372,7 +372,7 @@ def _(
 
 
 def _first(source: Any, shape: Sequence[int]) -> Any:
-    """The first elements of a source along each dimension: those that an index of `shape` names."""
+    """Return the first elements of a source along each dimension: those that an index of `shape` names."""
     for dim, size in enumerate(shape):
         source = source.narrow(dim, 0, size)
     return source
@@ -381,7 +381,7 @@ def _first(source: Any, shape: Sequence[int]) -> Any:
 def join_gradients(
     grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
-    """The gradients of the input, as if all of it were joined, and of the source."""
+    """Return the gradients of the input, as if all of it were joined, and of the source."""
     if reduce == "sum":
         return grad, grad.gather(dim, index)
     if reduce == "mean":
@@ -468,7 +468,7 @@ def _take_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_take_samples, errors=_take_errors, dtypes=dtypes.ALL)
 def take(input: Operand, index: Operand) -> Any:
-    """The elements of the flattened input at the given indexes; negative ones count from the end.
+    """Return the elements of the flattened input at the given indexes; negative ones count from the end.
 
     Shapes: the result has the shape of the index.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
@@ -558,7 +558,7 @@ def _chosen_samples() -> Iterator[Sample]:
 
 @operator(samples=_chosen_samples, dtypes=dtypes.ALL, method=False, function=False)
 def fill_chosen(call: Call, input: Operand, mask: Operand, sums: Operand, source: Operand) -> Any:
-    """The operator of `masked_scatter`, for operands of one shape.  sums: the running sum of the flattened mask.
+    """Compute `masked_scatter` for operands of one shape.  sums: the running sum of the flattened mask.
 
     Host: returns at once.
     """
@@ -634,7 +634,7 @@ def _argwhere_samples() -> Iterator[Sample]:
 
 @composite(samples=_argwhere_samples, dtypes=dtypes.ALL, host="waits", differentiable=False, takes_out=False)
 def argwhere(input: Operand) -> Any:
-    """The indexes of all nonzero elements, in row-major order: the same as `nonzero`.
+    """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`.
 
     Shapes: [count, input dimensions], int64.
     Host:   waits, because the size of the result depends on the values.
@@ -679,7 +679,7 @@ def _first_places_kernel(ndim: int) -> Kernel:
 
 @operator(samples=tuple, dtypes=(dtypes.bool_,), method=False, function=False, differentiable=False)
 def first_places(call: Call, mask: Operand, sums: Operand, size: int, filled: int) -> Any:
-    """The indexes of the first `size` elements that are true, given the running sums; `filled` where there are fewer.
+    """Return the indexes of the first `size` true elements, given the running sums; `filled` where there are fewer.
 
     Host: returns at once.
     """
@@ -704,7 +704,7 @@ def _static_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_static_samples, errors=_static_errors, dtypes=dtypes.ALL, differentiable=False)
 def nonzero_static(input: Operand, *, size: int, fill_value: int = -1) -> Any:
-    """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer.
+    """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer.
 
     Shapes: [size, input dimensions], int64.
     Host:   returns at once.
@@ -734,7 +734,7 @@ def _part_samples() -> Iterator[Sample]:
 
 @operator(samples=_part_samples, dtypes=dtypes.ALL, method=False, function=False)
 def write_part(call: Call, input: Operand, src: Operand, size: Any, strides: Any, offset: int) -> Any:
-    """A contiguous copy of the input with `src` in its part (size, strides, offset), which has no overlap."""
+    """Return a contiguous copy of the input with `src` in a part (size, strides, offset) without overlap."""
     out = copied_input(call, input)
     if src.numel():
         call.assign(call.part(out, size, strides, offset), copy_if_same(call, src, out))
@@ -749,7 +749,7 @@ def _(grad: Any, src_shape: Any, size: Any, strides: Any, offset: int, needs: An
 
 
 def _write(name: str, part: Any, input: Any, src: Any, *attributes: Any) -> Any:
-    """The input with `src` in a part, which the view `part` describes."""
+    """Return the input with `src` in a part, which the view `part` describes."""
     dense = Dense(tuple(input.shape), st.contiguous(input.shape))
     size, strides, offset = part.body(dense, *attributes)
     if tuple(src.shape) != tuple(size):
@@ -775,7 +775,7 @@ def _select_samples() -> Iterator[Sample]:
 
 @composite(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL, takes_out=False)
 def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
-    """A copy of the input with `src` at one index of a dimension.
+    """Return a copy of the input with `src` at one index of a dimension.
 
     Shapes: the source has the shape of `input.select(dim, index)`; the result has the input's.
     Host:   returns at once.
@@ -802,7 +802,7 @@ def _slice_errors() -> Iterator[ErrorSample]:
 def slice_scatter(
     input: Operand, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """A copy of the input with `src` in a slice of a dimension.
+    """Return a copy of the input with `src` in a slice of a dimension.
 
     Shapes: the source has the shape of that slice; the result has the input's.
     Host:   returns at once.
@@ -826,7 +826,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL, takes_out=False)
 def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A copy of the input with `src` in a diagonal.
+    """Return a copy of the input with `src` in a diagonal.
 
     Shapes: the source has the shape of `input.diagonal(offset, dim1, dim2)`; the result has the input's.
     Host:   returns at once.
@@ -855,7 +855,7 @@ def _strided_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_strided_samples, errors=_strided_errors, dtypes=dtypes.ALL, takes_out=False)
 def as_strided_scatter(input: Operand, src: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap.
+    """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap.
 
     storage_offset: of the first element in the copy; None is 0.
     Shapes: the source has shape `size`; the result has the input's.
@@ -892,7 +892,7 @@ def _along_samples() -> Iterator[Sample]:
 
 @composite(samples=_along_samples, errors=_along_errors, dtypes=dtypes.ALL)
 def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
-    """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened.
+    """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened.
 
     With `dim`, indices are taken modulo its size.
     Host:   returns at once; without `dim`, an index out of range raises on the CPU and stops the device on a GPU.

@@ -27,9 +27,9 @@ from ..host import np, rounded, special
 
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
-MANY = 4096  # values from which a logarithm by SciPy is worth its import
-FEW, PARTS = 1 << 14, 32  # elements of a permutation that are exchanged singly; parts of the others
-WORD_SPAN = 1 << 28  # from which integers take two words
+MANY = 4096  # the number of values from which importing SciPy for logarithms pays off
+FEW, PARTS = 1 << 14, 32  # elements of a permutation that are exchanged one by one; number of parts of the others
+WORD_SPAN = 1 << 28  # spans from this size on take two words per integer
 _LOW24, _LOW53 = (1 << 24) - 1, (1 << 53) - 1
 _SPLIT = 134217729.0  # 2^27 + 1: splits a float64 number into halves of 26 bits
 
@@ -48,7 +48,7 @@ def fractions(state: Any, count: int, is_wide: bool) -> Any:
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c of arrays and numbers of one type, float32 or float64, with one rounding."""
+    """Compute a * b + c of arrays and numbers of one type, float32 or float64, with one rounding."""
     if a.dtype == np.float32:
         return (np.multiply(a, b, dtype=np.float64) + np.float64(c)).astype(np.float32)
     product = a * b
@@ -66,17 +66,17 @@ def _high(x: Any) -> Any:
 
 
 def by_c(function: Callable[[float], float], x: Any) -> Any:
-    """A function of the C library on every element of a float64 array."""
+    """Return a function of the C library on every element of a float64 array."""
     return np.fromiter(map(function, x.reshape(-1).tolist()), np.float64, x.size).reshape(x.shape)
 
 
 def logarithm(x: Any) -> Any:
-    """The C library's logarithm of positive float64 numbers."""
+    """Return the C library's logarithm of positive float64 numbers."""
     return special.xlogy(1.0, x) if x.size >= MANY else by_c(math.log, x)
 
 
 def _parts(out: Any) -> list[Any]:
-    """The elements of a contiguous array in parts of at most CHUNK elements."""
+    """Return the elements of a contiguous array in parts of at most CHUNK elements."""
     flat = out.reshape(-1)
     if flat.size <= CHUNK:
         return [flat]
@@ -87,7 +87,7 @@ def _parts(out: Any) -> list[Any]:
 
 
 def uniform(state: Any, out: Any, dtype: Any, low: float, high: float) -> None:
-    """Values of [low, high).  A value that is rounded up to `high` becomes `low`."""
+    """Fill an array with values of [low, high).  A value that is rounded up to `high` becomes `low`."""
     is_wide = dtype.itemsize == 8
     if low == 0 and high == 1 and dtype.itemsize > 2:
         for part in _parts(out):
@@ -132,7 +132,10 @@ def _put_block_normals(out: Any, fractions: Any, mean: Any, std: Any) -> None:
 
 
 def normal(state: Any, out: Any, dtype: Any, mean: float, std: float, in_blocks: bool) -> None:
-    """Normal values.  in_blocks: whether the tensor is contiguous, and so made in blocks if it has 16 elements."""
+    """Fill an array with normal values.
+
+    in_blocks: whether the tensor is contiguous, and so filled in blocks if it has at least 16 elements.
+    """
     flat = out.reshape(-1)
     if not in_blocks or flat.size < BLOCK:
         values = standard_normals(state, flat.size)
@@ -167,7 +170,7 @@ def _exp(x: float) -> float:
 
 
 def integers(state: Any, out: Any, dtype: Any, low: int, span: int) -> None:
-    """Integers from `low` on, of `span` values; span 0 stands for 2^64."""
+    """Fill an array with integers of [low, low + span); span 0 stands for 2^64."""
     base = np.uint64(low % (1 << 64))
     for part in _parts(out):
         if 0 < span < WORD_SPAN:
@@ -179,7 +182,10 @@ def integers(state: Any, out: Any, dtype: Any, low: int, span: int) -> None:
 
 
 def all_integers(state: Any, out: Any, dtype: Any) -> None:
-    """Integers from 0 to the type's largest; for a floating point type, to the last before it skips integers."""
+    """Fill an array with integers from 0 to the type's largest.
+
+    For a floating point type, the largest is 2 to the number of its mantissa's bits.
+    """
     span = count_of(dtype)
     for part in _parts(out):
         drawn = state.pairs(part.size) if dtype.itemsize == 8 else state.words(part.size)
@@ -191,7 +197,7 @@ EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # all
 
 
 def count_of(dtype: Any) -> int:
-    """The number of integers that `random_` without bounds draws from."""
+    """Return the number of integers that `random_` without bounds draws from."""
     if dtype.is_floating_point:
         return (1 << EXACT_BITS[dtype.name]) + 1
     return int(integer_range(dtype)[1]) + 1
@@ -202,7 +208,7 @@ def _as_elements(integers: Any, dtype: Any) -> Any:
 
 
 def permutation(state: Any, out: Any, dtype: Any) -> None:
-    """0 to n - 1, shuffled by the exchanges of R. Durstenfeld: element i with one of those from i on."""
+    """Fill an array with 0 to n - 1, shuffled by Durstenfeld's method: element i is swapped with one from i on."""
     count = out.size
     others = np.arange(count)
     others[:-1] += (state.words(count - 1) % np.arange(count, 1, -1, dtype=np.uint32)).astype(np.int64)
@@ -294,11 +300,11 @@ def dropout(state: Any, mask: Any, out: Any, input: Any, p: float, scale: float)
         part[...] = np.multiply(given, np.where(kept, given.dtype.type(scale), given.dtype.type(0)))
 
 
-# distributions that take a number of fractions which depends on them
+# distributions that use a number of fractions which depends on their values
 
 
 def multinomial(state: Any, out: Any, weights: Any) -> None:
-    """Categories of each row of weights, drawn with replacement: the first whose running sum reaches a fraction."""
+    """Draw categories of each row of weights with replacement: the first whose running sum reaches a fraction."""
     rows, samples = out.shape
     sums = np.cumsum(weights if weights.itemsize > 2 else weights.astype(np.float32), 1)
     sums = (sums / sums[:, -1:]).astype(np.float64)
@@ -308,7 +314,7 @@ def multinomial(state: Any, out: Any, weights: Any) -> None:
 
 
 class Fractions:
-    """float64 fractions one by one, for algorithms that take as many as they need; `done` returns unused ones."""
+    """float64 fractions one by one, for algorithms that use a varying number; `done` returns unused ones."""
 
     def __init__(self, state: Any, expected: int) -> None:
         self.state = state
@@ -336,7 +342,7 @@ def poisson(state: Any, out: Any, dtype: Any, rates: Any) -> None:
 
 
 def poisson_of(rate: float, fraction: Callable[[], float]) -> float:
-    """A value of the Poisson distribution: by products of fractions, or by PTRS (W. Hoermann, 1993) from rate 10 on."""
+    """Draw from the Poisson distribution: by products of fractions, or by PTRS (W. Hoermann, 1993) from rate 10 on."""
     if rate == 0:
         return 0.0
     if rate < 10:
@@ -376,7 +382,10 @@ def binomial(state: Any, out: Any, dtype: Any, counts: Any, chances: Any) -> Non
 
 
 def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
-    """A value of the binomial distribution: by waiting times, or by BTRS (W. Hoermann, 1993) from count * p = 10 on."""
+    """Draw from the binomial distribution.
+
+    The algorithm uses waiting times, or BTRS (W. Hoermann, 1993) if count * p is 10 or more.
+    """
     if count <= 0 or p <= 0:
         return 0.0
     if p >= 1:
@@ -412,7 +421,7 @@ def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
 
 
 def of_rows(state: Any, out: Any, dtype: Any, rows: Any, *operands: Any) -> None:
-    """Poisson values of rates, or binomial ones of counts and chances, each from a row of fractions, repeated."""
+    """Draw Poisson values of rates, or binomial ones of counts and chances, each from a row of fractions, repeated."""
     make: Callable[..., float] = poisson_of if len(operands) == 1 else binomial_of
     numbers = zip(*[operand.reshape(-1).tolist() for operand in operands])
     drawn = [make(*given, cycle(row).__next__) for given, row in zip(numbers, rows.tolist())]

@@ -124,7 +124,7 @@ def _masks() -> Iterator[Sample]:
 
 @operator(samples=_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
 def count_nonzero_before(call: Call, input: Operand) -> Any:
-    """The number of nonzero elements before each chunk of NONZERO_CHUNK elements, and the total at the end.
+    """Return the number of nonzero elements before each chunk of NONZERO_CHUNK elements, and the total at the end.
 
     Shapes: [chunks + 1], int64.
     Host:   returns at once.
@@ -147,7 +147,7 @@ def _found_masks() -> Iterator[Sample]:
 
 @operator(samples=_found_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
 def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -> Any:
-    """The indexes of the `found` nonzero elements.  starts: the result of `count_nonzero_before`.
+    """Return the indexes of the `found` nonzero elements.  starts: the result of `count_nonzero_before`.
 
     Shapes: [found, input dimensions], int64.
     Host:   returns at once.
@@ -163,7 +163,7 @@ def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -
 
 @composite(samples=_nonzero_samples, dtypes=dtypes.ALL, host="waits", differentiable=False)
 def nonzero(input: Operand, as_tuple: bool = False) -> Any:
-    """The indexes of all nonzero elements, in row-major order.
+    """Return the indexes of all nonzero elements, in row-major order.
 
     Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
     Host:   waits, because the size of the result depends on the values.
@@ -194,7 +194,7 @@ INDEX_TYPES = dtypes.INTEGER_TYPES
 
 
 def row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowShape, int]:
-    """(shape of the rows along a dimension, the dimension counted from the front).  Checks the index."""
+    """Return (shape of the rows along a dimension, the dimension counted from the front).  Checks the index."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -219,7 +219,7 @@ def _replaced(shape: Sequence[int], at: int, size: int) -> tuple[int, ...]:
 
 
 def copied_input(call: Call, input: Operand) -> Any:
-    """A contiguous result with the values of the input: the input itself in place."""
+    """Return a contiguous result with the values of the input: the input itself in place."""
     out = call.output(input.shape, input.dtype)
     if out is not input and out.numel():
         call.assign(out, input)
@@ -302,7 +302,7 @@ def _add_samples() -> Iterator[Sample]:
 
 
 def _many() -> tuple[Any, ...]:
-    """Sample arguments of index_add with too many indexes for `write_few`."""
+    """Return sample arguments of index_add with too many indexes for `write_few`."""
     return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 
@@ -355,7 +355,7 @@ def index_add(
 
 
 def _write_few_rows(call: Call, out: Any, index: Any, source: Any, at: int, lowest: int, **joined: Any) -> None:
-    """As `write_few`, for a vector of indexes of dimension `at`."""
+    """Do the same as `write_few` for a vector of indexes of dimension `at`."""
     shape = _replaced(out.shape or (1,), at, index.numel())
     places = index if index.dtype is int64 else call.contiguous(index, int64)
     behind = len(shape) - at - 1
@@ -570,7 +570,10 @@ def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any], list[int]]:
-    """(integer index tensor, its dimension) of all indices.  flat: a single mask gives one index for its dimensions."""
+    """Return (integer index tensor, its dimension) of all indices.
+
+    flat: a single mask gives one index for its dimensions.
+    """
     entries: list[Any] = []
     dims: list[int] = []
     dim = 0
@@ -723,7 +726,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """In-place version of `index_put`, also a method: stores the result in `input`, and returns it.
+    """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input.
 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
@@ -805,7 +808,7 @@ def _unravel_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )
 def unravel_index(indices: Operand, shape: Any) -> Any:
-    """The indexes in each dimension of a shape, from indexes of its elements in row-major order.
+    """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order.
 
     Shapes: one tensor of the indices' shape for each dimension.
     Host:   returns at once.

@@ -38,7 +38,7 @@ def indexing_kernel(
 
 
 def scalars(*names: str) -> list[Param]:
-    """64-bit integer parameters."""
+    """Return 64-bit integer parameters."""
     return [Scalar(name, "int64") for name in names]
 
 
@@ -55,7 +55,7 @@ def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
 
 
 def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
-    """A new result, filled with zeros."""
+    """Return a new result, filled with zeros."""
     out = call.output(shape, dtype)
     if prod(shape):
         call.launch(fill_kernel(dtype), grid_over(prod(shape)), out, 0, prod(shape))
@@ -63,7 +63,7 @@ def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
 
 
 def strided_layout(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, Any]:
-    """The value of a Strided parameter of one operand."""
+    """Return the value of a Strided parameter of one operand."""
     return st.collapse(shape, [strides])
 
 
@@ -157,7 +157,7 @@ def write_rows(
 
 
 def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: bool) -> tuple[Any, Any, int]:
-    """(shape, strides, dimension of the entries) of a source whose entries are rows or single elements."""
+    """Return (shape, strides, dimension of the entries) of a source whose entries are rows or single elements."""
     if has_rows:
         return shape, steps, dim
     sizes, (strides,) = st.collapse(shape, [steps])
@@ -165,7 +165,7 @@ def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: boo
 
 
 def copy_if_same(call: Call, source: Any, out: Any) -> Any:
-    """`source`, or a copy of it if it is `out`."""
+    """Return `source`, or a copy of it if it is `out`."""
     if source is not out:
         return source
     copied = call.scratch(source.shape, source.dtype)
@@ -268,12 +268,12 @@ def accumulate_rows(
 
 # few entries
 
-FEW = 1 << 18  # entries times the length of their lines, up to which one launch that looks through lines is faster
+FEW = 1 << 18  # entries times length of their lines up to which one launch that searches the lines is faster
 
 
 @cache
 def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
-    """The kernel that joins few entries to an array, or writes them if `how` is None."""
+    """Return the kernel that joins few entries to an array, or writes them if `how` is None."""
     number = "float64" if dtype.is_floating_point else "int64"
     names = ("numel", "count", "axis", "size", "lowest", "dim", *(f"step{i}" for i in range(MAX_DIMS)))
     c = dtype.cuda
@@ -313,7 +313,7 @@ def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
         if join is not None:
             values = source.reshape(1, count, 1)
             join(out.reshape(1, -1, 1), places.reshape(-1), None, values, 1, numel, 1, count, number, includes)
-        else:  # of repeated places, NumPy keeps the last value assigned
+        else:  # at repeated places, NumPy keeps the last value assigned
             out[places] = dtype.wide.numpy.type(number) if source is None else source
 
     entry = f"{'write' if how is None else f'join_{how}'}_few_{dtype.name}"
@@ -321,7 +321,7 @@ def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
 
 
 def are_few(call: Call, shape: Sequence[int], dim: int) -> bool:
-    """Return whether `write_few` serves indexes of `shape` along a dimension: on a GPU, where launches take longest."""
+    """Return whether `write_few` supports indexes of `shape` along a dimension: on GPUs, where launches are slow."""
     return not call.is_on_host and len(shape) <= MAX_DIMS and prod(shape) * shape[dim] <= FEW
 
 
@@ -332,7 +332,7 @@ def write_few(
     """Write few entries to contiguous `out`, or join them, in one launch; of several writes to a place the last counts.
 
     index: int64, replaces the place along `dim`; it expands to `shape`, as the source does unless it is a number.
-    lowest, how, scale, includes: as of write_rows and accumulate_rows; they are written if `how` is None.
+    lowest, how, scale, includes: as in write_rows and accumulate_rows; entries are written if `how` is None.
     """
     count, sizes = prod(shape), out.shape or (1,)
     if not count:
@@ -426,7 +426,7 @@ def target_offsets(
     dim: int = 0,
     limit: int = 0,
 ) -> Any:
-    """The offset start + sum(position * stride) of every element of an array of shape `size`, as int64.
+    """Return the offset start + sum(position * stride) of every element of an array of shape `size`, as int64.
 
     index: contiguous, of that shape; it replaces the position along `dim` and must be below `limit`.
     """

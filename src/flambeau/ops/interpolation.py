@@ -26,7 +26,7 @@ from .sorting import sort_rows_of
 
 KINDS = ("nearest", "nearest-exact", "linear", "cubic", "area", "linear-antialias", "cubic-antialias")
 KIND_OF = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
-RANKS = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}  # of modes; the others take 1 to 3
+RANKS = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}  # spatial dimensions; others: 1 to 3
 OPTIONAL = ("linear", "bilinear", "bicubic", "trilinear")  # modes that take align_corners
 MODES = ("nearest", "nearest-exact", "area", *OPTIONAL)
 
@@ -45,7 +45,7 @@ def _cubic(x: Any, a: float) -> Any:
 
 
 def taps_of(kind: str, size: int, results: int, scale: float, align: bool, real: Any) -> tuple[Any, Any]:
-    """(indexes, weights), both [results, taps], of the neighbours of each result; unused taps have weight 0.
+    """Return (indexes, weights), both [results, taps], of the neighbours of each result; unused taps have weight 0.
 
     real: the NumPy type of positions.
     """
@@ -165,7 +165,10 @@ def _line_samples() -> Iterator[Sample]:
 def resample(
     call: Call, input: Operand, dim: int, size: int, scale: float, kind: str, align: bool, dtype: Any = None
 ) -> Any:
-    """The input resampled to `size` elements along `dim`; scale: the distance of neighbouring results in the input."""
+    """Resample the input to `size` elements along `dim`.
+
+    scale: the distance of neighbouring results, in elements of the input.
+    """
     own = input.dtype if dtype is None else dtype
     return _run(call, input, dim, input.shape[dim], size, scale, kind, align, own, False)
 
@@ -184,7 +187,7 @@ def _back_samples() -> Iterator[Sample]:
 
 @operator(samples=_back_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def resample_back(call: Call, grad_output: Operand, dim: int, size: int, scale: float, kind: str, align: bool) -> Any:
-    """The gradient of the input of `resample`, which has `size` elements along `dim`."""
+    """Return the gradient of the input of `resample`, which has `size` elements along `dim`."""
     wanted = grad_output.shape[dim]
     return _run(call, grad_output, dim, size, wanted, scale, kind, align, grad_output.dtype, True)
 
@@ -221,7 +224,7 @@ def _bad_images() -> Iterator[ErrorSample]:
 
 
 def _listed(name: str, shape: Sequence[int], given: Any) -> list[Any]:
-    """One number for each spatial dimension."""
+    """Return one number for each spatial dimension."""
     rank = len(shape) - 2
     values = list(given) if isinstance(given, (tuple, list)) else [given] * rank
     if len(values) != rank:
@@ -234,7 +237,7 @@ def _listed(name: str, shape: Sequence[int], given: Any) -> list[Any]:
 
 
 def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any, mode: str) -> tuple[list[int], list[Any]]:
-    """(sizes, factors) of each spatial dimension; a factor of None follows from the sizes."""
+    """Return (sizes, factors) of each spatial dimension; a factor of None follows from the sizes."""
     if size is not None and scale_factor is not None:
         raise ArgumentError(
             "only one of size or scale_factor should be defined", hint="leave one out", operator="interpolate"
@@ -261,7 +264,7 @@ def _check_mode(input: Any, mode: str, align_corners: Any, antialias: bool) -> N
     rank = len(input.shape) - 2
     if mode not in MODES or rank not in RANKS.get(mode, (1, 2, 3)):
         raise NotSupportedError(
-            f"mode {mode!r} does not exist for an input of {rank + 2} dimensions: got shape {list(input.shape)}",
+            f"mode {mode!r} does not support an input of {rank + 2} dimensions: got shape {list(input.shape)}",
             hint="3 dimensions take linear, 4 bilinear or bicubic, 5 trilinear; all take nearest and area",
             operator="interpolate",
         )
@@ -282,7 +285,7 @@ def _check_mode(input: Any, mode: str, align_corners: Any, antialias: bool) -> N
 
 
 def _distance(have: int, wanted: int, factor: Any, align: bool, real: Any) -> float:
-    """The distance of neighbouring results, in elements of the input, rounded as the kernel's type."""
+    """Return the distance of neighbouring results, in elements of the input, rounded as the kernel's type."""
     if align:
         return float(real(have - 1) / real(wanted - 1)) if wanted > 1 else 0.0
     return float(real(1.0 / factor)) if factor else float(real(have) / real(wanted))
@@ -297,8 +300,8 @@ def interpolate(
 
     size: the sizes, one number or one for each dimension.  scale_factor: the factors instead.
     mode: "nearest", "nearest-exact", "linear" (3 dimensions), "bilinear" or "bicubic" (4), "trilinear" (5) or "area".
-    align_corners: the corners of both images are the same points, not the corners of their pixels.
-    recompute_scale_factor: use the ratio of the sizes in place of scale_factor.
+    align_corners: align the centers of the corner pixels of both images, not the corners of these pixels.
+    recompute_scale_factor: use the ratio of the sizes instead of scale_factor.
     antialias: average over all pixels that shrinking merges ("bilinear" and "bicubic").
     Shapes: [n, c, *] gives [n, c, *sizes].
     Host:   returns at once.
@@ -334,7 +337,7 @@ def interpolate(
         for dim, (have, wanted, factor) in enumerate(zip(images, sizes, factors), first)
         if have != wanted or factor not in (None, 1.0)
     ]
-    changed.sort(key=lambda each: each[2] / each[1])  # dimensions that shrink most come first
+    changed.sort(key=lambda each: each[2] / each[1])  # the dimensions that shrink most are first
     for number, (dim, have, wanted, factor) in enumerate(changed, 1):
         distance = _distance(have, wanted, factor, align, real)
         result = own if number == len(changed) and own.is_floating_point else wide
@@ -348,12 +351,12 @@ def interpolate(
 
 GRID_MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
-SHARPNESS = -0.75  # of the cubic
+SHARPNESS = -0.75  # the parameter of cubic interpolation
 TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}  # pixels that a point reads along each dimension
 
 
 def _reflected(at: Any, size: int, align: bool) -> Any:
-    """Coordinates mirrored at the borders of the image, at the centers of its outer pixels if align."""
+    """Return the coordinates mirrored at the borders of the image, at the centers of its outer pixels if align."""
     low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
     if span == 0:
         return at * 0
@@ -365,7 +368,7 @@ def _reflected(at: Any, size: int, align: bool) -> Any:
 
 
 def _padded(at: Any, size: int, padding: str, align: bool) -> Any:
-    """Coordinates inside the image, unless missing pixels are zeros."""
+    """Return the coordinates inside the image, unless missing pixels are zeros."""
     if padding == "zeros":
         return at
     at = _reflected(at, size, align) if padding == "reflection" else at
@@ -374,7 +377,7 @@ def _padded(at: Any, size: int, padding: str, align: bool) -> Any:
 
 
 def _read(input: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """The pixels [n, c, points] at whole coordinates, one [n, points] for each dimension; 0 outside the image."""
+    """Return the pixels [n, c, points] at integer coordinates, one [n, points] per dimension; 0 outside the image."""
     n, c = input.shape[:2]
     index: Any = None
     is_inside: Any = None
@@ -462,7 +465,7 @@ class _Reads:
             yield corner, index, fits
 
     def weight(self, corner: Sequence[int], steep: int | None = None) -> Any:
-        """The weight of a corner, or its derivative by the coordinate of the dimension `steep`."""
+        """Return the weight of a corner, or its derivative by the coordinate of the dimension `steep`."""
         total: Any = 1
         for dim, k in enumerate(corner):
             total = total * (self.slopes if dim == steep else self.weights)[dim][k]
@@ -478,7 +481,7 @@ def _cubic_far_slope(x: Any, a: float) -> Any:
 
 
 def _inside_slope(at: Any, size: int, padding: str, align: bool) -> Any:
-    """The derivative of `_kept_inside`, 0 where a coordinate is moved to the border."""
+    """Return the derivative of `_kept_inside`, 0 where a coordinate is moved to the border."""
     if padding == "zeros":
         return np.ones_like(at)
     slope = np.ones_like(at)
@@ -493,7 +496,7 @@ def _inside_slope(at: Any, size: int, padding: str, align: bool) -> Any:
 
 
 def _reflected_array(at: Any, size: int, align: bool) -> Any:
-    """As `_reflected`, for NumPy arrays."""
+    """Do the same as `_reflected` for NumPy arrays."""
     low, span = (0.0, size - 1) if align else (-0.5, size)
     if span == 0:
         return at * 0
@@ -504,14 +507,14 @@ def _reflected_array(at: Any, size: int, align: bool) -> Any:
 
 
 def _kept_inside(at: Any, size: int, padding: str, align: bool) -> Any:
-    """As `_padded`, for NumPy arrays."""
+    """Do the same as `_padded` for NumPy arrays."""
     if padding == "zeros":
         return at
     return np.clip(_reflected_array(at, size, align) if padding == "reflection" else at, 0, size - 1)
 
 
 def _points_code(entry: str, dtype: dtype, ndim: int, arguments: str, statement: str) -> tuple[str, list[Any]]:
-    """The source and the numbers of a kernel on points; the statement may name them."""
+    """Return the source and the numbers of a kernel on points; the statement may name them."""
     names = ["images", "channels", "points", "pixels", *[f"size{dim}" for dim in range(ndim)], "padding", "align"]
     code = f"""{PRELUDE}{source_text("interpolation.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
@@ -524,13 +527,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
 
 
 def _reads_of(grid: Any, mode: str, numbers: Sequence[int]) -> _Reads:
-    """The reads of a kernel's points.  numbers: the kernel's last arguments: sizes, padding and align."""
+    """Return the reads of a kernel's points.  numbers: the kernel's last arguments: sizes, padding and align."""
     return _Reads(grid, numbers[:-2], mode, PADDINGS[numbers[-2]], bool(numbers[-1]))
 
 
 @cache
 def _points_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
-    """The kernel that samples images of `ndim` dimensions at points."""
+    """Return the kernel that samples images of `ndim` dimensions at points."""
     entry, c = f"sample_points_{mode}_{ndim}d_{dtype.name}", dtype.cuda
     statement = f"""sample_points<{GRID_MODES.index(mode)}, {ndim}>(
       out, input, grid, channels, points, pixels, sizes, images * channels * points, (int)padding, align != 0);"""
@@ -557,7 +560,7 @@ def _points_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
 
 @cache
 def _slopes_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
-    """The kernel of the gradient of the grid of `sample_points`."""
+    """Return the kernel of the gradient of the grid of `sample_points`."""
     entry, c = f"sample_points_slopes_{mode}_{ndim}d_{dtype.name}", dtype.cuda
     statement = f"""sample_points_slopes<{GRID_MODES.index(mode)}, {ndim}>(
       out, grad, input, grid, channels, points, pixels, sizes, images * points, (int)padding, align != 0);"""
@@ -587,7 +590,7 @@ def _slopes_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
 
 @cache
 def _reads_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
-    """The kernel that lists the pixels which points read, and their weights."""
+    """Return the kernel that lists the pixels which points read, and their weights."""
     entry, c, corners = f"sample_points_reads_{mode}_{ndim}d_{dtype.name}", dtype.cuda, TAPS[mode] ** ndim
     statement = f"""sample_points_reads<{GRID_MODES.index(mode)}, {ndim}>(
       places, weights, grid, pixels, sizes, images * points, (int)padding, align != 0);"""
@@ -612,7 +615,10 @@ def _reads_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
 
 @cache
 def _points_back_kernel(dtype: dtype) -> Kernel:
-    """The kernel that adds gradients to the pixels that were read.  Unsorted reads, on the CPU, have no entries."""
+    """Return the kernel that adds gradients to the pixels that were read.
+
+    Unsorted reads, on the CPU, have no entries.
+    """
     entry, c = f"sample_points_back_{dtype.name}", dtype.cuda
     names = "images", "channels", "points", "corners", "pixels", "count"
     code = f"""{PRELUDE}{source_text("interpolation.cu")}
@@ -645,14 +651,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const 
 
 
 def _point_numbers(images: Sequence[int], grid: Any, padding: str, align: bool) -> tuple[int, ...]:
-    """The numbers of the kernels on points, for images of this shape."""
+    """Return the numbers of the kernels on points, for images of this shape."""
     n, channels, *sizes = images
     return n, channels, prod(grid.shape[1:-1]), prod(sizes), *sizes, PADDINGS.index(padding), int(align)
 
 
 @operator(samples=_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def sample_points(call: Call, input: Operand, grid: Operand, mode: str, padding: str, align: bool) -> Any:
-    """`grid_sample` of checked arguments of one type, in one launch.
+    """Compute `grid_sample` of checked arguments of one type, in one launch.
 
     Host: returns at once.
     """
@@ -676,7 +682,7 @@ def _(grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, ne
 def _differentiable_gradients(
     grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, needs: Sequence[bool]
 ) -> list[Any]:
-    """The gradients of `sample_points` with a graph of their own, by a composition of differentiable operators.
+    """Return the gradients of `sample_points` with a graph of their own, by a composition of differentiable operators.
 
     Views of the operands end the inner backward pass, also if one operand was computed from the other.
     """
@@ -699,7 +705,7 @@ def _slope_samples() -> Iterator[Sample]:
 def sample_points_slopes(
     call: Call, grad: Operand, input: Operand, grid: Operand, mode: str, padding: str, align: bool
 ) -> Any:
-    """The gradient of the grid of `sample_points`."""
+    """Return the gradient of the grid of `sample_points`."""
     if not input.numel():
         return zeros(call, grid.shape, grid.dtype)
     out = call.output(grid.shape, grid.dtype)
@@ -722,7 +728,10 @@ def _image_samples() -> Iterator[Sample]:
 def sample_points_back(
     call: Call, grad: Operand, grid: Operand, shape: Any, mode: str, padding: str, align: bool
 ) -> Any:
-    """The gradient of the images of `sample_points`, which have this shape.  Pixels add up their reads in order."""
+    """Return the gradient of the images of `sample_points`, which have this shape.
+
+    Pixels add up their reads in order.
+    """
     out = zeros(call, shape, grad.dtype)
     if out.numel() and grad.numel():
         numbers = _point_numbers(shape, grid, padding, align)
@@ -747,7 +756,7 @@ def sample_points_back(
 def grid_sample(
     input: Operand, grid: Operand, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
 ) -> Any:
-    """Values of images at the points of a grid.
+    """Sample images at the points of a grid.
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
     mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
@@ -788,7 +797,7 @@ def grid_sample(
 
 
 def _composed(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
-    """`grid_sample` of checked arguments as differentiable operators, for other types and second derivatives."""
+    """Compute `grid_sample` by differentiable operators, for other types and second derivatives."""
     n, c, *sizes = input.shape
     ndim = len(input.shape)
     points: Any = grid
@@ -806,7 +815,7 @@ def _composed(input: Any, grid: Any, mode: str, padding_mode: str, align_corners
 
 
 def _blended(input: Any, places: Any, sizes: Any, mode: str, padding: str, align: bool) -> Any:
-    """The weighted sum of the pixels around each point."""
+    """Return the weighted sum of the pixels around each point."""
     below = [at.floor() for at in places]
     rests = [at - floor for at, floor in zip(places, below)]
     if mode == "bicubic":
@@ -828,7 +837,7 @@ def _blended(input: Any, places: Any, sizes: Any, mode: str, padding: str, align
 
 @cache
 def _affine_kernel(dtype: dtype) -> Kernel:
-    """The kernel of affine_points.  depth: 1 for images.  dims: 2 for images, 3 for volumes."""
+    """Return the kernel of affine_points.  depth: 1 for images.  dims: 2 for images, 3 for volumes."""
     entry, t, c = f"affine_points_{dtype.name}", dtype.cuda, dtype.wide.cuda
     names = ("n", "depth", "height", "width", "dims", "columns", "align")
     source = f"""{PRELUDE}
@@ -880,7 +889,7 @@ def _affine_point_samples() -> Iterator[Sample]:
 
 @operator(samples=_affine_point_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def affine_points(call: Call, input: Operand, sizes: Any, align: bool) -> Any:
-    """The operator of `affine_grid`, for a theta that fits.  sizes: of the image's spatial dimensions.
+    """Compute `affine_grid` for a theta of the right shape.  sizes: of the image's spatial dimensions.
 
     Host: returns at once.
     """
@@ -916,7 +925,7 @@ def _affine_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_affine_samples, errors=_affine_errors, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
-    """The points of an image under affine maps: a grid for `grid_sample`.
+    """Return the points of an image under affine maps: a grid for `grid_sample`.
 
     size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].

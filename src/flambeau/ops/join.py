@@ -62,7 +62,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
     at, shape, dtype = _joined(tensors, dim)
     order = _common_order(tensors, len(shape))
     out = call.output(shape, dtype, st.compact(shape, order[::-1]))
-    if order != sorted(order):  # of channels-last tensors, which are joined as they lie in memory
+    if order != sorted(order):  # channels-last tensors are joined in memory order
         tensors = [_reordered(call, tensor, order) for tensor in tensors]
         at, shape = order.index(at), [shape[dim] for dim in order]
     outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
@@ -96,7 +96,7 @@ def _reordered(call: Call, tensor: Any, order: Sequence[int]) -> Any:
 
 
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
-    """(dimension counted from the front, shape of the result, its dtype)."""
+    """Return (dimension counted from the front, shape of the result, its dtype)."""
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
     first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
@@ -230,16 +230,16 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
             raise ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {number}",
-                hint="use cat to join tensors of different sizes, or bring them to one shape first",
+                hint="use cat to join tensors of different sizes, or reshape them first",
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
-    if at < len(shape) and suggested(shape, tensors[0].strides).order:  # as they lie in memory
+    if at < len(shape) and suggested(shape, tensors[0].strides).order:  # in memory order
         return view_(cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 
-# gradients of pieces that were made together
+# gradients of pieces of one call
 
 
 @split.derivative
@@ -270,7 +270,7 @@ split.quick_node, unbind.quick_node = split, unbind
 
 
 def _with_zeros(grads: Sequence[Any], like: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
-    """The gradients, with zeros in place of None."""
+    """Return the gradients, with zeros in place of None."""
     return [like.new_zeros(shape) if grad is None else grad for grad, shape in zip(grads, shapes)]
 
 
@@ -286,7 +286,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
-    """Concatenate along dimension 1, or along dimension 0 if there is only one.
+    """Concatenate along dimension 1; vectors along dimension 0.
 
     Host: returns at once.
     Example:
@@ -324,7 +324,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL, function=False)
 def repeat(input: Operand, repeats: Any) -> Any:
-    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
+    """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ValueRangeError for a negative one.
@@ -361,7 +361,7 @@ def _tile_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
 def tile(input: Operand, dims: Any) -> Any:
-    """As `repeat`; missing leading counts are 1.
+    """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
 
     Host: returns at once.
     Example:
@@ -430,7 +430,7 @@ def repeat_interleave(
         raise _negative(repeats)
     if output_size is not None and output_size != size * repeats:
         raise ValueRangeError(
-            f"output_size is {output_size}, {size} places {repeats} times make {size * repeats}",
+            f"output_size is {output_size}, but {size} places repeated {repeats} times make {size * repeats}",
             hint="leave it out for a number of repeats",
             operator="repeat_interleave",
         )
@@ -464,8 +464,8 @@ def _places_kernel(dtype: dtype) -> Kernel:
     def reference(out: Any, sums: Any, n: int, total: int) -> None:
         if sums[n - 1] != total:
             raise ValueRangeError(
-                f"output_size is {total}, the counts add up to {sums[n - 1]}",
-                hint="leave it out: the host waits for the sum then",
+                f"output_size is {total}, but the counts add up to {sums[n - 1]}",
+                hint="leave it out: then the host waits for the sum",
                 operator="repeat_interleave",
             )
         out[...] = np.searchsorted(sums, np.arange(total), "right")
@@ -479,7 +479,7 @@ def _sums() -> Iterator[Sample]:
 
 @operator(samples=_sums, dtypes=(int32, int64), method=False, function=False, differentiable=False)
 def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
-    """Index i sums[i] - sums[i - 1] times, for all i; sums: a vector of running sums, of which `total` is the last.
+    """Return each index i sums[i] - sums[i - 1] times.  sums: a vector of running sums;  total: the last of them.
 
     Host: returns at once; another sum raises on the CPU and stops the device on a GPU.
     """
@@ -489,7 +489,7 @@ def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
 
 
 def _places_of_counts(counts: Any, total: int | None) -> Any:
-    """Index i counts[i] times, for all i."""
+    """Return each index i counts[i] times."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
             f"counts must be integers, got {counts.dtype.name}",
@@ -542,7 +542,7 @@ def _flip_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_flip_samples, errors=_flip_errors, dtypes=dtypes.ALL)
 def flip(call: Call, input: Operand, dims: Any) -> Any:
-    """A copy with the order of some dimensions reversed.
+    """Return a copy with the order of some dimensions reversed.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -601,8 +601,9 @@ def _roll_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
-    """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened.
+    """Return a copy shifted along dimensions; elements shifted out at one end enter at the other.
 
+    Without dims, the flattened tensor is shifted.
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.
     Example:
@@ -627,7 +628,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     return rolled
 
 
-# at least so many dimensions
+# minimum numbers of dimensions
 
 
 def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
@@ -663,7 +664,7 @@ def _with_three(tensor: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with 0-dim ones as vectors.
+    """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors.
 
     Host: returns at once.
     Example:
@@ -676,7 +677,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with vectors as matrices of one row.
+    """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row.
 
     Host: returns at once.
     Example:
@@ -687,8 +688,9 @@ def atleast_2d(*tensors: Any) -> Any:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1].
+    """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1].
 
+    [n, m] becomes [n, m, 1].
     Host: returns at once.
     Example:
         >>> torch.atleast_3d(torch.zeros(2, 3)).shape
@@ -751,7 +753,7 @@ def row_stack(tensors: Operands) -> Any:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
-    """Views of vectors, expanded to a grid with one dimension for each.
+    """Return views of vectors, expanded to a grid with one dimension for each.
 
     indexing: "ij" gives shape [n0, n1, ...]; "xy" exchanges the first two.  None is "ij", with a warning.
     Host:   returns at once.
@@ -805,8 +807,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
 
 def cartesian_prod(*tensors: Any) -> Any:
-    """All tuples with one element of each vector, as rows; the first vector varies slowest.  One vector is returned.
+    """Return all tuples with one element of each vector, as rows; the first vector varies slowest.
 
+    A single vector is returned as it is.
     Host:   returns at once.
     Raises: ShapeError unless all have one dimension.
     Example:
@@ -845,7 +848,7 @@ def _combinations_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_combinations_samples, errors=_combinations_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> Any:
-    """All choices of r elements of a vector, as rows in the order of their positions.
+    """Return all choices of r elements of a vector, as rows in the order of their positions.
 
     with_replacement: an element may be chosen several times.
     Host:   returns at once.
@@ -876,7 +879,7 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
 
 
 def _chosen(source: Any, size: int, r: int, with_replacement: bool, count: int) -> Any:
-    """Positions of every choice, [count, r]: those of all tuples whose positions ascend.  Nothing waits for them."""
+    """Return the positions of every choice, [count, r]: all tuples of ascending positions.  Host: returns at once."""
     places = arange(source.new_empty((size**r,), dtype=dtypes.int64), 0, 1)
     columns = [(places // size ** (r - 1 - column)) % size for column in range(r)]
     ascends = source.new_ones((size**r,), dtype=dtypes.bool_)
@@ -900,7 +903,7 @@ def _vander_errors() -> Iterator[ErrorSample]:
 @composite(samples=_vander_samples, errors=_vander_errors, dtypes=dtypes.ALL[5:], takes_out=False, method=False,
            other_names={"input": "x"})  # fmt: skip
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
-    """The Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True.
+    """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True.
 
     Shapes: [n] gives [n, N]; N is n unless given.
     Host:   returns at once.
@@ -927,7 +930,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  
     return cat(powers if increasing else powers[::-1], 1)
 
 
-# turned
+# reversed and rotated
 
 
 def _fliplr_errors() -> Iterator[ErrorSample]:
@@ -941,7 +944,7 @@ def _images() -> Iterator[Sample]:
 
 @composite(samples=_images, errors=_fliplr_errors, dtypes=dtypes.ALL, takes_out=False)
 def fliplr(input: Operand) -> Any:
-    """A copy with the order of dimension 1 reversed.
+    """Return a copy with the order of dimension 1 reversed.
 
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions.
@@ -965,7 +968,7 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_images, errors=_flipud_errors, dtypes=dtypes.ALL, takes_out=False)
 def flipud(input: Operand) -> Any:
-    """A copy with the order of dimension 0 reversed.
+    """Return a copy with the order of dimension 0 reversed.
 
     Host:   returns at once.
     Raises: ShapeError without a dimension.
@@ -996,7 +999,7 @@ def _rot90_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_rot90_samples, errors=_rot90_errors, dtypes=dtypes.ALL, takes_out=False)
 def rot90(input: Operand, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+    """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
 
     Host:   returns at once.
     Raises: ShapeError unless there are two different dimensions, IndexRangeError if one is out of range.
@@ -1045,7 +1048,7 @@ def _shuffle_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_shuffle_samples, errors=_shuffle_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def channel_shuffle(input: Operand, groups: int) -> Any:
-    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ...
+    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ...
 
     Host:   returns at once.
     Raises: ShapeError for fewer than three dimensions or if `groups` does not divide the channels, ValueRangeError.
@@ -1103,7 +1106,7 @@ def _check_pixels(name: str, what: str, input: Operand, factor: int) -> None:
 
 @composite(samples=_pixel_samples, errors=_pixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_shuffle(input: Operand, upscale_factor: int) -> Any:
-    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r.
+    """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r.
 
     Shapes: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
     Host:   returns at once.
@@ -1142,7 +1145,7 @@ def _unpixel_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unpixel_samples, errors=_unpixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
-    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r.
+    """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r.
 
     Shapes: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
     Host:   returns at once.
@@ -1170,7 +1173,7 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> st.Size:
-    """The shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
+    """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
 
     Host:   returns at once.
     Raises: ShapeError if they do not broadcast, ValueRangeError for a negative size.

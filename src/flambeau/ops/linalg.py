@@ -62,13 +62,13 @@ def plan_gemm(
 
 
 def as_one_matrix(a: Matrices) -> Matrices:
-    """The rows of all batches as one matrix.  Strides of (0, 0) mean that it must be copied."""
+    """Return the rows of all batches as one matrix.  Strides of (0, 0) mean that it must be copied."""
     shape = prod(a.shape[:-1]), a.shape[-1]
     return Matrices(shape, st.view(a.shape, a.strides, shape) or (0, 0))
 
 
 def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
-    """((batch, row and column stride), how the operand is passed)."""
+    """Return ((batch, row and column stride), how the operand is passed)."""
     for strides, passed in ((operand.strides, IN_PLACE), (st.contiguous(operand.shape), DENSE)):
         rows_columns = unit_steps(*operand.shape[-2:], *strides[-2:])
         _, (batch_strides,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
@@ -79,7 +79,7 @@ def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
 
 
 def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tuple[int, int] | None:
-    """(row, column) strides of which one is 1, or None.  The stride of a dimension of size 1 is free."""
+    """Return (row, column) strides of which one is 1, or None.  The stride of a dimension of size 1 is free."""
     if columns == 1:
         column_step = 1 if row_step != 1 else max(rows, 1)
         row_step = row_step if rows != 1 else 1
@@ -135,7 +135,7 @@ def _plus(product: Any, bias: Any) -> Any:
 
 
 def _multiply_on_host(call: Any, a: Any, b: Any, right: Matrices, bias: Any = None) -> None:
-    """On the CPU, compute a product of two single matrices by one call of NumPy, in place of a launch."""
+    """Compute a product of two single matrices on the CPU by one call of NumPy, in place of a launch."""
     if not call.is_on_host or a.dtype not in (float32, float64) or len(a.shape) != 2 or len(b.shape) != 2:
         return
     seen, given = (right.shape, right.strides), (tuple(b.shape), tuple(b.strides))
@@ -178,7 +178,7 @@ def check_types(name: str, **operands: Any) -> None:
                 operator=name,
             )
     if first[1] is bool_:
-        raise DtypeError("there is no product of bool matrices", hint="convert with .to(torch.uint8)", operator=name)
+        raise DtypeError("products of bool are not supported", hint="convert with .to(torch.uint8)", operator=name)
 
 
 def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "") -> ShapeError:
@@ -199,7 +199,7 @@ def check_ndim(name: str, **operands: tuple[Any, int]) -> None:
                 f"{key} must have {ndim} dimensions, got shape {list(operand.shape)}",
                 hint="matmul takes any number of dimensions"
                 if name in ("mm", "bmm", "mv", "dot")
-                else "add dimensions with unsqueeze(), or take them away with flatten() or squeeze()",
+                else "add dimensions with unsqueeze(), or remove them with flatten() or squeeze()",
                 operator=name,
             )
 
@@ -235,13 +235,13 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
     )
     yield ErrorSample((Array((2, 2, 3)), Array((3, 3, 2))), ShapeError, "do not broadcast")
     yield ErrorSample(
-        (Array((2, 2), dtype="bool"), Array((2, 2), dtype="bool")), DtypeError, "no product of bool matrices"
+        (Array((2, 2), dtype="bool"), Array((2, 2), dtype="bool")), DtypeError, "products of bool are not supported"
     )
 
 
 @operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
-    """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
+    """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
 
     Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
     Host:   returns at once.
@@ -307,7 +307,7 @@ def _bad_pairs() -> Iterator[ErrorSample]:
 
 @operator(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def mm(call: Any, input: Operand, mat2: Operand) -> Any:
-    """Product of two matrices.
+    """Compute the product of two matrices.
 
     Shapes: [m, k] with [k, n] gives [m, n].
     Host:   returns at once.
@@ -327,7 +327,7 @@ def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
 
 
 def _of_matrices(multiply: Any, grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
-    """The gradients of input @ mat2, which have equally many dimensions."""
+    """Return the gradients of input @ mat2, whose operands have the same number of dimensions."""
     return (
         multiply(grad, mat2.transpose(-2, -1)) if needs[0] else None,
         multiply(input.transpose(-2, -1), grad) if needs[1] else None,
@@ -348,7 +348,7 @@ def _bad_batches() -> Iterator[ErrorSample]:
 
 @operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
-    """Products of two batches of matrices.
+    """Compute the products of two batches of matrices.
 
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
     Host:   returns at once.
@@ -363,7 +363,7 @@ def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     if list(mat2.shape[:2]) != wanted:
         raise ShapeError(
             f"expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}",
-            hint=f"input is {list(input.shape)}: mat2 must have as many matrices, with {wanted[1]} rows",
+            hint=f"input is {list(input.shape)}: mat2 must have equally many matrices, with {wanted[1]} rows",
             operator="bmm",
         )
     return matmul.lower(call, input, mat2)
@@ -381,7 +381,7 @@ def _vector_pairs() -> Iterator[Sample]:
 
 def _bad_vectors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"input must have 1 dimensions, got shape \[2, 3\]")
-    yield ErrorSample((Array((2,)), Array((3,))), ShapeError, "expected vectors of one size, got 2 and 3 elements")
+    yield ErrorSample((Array((2,)), Array((3,))), ShapeError, "expected vectors of equal size, got 2 and 3 elements")
 
 
 def _matrix_and_vector() -> Iterator[Sample]:
@@ -396,7 +396,7 @@ def _bad_matrix_and_vector() -> Iterator[ErrorSample]:
 
 @composite(samples=_matrix_and_vector, errors=_bad_matrix_and_vector, dtypes=PRODUCT_TYPES)
 def mv(input: Operand, vec: Operand) -> Any:
-    """Product of a matrix and a vector.
+    """Compute the product of a matrix and a vector.
 
     Shapes: [m, k] with [k] gives [m].
     Host:   returns at once.
@@ -411,11 +411,11 @@ def mv(input: Operand, vec: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
 def dot(input: Operand, tensor: Operand) -> Any:
-    """Inner product of two vectors.
+    """Compute the inner product of two vectors.
 
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
-    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Raises: ShapeError if they are not vectors of equal size, DtypeError if the types differ or are bool.
     Example:
         >>> torch.dot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
         tensor(32)
@@ -423,7 +423,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
     check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
         raise ShapeError(
-            f"expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements",
+            f"expected vectors of equal size, got {input.shape[0]} and {tensor.shape[0]} elements",
             hint=f"shorten one of them, for example [:{min(input.shape[0], tensor.shape[0])}]",
             operator="dot",
         )
@@ -432,11 +432,11 @@ def dot(input: Operand, tensor: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
 def vdot(input: Operand, other: Operand) -> Any:
-    """Inner product of two vectors, as `dot`: there are no complex numbers.
+    """Compute the inner product of two vectors, as `dot`: there are no complex numbers.
 
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
-    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Raises: ShapeError if they are not vectors of equal size, DtypeError if the types differ or are bool.
     Example:
         >>> torch.vdot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
         tensor(32)
@@ -446,7 +446,7 @@ def vdot(input: Operand, other: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
-    """Outer product of two vectors.
+    """Compute the outer product of two vectors.
 
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.
@@ -477,7 +477,7 @@ def _check_expands(name: str, input: Any, shape: Sequence[int]) -> None:
 
 
 def _scaled_sum(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """beta * input + alpha * product; with beta 0, input is not read."""
+    """Compute beta * input + alpha * product; with beta 0, input is not read."""
     beta, alpha = (converted(name, product.dtype.wide, number) for number in (beta, alpha))
     result = product if alpha == 1 else product * alpha
     if beta == 0:
@@ -498,7 +498,7 @@ def _bad_sums() -> Iterator[ErrorSample]:
 
 @composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES, inplace=True)
 def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
+    """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
 
     Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
     Host:   returns at once.
@@ -531,7 +531,7 @@ def _bad_vector_sums() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_sums, errors=_bad_vector_sums, dtypes=PRODUCT_TYPES, inplace=True)
 def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (mat @ vec); with beta 0, input is not read.
+    """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read.
 
     Shapes: [m, k] with [k] gives [m], to which input broadcasts.
     Host:   returns at once.
@@ -559,7 +559,7 @@ def _bad_outer_sums() -> Iterator[ErrorSample]:
 
 @composite(samples=_outer_sums, errors=_bad_outer_sums, dtypes=PRODUCT_TYPES, inplace=True)
 def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read.
+    """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read.
 
     Shapes: [m] with [n] gives [m, n], to which input broadcasts.
     Host:   returns at once.
@@ -590,7 +590,7 @@ def _bad_batch_sums() -> Iterator[ErrorSample]:
 
 @composite(samples=_batch_sums, errors=_bad_batch_sums, dtypes=PRODUCT_TYPES, inplace=True)
 def baddbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read.
+    """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read.
 
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n], to which input broadcasts.
     Host:   returns at once.
@@ -612,7 +612,7 @@ def check_batches(name: str, input: Any, batch1: Any, batch2: Any) -> None:
     if list(batch2.shape[:2]) != wanted:
         raise ShapeError(
             f"expected size for first two dimensions of batch2 to be {wanted} but got {list(batch2.shape[:2])}",
-            hint=f"batch1 is {list(batch1.shape)}: batch2 must have as many matrices, with {wanted[1]} rows",
+            hint=f"batch1 is {list(batch1.shape)}: batch2 must have equally many matrices, with {wanted[1]} rows",
             operator=name,
         )
 
@@ -631,7 +631,7 @@ def _bad_summed_batches() -> Iterator[ErrorSample]:
 
 @composite(samples=_summed_batches, errors=_bad_summed_batches, dtypes=PRODUCT_TYPES, inplace=True)
 def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read.
+    """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read.
 
     Shapes: [b, m, k] with [b, k, n] gives [m, n], to which input broadcasts.
     Host:   returns at once.
@@ -665,7 +665,7 @@ def _bad_layers() -> Iterator[ErrorSample]:
 
 @operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, function=False, setting=allow_tf32)
 def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
-    """input @ weight^T + bias.
+    """Compute input @ weight^T + bias.
 
     Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n].
     Host:   returns at once.
@@ -723,7 +723,7 @@ def linear_backward(
     call: Any, upstream: Operand, input: Operand | None, weight: Operand | None,
     of_input: bool, of_weight: bool, of_bias: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of input, weight and bias of `linear`; None for those that are not required."""
+    """Return the gradients of input, weight and bias of `linear`; None for those that are not required."""
     upstream = call.contiguous(upstream)
     lead, n = tuple(upstream.shape[:-1]), upstream.shape[-1]
     rows = Matrices((prod(lead), n), (n, 1))
@@ -769,7 +769,7 @@ def _activated_layers() -> Iterator[Sample]:
 
 @operator(samples=_activated_layers, dtypes=FLOATING_TYPES[:3], method=False, function=False, setting=allow_tf32)
 def linear_activation(call: Any, input: Operand, weight: Operand, bias: Operand | None, activation: str) -> Any:
-    """relu, or gelu's tanh approximation, of `linear`, in one library call.
+    """Compute relu, or gelu's tanh approximation, of `linear`, in one library call.
 
     In float64 the error of cuBLAS's gelu is up to 3e-10.
 
@@ -808,7 +808,7 @@ def _bad_activated_sums() -> Iterator[ErrorSample]:
 def addmm_activation(
     input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
 ) -> Any:
-    """relu, or gelu's tanh approximation, of addmm(input, mat1, mat2): PyTorch's `_addmm_activation`.
+    """Compute relu, or gelu's tanh approximation, of addmm(input, mat1, mat2): PyTorch's `_addmm_activation`.
 
     It is one library call if beta and alpha are 1 and input is a vector, except for gelu in float64.
     Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.

@@ -44,7 +44,7 @@ TERMS_PER_PIECE = 4096
 
 @cache
 def _class_kernel(name: str, dtype: dtype) -> Kernel:
-    """nll_each, nll_pieces, nll_finish, nll_whole or nll_backward (kernels/class_losses.cu) for one type."""
+    """Make nll_each, nll_pieces, nll_finish, nll_whole or nll_backward (kernels/class_losses.cu) for one type."""
     return _CLASS_KERNELS[name](dtype)
 
 
@@ -69,7 +69,7 @@ def _picked_params(dtype: dtype) -> list[Any]:
 
 
 def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
-    """The weight of each target in NumPy, 0 where it is ignored.  Raises IndexRangeError."""
+    """Return the weight of each target in NumPy, 0 where it is ignored.  Raises IndexRangeError."""
     counted = target != ignored
     targets = np.where(counted, target, 0)
     check_range("nll_loss", targets[:, 0] if targets.shape[1] == 1 else targets, classes, "classes", "target")
@@ -79,7 +79,7 @@ def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) 
 
 
 def losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> tuple[Any, Any]:
-    """(loss, weight) of each target in NumPy, for log-probabilities [n, classes, inner]."""
+    """Return (loss, weight) of each target in NumPy, for log-probabilities [n, classes, inner]."""
     weights = weights_of(target, weight, classes, ignored, wide)
     chosen = np.where(target == ignored, 0, target)
     picked = np.take_along_axis(input, chosen[:, None], axis=1)[:, 0].astype(wide)
@@ -99,7 +99,10 @@ def _each_kernel(dtype: dtype) -> Kernel:
 
 
 def _pieces_kernel(dtype: dtype) -> Kernel:
-    """The kernel that sums losses and weights by pieces.  choice: the number of pieces, which is that of blocks."""
+    """Return the kernel that sums losses and weights by pieces.
+
+    choice: the number of pieces, which is that of blocks.
+    """
     entry, c = f"nll_pieces_{dtype.name}", dtype.wide.cuda
     code = _picked_source(entry, f"{c}* losses, {c}* weights", dtype, "nll_pieces(losses, weights, picked, n * inner);")
 
@@ -143,7 +146,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* t
 
 
 def _whole_kernel(dtype: dtype) -> Kernel:
-    """The kernel that reduces few losses to their sum, or to their mean (choice), in one block."""
+    """Return the kernel that reduces few losses to their sum, or to their mean (choice), in one block."""
     entry, t, c = f"nll_whole_{dtype.name}", dtype.cuda, dtype.wide.cuda
     statement = "nll_whole(out, total, picked, n * inner, choice != 0);"
     code = _picked_source(entry, f"{t}* out, {c}* total", dtype, statement)
@@ -166,7 +169,10 @@ def _put_loss(out: Any, total: Any, losses: Any, weights: Any, is_mean: int) -> 
 
 
 def _backward_kernel(dtype: dtype) -> Kernel:
-    """The kernel of the gradient.  choice: the number of incoming gradients, 1 or n * inner.  `input` is absent."""
+    """Return the kernel of the gradient.
+
+    choice: the number of incoming gradients, 1 or n * inner.  `input` is absent.
+    """
     entry, t, c = f"nll_backward_{dtype.name}", dtype.cuda, dtype.wide.cuda
     statement = "nll_backward(out, grad, total, picked, n * inner, choice == 1);"
     code = _picked_source(entry, f"{t}* out, const {t}* grad, const {c}* total", dtype, statement)
@@ -200,12 +206,12 @@ _CLASS_KERNELS = {
 
 
 def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
-    """(n, classes, inner) of log-probabilities [classes] or [n, classes, *]."""
+    """Return (n, classes, inner) of log-probabilities [classes] or [n, classes, *]."""
     return (1, shape[0], 1) if len(shape) == 1 else (shape[0], shape[1], prod(shape[2:]))
 
 
 def _unlike_batches(input: list[int], target: list[int]) -> str:
-    """PyTorch's message for different numbers of predictions and targets; "" if they are equal."""
+    """Return PyTorch's message for different numbers of predictions and targets; "" if they are equal."""
     if not input or not target or input[0] == target[0]:
         return ""
     return f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]}). "
@@ -244,12 +250,12 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
 
 
 def squeeze_target(input: Any, target: Any) -> Any:
-    """The target; for a single row of classes, a target of shape [1] becomes ()."""
+    """Return the target; for a single row of classes, a target of shape [1] becomes ()."""
     return reshape(target, ()) if len(input.shape) == 1 and tuple(target.shape) == (1,) else target
 
 
 def class_samples() -> Iterator[Sample]:
-    """Samples of class losses."""
+    """Return samples of class losses."""
     logs: dict[str, Any] = {"low": -3.0, "high": -0.1}
     target = Array((4,), low=0, high=2, dtype="int64", seed=1)
     yield Sample((Array((4, 3), **logs), target))
@@ -265,7 +271,7 @@ def class_samples() -> Iterator[Sample]:
 
 
 def class_errors() -> Iterator[ErrorSample]:
-    """Error samples of class losses."""
+    """Return error samples of class losses."""
 
     def target(value: int, dtype: str = "int64") -> Array:
         return Array((2,), low=value, high=value, dtype=dtype)
@@ -292,7 +298,7 @@ def _nll_errors() -> Iterator[ErrorSample]:
 def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
-    """The operator of `nll_loss` with reduction "none": the loss of each target."""
+    """Compute `nll_loss` with reduction "none": the loss of each target."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     out = call.output(target.shape, input.dtype)
@@ -308,7 +314,7 @@ def _refuse_weight(name: str, needs: Any) -> None:
     if needs[2]:
         raise AutogradError(
             "the loss is not differentiable with respect to argument 'weight'",
-            hint="give weight.detach(), or multiply the losses of reduction='none'",
+            hint="pass weight.detach(), or multiply the losses of reduction='none'",
             operator=name,
         )
 
@@ -329,7 +335,7 @@ def nll_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
-    """The operator of `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
+    """Compute `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     dtype, count = input.dtype, n * inner
@@ -369,7 +375,7 @@ def _(
 
 
 def class_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any]:
-    """(loss, total weight of the targets); without a reduction the weight is None."""
+    """Return (loss, total weight of the targets); without a reduction the weight is None."""
     if reduction == "none":
         return nll_each(input, target, weight, ignore_index), None
     loss, total = nll_total(input, target, weight, ignore_index, reduction == "mean")
@@ -387,7 +393,7 @@ def nll_backward(
     call: Any, grad_output: Operand, target: Operand, weight: Operand | None, total: Operand | None, shape: Any,
     ignore_index: int, is_each: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of the input, of shape `shape`, of `nll_each` (is_each) or `nll_total`.
+    """Return the gradient of the input, of shape `shape`, of `nll_each` (is_each) or `nll_total`.
 
     total: the total weight, for a mean.
 
@@ -414,9 +420,9 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
 
 # cross entropy of logits: kernels
 
-MOST_TILES = 2**31  # of a row
+MOST_TILES = 2**31  # tiles of a row
 NONE = None, None, None  # results that are not written
-MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
+MOST_TERMS = 16 * TERMS_PER_PIECE  # terms that one block sums
 
 
 def _entropy_source(entry: str, arguments: str, dtype: dtype, statement: str) -> str:
@@ -439,7 +445,7 @@ def _entropy_parameters(dtype: dtype) -> list[Any]:
 
 @cache
 def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the loss and the norms of each row, or of the loss of all rows if one block takes them.
+    """Return the kernel of the loss and the norms of each row, or of the loss of all rows if one block takes them.
 
     The losses are written to `each` in their own type, or to `losses` and `weights` in the wide one; that of all rows
     to `whole` or, in the wide type, to `wide`, and the total weight to `total`.
@@ -481,7 +487,7 @@ def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 @cache
 def entropy_backward_kernel(dtype: dtype, of_grad: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradient of the logits.
+    """Return the kernel of the gradient of the logits.
 
     of_grad: the type of the incoming gradients.  choice: their number, 1 or one per row.
     """
@@ -537,7 +543,7 @@ class RowLosses(NamedTuple):
 
 
 def _plan_losses(call: Any, input: Any, target: Any, weight: Any) -> RowLosses | None:
-    """The plan of the losses of rows; None if there are none."""
+    """Return the plan of the losses of rows; None if there are none."""
     count, size = target.numel(), input.shape[-1]
     if not count * size:
         return None
@@ -550,7 +556,7 @@ def entropy_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_wide: bool = False,
 ) -> Any:  # fmt: skip
-    """The operator of `cross_entropy` with reduction "none": (loss of each target, norms of each row).
+    """Compute `cross_entropy` with reduction "none": (loss of each target, norms of each row).
 
     is_wide: whether the losses are of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
@@ -575,7 +581,7 @@ def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index:
 def _logits_gradient(
     grads: Any, norms: Any, input: Any, target: Any, weight: Any, total: Any, ignored: int, is_each: bool
 ) -> Any:
-    """The gradient of the logits from that of the loss and, in a second derivative, that of the norms."""
+    """Return the gradient of the logits from that of the loss and, in a second derivative, that of the norms."""
     of_loss, of_norms = grads[0], grads[-1]
     gradient = None
     if of_loss is not None:
@@ -603,7 +609,7 @@ def entropy_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True, is_wide: bool = False,
 ) -> Any:  # fmt: skip
-    """The operator of `cross_entropy` with a reduction: (loss, total weight, norms of each row).
+    """Compute `cross_entropy` with a reduction: (loss, total weight, norms of each row).
 
     is_wide: whether the loss is of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
@@ -628,7 +634,7 @@ def entropy_total(
 
 
 def _total(call: Any, terms: Any) -> Any:
-    """The sum of a vector, as a vector of one element."""
+    """Return the sum of a vector, as a vector of one element."""
     out = call.scratch((1,), terms.dtype)
     run_fold(call, SUM, terms, (0,), out, terms.dtype)
     return out
@@ -656,8 +662,9 @@ def entropy_backward(
     call: Any, grad_output: Operand, input: Operand, norms: Operand, target: Operand, weight: Operand | None,
     total: Operand | None, ignore_index: int, is_each: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of the logits of `entropy_each` (is_each) or `entropy_total`.  total: the total weight, for a mean.
+    """Return the gradient of the logits of `entropy_each` (is_each) or `entropy_total`.
 
+    total: the total weight, for a mean.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """

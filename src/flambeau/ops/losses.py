@@ -100,7 +100,7 @@ def _terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def squared_difference(input: Value, target: Value) -> Any:
-    """The terms of `mse_loss`: (input - target) squared."""
+    """Return the terms of `mse_loss`: (input - target) squared."""
     return np.square(input - target)
 
 
@@ -115,7 +115,7 @@ def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def absolute_difference(input: Value, target: Value) -> Any:
-    """The terms of `l1_loss`: |input - target|."""
+    """Return the terms of `l1_loss`: |input - target|."""
     return np.abs(input - target)
 
 
@@ -137,7 +137,7 @@ def _smooth_terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def smooth_difference(input: Value, target: Value, beta: Value) -> Any:
-    """The terms of `smooth_l1_loss`: quadratic below `beta`, linear above."""
+    """Return the terms of `smooth_l1_loss`: quadratic below `beta`, linear above."""
     distance = np.abs(input - target)
     return np.where(distance < beta, distance * distance / beta / 2, distance - beta / 2)
 
@@ -162,7 +162,7 @@ def mse_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Squared difference of input and target: its mean, sum, or each term.
+    """Compute the squared difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
@@ -182,7 +182,7 @@ def l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Absolute difference of input and target: its mean, sum, or each term.
+    """Compute the absolute difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
@@ -207,7 +207,7 @@ def smooth_l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
+    """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
@@ -220,7 +220,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise ShapeError(
             f"beta must not be negative, got {beta}",
-            hint="it is where the loss becomes linear; 0 makes it l1_loss",
+            hint="above it the loss is linear; 0 gives l1_loss",
             operator="smooth_l1_loss",
         )
     warn_sizes("smooth_l1_loss", input, target)
@@ -239,9 +239,9 @@ def nll_loss(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
     ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Negative log-probability of the target classes, from log-probabilities.
+    """Compute the negative log-probability of the target classes, from log-probabilities.
 
-    weight: one number per class.  ignore_index: a target that is left out.
+    weight: one number per class.  ignore_index: a target that is skipped.
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
     Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
     Host:   returns at once.
@@ -278,7 +278,7 @@ def cross_entropy(
     ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0, *,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """Negative log-probability of the target, from unnormalised logits.
+    """Compute the negative log-probability of the target, from unnormalised logits.
 
     target: class indices (int64), or probabilities (floating point, of the input's shape).
     weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
@@ -297,7 +297,7 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(
             f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
-            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
+            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 disables it",
             operator="cross_entropy",
         )
     if not target.dtype.is_floating_point:
@@ -331,7 +331,7 @@ def _along(weight: Any, ndim: int, dim: int) -> Any:
 
 
 def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) -> Any:
-    """The loss for a target of every class: a sum over the classes, 0 where the target is ignored."""
+    """Return the loss for a target of every class: a sum over the classes, 0 where the target is ignored."""
     weighted = logs if weight is None else logs * _along(weight, len(logs.shape), dim)
     return (-weighted.sum(dim)).masked_fill(target == ignored, 0)
 
@@ -351,7 +351,7 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
     if reduction == "none":
         return -terms.sum(dim)
     total = -terms.sum(dim).sum()
-    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
+    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN if there are no rows
 
 
 # binary targets
@@ -369,7 +369,7 @@ def _probabilities() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def bernoulli_loss(input: Value, target: Value) -> Any:
-    """The terms of `binary_cross_entropy`."""
+    """Return the terms of `binary_cross_entropy`."""
     for name, values in (("input", input), ("target", target)):
         outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
         if len(outside):
@@ -400,7 +400,7 @@ def _logits() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def logistic_loss(input: Value, target: Value, pos_weight: Value) -> Any:
-    """The terms of `binary_cross_entropy_with_logits`."""
+    """Return the terms of `binary_cross_entropy_with_logits`."""
     one = numpy_type(input).type(1)
     softplus = np.log1p(np.exp(-np.abs(input))) + np.maximum(-input, 0)
     return (one - target) * input + (one + (pos_weight - one) * target) * softplus
@@ -420,7 +420,7 @@ def _check_same_size(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         raise ArgumentError(
             f"target size {list(target.shape)} must be the same as input size {list(input.shape)}",
-            hint="bring the target into that shape, for example target.view_as(input) or target.unsqueeze(1)",
+            hint="reshape the target, for example target.view_as(input) or target.unsqueeze(1)",
             operator=name,
         )
 
@@ -436,7 +436,7 @@ def binary_cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100.
+    """Compute -(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100.
 
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
     Host:   returns at once.
@@ -465,7 +465,7 @@ def binary_cross_entropy_with_logits(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """`binary_cross_entropy` of sigmoid(input), accurate for large logits too.
+    """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too.
 
     pos_weight: a factor of the term of the target, one per class.
     Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
@@ -505,7 +505,7 @@ def _margin_terms() -> Iterator[Sample]:
     samples=_margin_terms, dtypes=FLOATING_TYPES, cost=20.0, inplace=False, method=False, function=False,
 )  # fmt: skip
 def divergence(input: Value, target: Value) -> Any:
-    """The terms of `kl_div`: target * (log(target) - input), without the logarithm where the target is 0."""
+    """Return the terms of `kl_div`: target * (log(target) - input), without the logarithm where the target is 0."""
     number: Any = target
     logs = np.log(np.where(number == 0, 1, number))
     return number * (logs.astype(number.dtype) - input)
@@ -533,7 +533,7 @@ def kl_div(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """target * (log(target) - input), where input has logarithms of probabilities.
+    """Compute target * (log(target) - input), where input has logarithms of probabilities.
 
     reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
@@ -571,7 +571,7 @@ def _huber_terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def huber_difference(input: Value, target: Value, delta: Value) -> Any:
-    """The terms of `huber_loss`: quadratic up to `delta`, linear above."""
+    """Return the terms of `huber_loss`: quadratic up to `delta`, linear above."""
     distance = np.abs(input - target)
     return np.where(distance <= delta, distance * distance / 2, delta * (distance - delta / 2))
 
@@ -601,7 +601,7 @@ def _bad_hubers() -> Iterator[ErrorSample]:
 def huber_loss(
     input: Operand, target: Operand, reduction: str = "mean", delta: float = 1.0, weight: Operand | None = None
 ) -> Any:
-    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
+    """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
 
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
@@ -614,7 +614,7 @@ def huber_loss(
     _check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ShapeError(
-            f"delta must be positive, got {delta}", hint="it is where the loss becomes linear", operator="huber_loss"
+            f"delta must be positive, got {delta}", hint="above it the loss is linear", operator="huber_loss"
         )
     warn_sizes("huber_loss", input, target)
     terms: Any = huber_difference(input, target, float(delta))
@@ -641,8 +641,9 @@ def poisson_nll_loss(
     input: Operand, target: Operand, log_input: bool = True, full: bool = False, size_average: Any = None,
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Negative log-likelihood of counts: exp(input) - target * input, or of a rate: input - target * log(input + eps).
+    """Compute the Poisson negative log-likelihood.
 
+    It is exp(input) - target * input or, for a rate, input - target * log(input + eps).
     log_input: whether the input is the logarithm of the rate.  full: add Stirling's approximation of log(target!).
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
@@ -689,7 +690,7 @@ def _gaussian_terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def gaussian_loss(input: Value, target: Value, var: Value, floor: Value, constant: Value) -> Any:
-    """The terms of `gaussian_nll_loss`, for variances of at least `floor`."""
+    """Return the terms of `gaussian_nll_loss`, for variances of at least `floor`."""
     spread = np.maximum(var, floor)
     return (np.log(spread) + np.square(input - target) / spread) / 2 + constant
 
@@ -724,7 +725,7 @@ def _bad_gaussians() -> Iterator[ErrorSample]:
 def gaussian_nll_loss(
     input: Operand, target: Operand, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
+    """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
     var: the variances, at least eps; one number for all, one for each element, or one for each row.  full: add the
     constant log(2 pi) / 2.
@@ -778,7 +779,7 @@ def hinge_embedding_loss(
     input: Operand, target: Operand, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """input where the target is 1, and max(0, margin - input) where it is -1.
+    """Return input where the target is 1, and max(0, margin - input) where it is -1.
 
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
@@ -813,7 +814,7 @@ def margin_ranking_loss(
     input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
+    """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
 
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
@@ -827,7 +828,7 @@ def margin_ranking_loss(
     shapes = [list(each.shape) for each in (input1, input2, target)]
     if len({len(shape) for shape in shapes}) > 1:
         raise ShapeError(
-            f"all inputs should have as many dimensions, got shapes {', '.join(map(str, shapes))}",
+            f"all inputs should have the same number of dimensions, got shapes {', '.join(map(str, shapes))}",
             hint="add dimensions with unsqueeze()",
             operator="margin_ranking_loss",
         )
@@ -853,7 +854,7 @@ def cosine_embedding_loss(
     input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
+    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
 
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
@@ -915,7 +916,7 @@ def triplet_margin_loss(
     anchor: Operand, positive: Operand, negative: Operand, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
+    """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
 
     swap: use the distance of positive and negative if it is smaller than that of anchor and negative.
     Shapes: [*, d] each; the result is (), or with reduction "none" [*].
@@ -946,7 +947,7 @@ def multilabel_soft_margin_loss(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Mean over the classes of the binary cross entropy of sigmoid(input), times weight.
+    """Compute the mean over the classes of the binary cross entropy of sigmoid(input), times weight.
 
     Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].
     Host:   returns at once.
@@ -971,7 +972,7 @@ def _signed_terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def soft_margin(input: Value, target: Value) -> Any:
-    """The terms of `soft_margin_loss`: log(1 + exp(-target * input))."""
+    """Return the terms of `soft_margin_loss`: log(1 + exp(-target * input))."""
     negative: Any = -target
     return np.log1p(np.exp(negative * input))
 
@@ -987,7 +988,7 @@ def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
 def soft_margin_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """log(1 + exp(-target * input)), with targets of 1 and -1.
+    """Compute log(1 + exp(-target * input)), with targets of 1 and -1.
 
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.

@@ -1,8 +1,8 @@
 """One LSTM layer in one direction, step by step, queued in one call (kernels/lstm.cu).
 
-For few sequences, cuDNN takes longer.  A small recurrent product of one step is made by the kernel that computes the
-gates; a larger one is made by a library, and a kernel of the gates follows.  All sequences have the same length.  The
-product with the inputs, and the gradients of the weights, are one product over all steps.
+For few sequences, this is faster than cuDNN.  A small recurrent product of one step is computed by the kernel of the
+gates; a larger one is computed by a library, and a kernel of the gates follows.  All sequences have the same length.
+The product with the inputs, and the gradients of the weights, are one product over all steps.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SOURCE = PRELUDE + source_text("lstm.cu")
 SIZES = [Scalar("count", "int64"), Scalar("hidden", "int64")]
 WIDE, NARROW, WIDTH = ("count", "width"), ("count", "hidden"), Scalar("width", "int64")
 
-GROUPS, MOST = 4, 32  # of lstm.cu: groups of lanes; sequences of a block
-WARPS = 16  # of a block
-BLOCKS = 132  # at which hidden units are shared out: the multiprocessors of an H200
-LEAST_UNITS, MOST_UNITS = 4, 8  # of a block backward
+GROUPS, MOST = 4, 32  # in lstm.cu: groups of lanes per block; the most sequences per block
+WARPS = 16  # per block
+BLOCKS = 132  # hidden units are divided among this many blocks: the multiprocessors of an H200
+LEAST_UNITS, MOST_UNITS = 4, 8  # hidden units per block in backward
 MOST_PRODUCTS = 6e7  # multiplications of a step at which a library is as fast as the kernels here, on an H200
 
 
@@ -42,14 +42,14 @@ class Form(NamedTuple):
     is_backward: bool = False
 
     def name(self, kind: dtype) -> str:
-        """The entry of the kernel."""
+        """Return the entry of the kernel."""
         if self.is_backward:
             return f"lstm_step_slopes_{self.units}_{self.rows}_{self.vector}_{kind.name}"
         return f"lstm_step_{self.rows}_{self.vector}_{kind.name}"
 
 
 def _finish(results: Any, cells: Any, gates: Any, sums: Any, before: Any) -> None:
-    """The reference of a step's gates and states."""
+    """Compute the gates and states of a step, in NumPy."""
     count, hidden = results.shape
     sums = sums.reshape(count, 4, hidden)
     enter, keep, leave = (1 / (1 + np.exp(-sums[:, gate])) for gate in (0, 1, 3))
@@ -60,7 +60,7 @@ def _finish(results: Any, cells: Any, gates: Any, sums: Any, before: Any) -> Non
 
 
 def _finish_slopes(flow: Any, cell_grad: Any, of_result: Any, gates: Any, cells: Any, before: Any) -> None:
-    """The reference of the gradients of a step's gates."""
+    """Compute the gradients of the gates of a step, in NumPy."""
     hidden = cells.shape[1]
     enter, keep, fresh, leave = (gates[:, at * hidden : (at + 1) * hidden] for at in range(4))
     bent = np.tanh(cells)
@@ -75,7 +75,7 @@ def _finish_slopes(flow: Any, cell_grad: Any, of_result: Any, gates: Any, cells:
 
 @cache
 def gates_kernel(kind: dtype) -> Kernel:
-    """The kernel of the gates and states of one step, whose product a library has made."""
+    """Return the kernel of the gates and states of one step, whose product a library has computed."""
     entry, of = f"lstm_gates_{kind.name}", kind.cuda
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* gates, {of}* results, {of}* cells,
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* gates, {of
 
 @cache
 def slopes_kernel(kind: dtype) -> Kernel:
-    """The kernel of the gradients of one step's gates and of the cells before it."""
+    """Return the kernel of the gradients of one step's gates and of the cells before it."""
     entry, of = f"lstm_slopes_{kind.name}", kind.cuda
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* flow, {of}* cell_grad,
@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({of}* flow, {of}
 
 @cache
 def step_kernel(kind: dtype, form: Form) -> Kernel:
-    """The kernel of one step: the recurrent product, the gates and the states."""
+    """Return the kernel of one step: the recurrent product, the gates and the states."""
     entry, of = form.name(kind), kind.cuda
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* gates, {of}* results, {of}* cells,
@@ -146,7 +146,7 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* gates, 
 
 @cache
 def step_slopes_kernel(kind: dtype, form: Form) -> Kernel:
-    """The kernel of the product that gives the gradient of a step's results, and of the gradients of its gates."""
+    """Return the kernel of the gradients of a step's results, by a product, and of its gates."""
     entry, of = form.name(kind), kind.cuda
     source = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* flow, {of}* cell_grad, const {of}* flow_after,
@@ -170,24 +170,24 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* flow, {
 
 
 def _made(kind: dtype) -> list[Pointer]:
-    """Kernel parameters: the arrays that a forward step writes."""
+    """Return kernel parameters: the arrays that a forward step writes."""
     shapes = {"gates": WIDE, "results": NARROW, "cells": NARROW}
     return [Pointer(name, kind, "w", shape) for name, shape in shapes.items()]
 
 
 def _sloped(kind: dtype) -> list[Pointer]:
-    """Kernel parameters: the arrays that a backward step writes."""
+    """Return kernel parameters: the arrays that a backward step writes."""
     return [Pointer("flow", kind, "w", WIDE), Pointer("cell_grad", kind, "rw", NARROW)]
 
 
 def _known(kind: dtype) -> list[Pointer]:
-    """Kernel parameters: the arrays that a backward step reads."""
+    """Return kernel parameters: the arrays that a backward step reads."""
     shapes = {"grad": NARROW, "gates": WIDE, "cells": NARROW, "before": NARROW}
     return [Pointer(name, kind, "r", shape) for name, shape in shapes.items()]
 
 
 def _form(batch: int, hidden: int, kind: dtype, is_backward: bool) -> Form | None:
-    """The form of the kernels that also compute the recurrent product; None where a library's product is faster."""
+    """Return the form of the kernels that also compute the recurrent product, or None where a library is faster."""
     if 4 * batch * hidden * hidden > MOST_PRODUCTS or hidden < MOST_UNITS:
         return None
     columns = 4 * hidden if is_backward else hidden
@@ -218,7 +218,7 @@ def _rows(call: Call, operand: Any, first: int, count: int) -> Any:
 
 
 def _each(count: int) -> Grid:
-    """A thread for each element."""
+    """Return a grid with a thread for each element."""
     return Grid((-(-count // THREADS), 1, 1), THREADS)
 
 
@@ -228,7 +228,7 @@ def _filled(call: Call, like: Any) -> Any:
     return made
 
 
-# hidden units and sequences of samples: without and with the kernels that make the product, with each size of vectors
+# hidden units and sequences of samples: without and with the kernels that compute the product, with each vector size
 SAMPLED = (4, 2), (12, 2), (10, 37), (9, 5), (11, 18)
 
 
@@ -248,7 +248,7 @@ def lstm_layer(
     call: Call, data: Operand, weight_ih: Operand, weight_hh: Operand, bias: Operand | None, h_0: Operand,
     c_0: Operand, is_reverse: bool,
 ) -> Any:  # fmt: skip
-    """(results, last state, last cell, gates, cells) of an LSTM layer.  bias: the sum of both.
+    """Return (results, last state, last cell, gates, cells) of an LSTM layer.  bias: the sum of both.
 
     Shapes: data [steps * n, features], the steps one below the other; states [n, hidden]; gates [steps * n, 4 * hidden]
     Host:   returns at once.
@@ -292,7 +292,7 @@ def lstm_layer_backward(
     call: Call, grad: Operand, h_n_grad: Operand, c_n_grad: Operand, results: Operand, gates: Operand, cells: Operand,
     data: Operand, weight_ih: Operand, weight_hh: Operand, h_0: Operand, c_0: Operand, is_reverse: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of data, weight_ih, weight_hh, the gates' sums, h_0 and c_0 of `lstm_layer`.
+    """Return the gradients of data, weight_ih, weight_hh, the gates' sums, h_0 and c_0 of `lstm_layer`.
 
     Host:   returns at once.
     """

@@ -1,7 +1,7 @@
 """Margin losses of classes: multi_margin_loss and multilabel_margin_loss (kernels/margin_losses.cu).
 
 - A warp computes a row of up to WARP_ROW classes, a block a longer row.  A block computes a row of several labels.
-- One block reduces few rows in the same launch.  Of more rows each block sums some, and a second launch adds the sums.
+- One block reduces few rows in the same launch.  Of more, each block sums some, and a second launch adds the sums.
 - A label out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed assertion
   does: the next call that waits raises AcceleratorError 710.
 - Half types are computed in float32, sums have a fixed order, and each result is rounded once.
@@ -26,15 +26,15 @@ from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
 from .reduction_kernels import ROW_SOURCE, SUM, TARGET_BLOCKS, WARP, run_fold
 
 SOURCE = ROW_SOURCE + source_text("margin_losses.cu")
-WARP_ROW = 1024  # classes of a row that a warp makes
-TERMS_PER_BLOCK = 4096  # of a loss with a reduction
+WARP_ROW = 1024  # the most classes of a row that a warp computes
+TERMS_PER_BLOCK = 4096  # for a loss with a reduction
 
 
 # one row for each sample
 
 
 def sizes_of(shape: Any) -> tuple[int, int]:
-    """(rows, classes) of an input [classes], [rows, classes] or ()."""
+    """Return (rows, classes) of an input [classes], [rows, classes] or ()."""
     return (shape[0], shape[1]) if len(shape) == 2 else (1, math.prod(shape))
 
 
@@ -48,7 +48,7 @@ def _check_rows(name: str, input: Any, target: Any, has_classes: bool) -> None:
     if len(shape) > 2 or not fits or not sizes_of(shape)[1]:
         raise ShapeError(
             f"target {list(labels)} does not fit input {list(shape)}",
-            hint="a row for each sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
+            hint="each row is a sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
             operator=name,
         )
     if target.dtype is not int64:
@@ -109,7 +109,7 @@ def _label_margins(dtype: dtype) -> Margins:
 
 
 def _class_terms(input: Any, target: Any, weight: Any, margin: float, wide: Any) -> tuple[Any, Any]:
-    """(margin of each class to the target, 0 where it does not count; weight of each row) in NumPy.
+    """Return (margin of each class to the target, 0 where it does not count; weight of each row) in NumPy.
 
     Raises: IndexRangeError.
     """
@@ -122,7 +122,7 @@ def _class_terms(input: Any, target: Any, weight: Any, margin: float, wide: Any)
 
 
 def _label_terms(input: Any, target: Any, marks: Any, wide: Any) -> Any:
-    """The margin of each class to each target in NumPy, 0 where it does not count: [rows, targets, classes].
+    """Return the margin of each class to each target in NumPy, 0 where it does not count: [rows, targets, classes].
 
     Writes the marks.  Raises: IndexRangeError.
     """
@@ -145,7 +145,10 @@ def _put_losses(out: Any, losses: Any, lanes: int, is_each: int, divisor: float)
 
 @cache
 def class_kernel(dtype: dtype, out: dtype) -> Kernel:
-    """The kernel of multi_margin_loss: `count` losses of rows (is_each), or sums of those that each block takes."""
+    """Return the kernel of multi_margin_loss.
+
+    It writes `count` losses: of rows (is_each), or sums over the rows of each block.
+    """
     wide, margins = dtype.wide.numpy, _class_margins(dtype)
 
     def reference(
@@ -162,7 +165,10 @@ def class_kernel(dtype: dtype, out: dtype) -> Kernel:
 
 @cache
 def class_backward_kernel(dtype: dtype) -> Kernel:
-    """The kernel of the gradient of multi_margin_loss, from `count` gradients: one, or that of each row (is_each)."""
+    """Return the kernel of the gradient of multi_margin_loss.
+
+    count: the number of incoming gradients, which is 1, or with is_each that of the rows.
+    """
     wide, margins = dtype.wide.numpy, _class_margins(dtype)
 
     def reference(
@@ -184,7 +190,7 @@ def class_backward_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def label_kernel(dtype: dtype, out: dtype) -> Kernel:
-    """The kernel of multilabel_margin_loss; the result is as that of `class_kernel`."""
+    """Return the kernel of multilabel_margin_loss; its result has the form of `class_kernel`'s."""
     wide, margins = dtype.wide.numpy, _label_margins(dtype)
 
     def reference(
@@ -201,7 +207,7 @@ def label_kernel(dtype: dtype, out: dtype) -> Kernel:
 
 @cache
 def label_backward_kernel(dtype: dtype) -> Kernel:
-    """The kernel of the gradient of multilabel_margin_loss; the gradients are those of `class_backward_kernel`."""
+    """Return the kernel of the gradient of multilabel_margin_loss, with gradients as in `class_backward_kernel`."""
     wide, margins = dtype.wide.numpy, _label_margins(dtype)
 
     def reference(
@@ -293,7 +299,7 @@ def _class_operands(call: Any, input: Any, target: Any, weight: Any, p: int, mar
 def class_margin(
     call: Any, input: Operand, target: Operand, weight: Operand | None, p: int, margin: float, reduction: str
 ) -> Any:
-    """The operator of `multi_margin_loss`, for operands that fit each other."""
+    """Compute `multi_margin_loss` for checked operands."""
     operands = _class_operands(call, input, target, weight, p, margin)
     return _launch_loss(call, class_kernel, operands, input.shape, _lanes(input.shape), target.shape, reduction)
 
@@ -303,14 +309,14 @@ def _(grad: Any, input: Any, target: Any, weight: Any, p: int, margin: float, re
     if needs[2]:
         raise AutogradError(
             "the loss is not differentiable with respect to argument 'weight'",
-            hint="give weight.detach(), or multiply the losses of reduction='none'",
+            hint="pass weight.detach(), or multiply the losses of reduction='none'",
             operator="multi_margin_loss",
         )
     return class_margin_backward(grad, input, target, weight, p, margin, reduction), None, None
 
 
 def _lanes(shape: Any) -> int:
-    """The number of threads that make a row of multi_margin_loss."""
+    """Return the number of threads that compute a row of multi_margin_loss."""
     return WARP if sizes_of(shape)[1] <= WARP_ROW else THREADS
 
 
@@ -326,7 +332,7 @@ def class_margin_backward(
     call: Any, grad_output: Operand, input: Operand, target: Operand, weight: Operand | None, p: int, margin: float,
     reduction: str,
 ) -> Any:  # fmt: skip
-    """The gradient of the input of `class_margin`."""
+    """Return the gradient of the input of `class_margin`."""
     operands = _class_operands(call, input, target, weight, p, margin)
     kernel = class_backward_kernel(input.dtype)
     return _launch_gradient(call, kernel, grad_output, operands, input.shape, _lanes(input.shape), reduction)
@@ -375,7 +381,7 @@ def multi_margin_loss(
     input: Operand, target: Operand, p: int = 1, margin: float = 1.0, weight: Operand | None = None,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes.
+    """Compute the mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes.
 
     weight: a factor for each target class.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
@@ -388,7 +394,9 @@ def multi_margin_loss(
     """
     reduction = reduction_of("multi_margin_loss", size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator="multi_margin_loss")
+        raise ArgumentError(
+            f"only p == 1 and p == 2 supported, got {p}", hint="use 1 or 2", operator="multi_margin_loss"
+        )
     _check_rows("multi_margin_loss", input, target, False)
     if weight is not None:
         _check_weight(input, weight)
@@ -428,7 +436,7 @@ def _label_operands(call: Any, input: Any, target: Any) -> tuple[Any, ...]:
 
 @operator(samples=_label_margin_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def label_margin(call: Any, input: Operand, target: Operand, reduction: str) -> Any:
-    """The operator of `multilabel_margin_loss`, for operands that fit each other."""
+    """Compute `multilabel_margin_loss` for checked operands."""
     operands = _label_operands(call, input, target)
     return _launch_loss(call, label_kernel, operands, input.shape, THREADS, input.shape[:-1], reduction)
 
@@ -447,7 +455,7 @@ def _label_gradient_samples() -> Iterator[Sample]:
 
 @operator(samples=_label_gradient_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def label_margin_backward(call: Any, grad_output: Operand, input: Operand, target: Operand, reduction: str) -> Any:
-    """The gradient of the input of `label_margin`."""
+    """Return the gradient of the input of `label_margin`."""
     operands, kernel = _label_operands(call, input, target), label_backward_kernel(input.dtype)
     return _launch_gradient(call, kernel, grad_output, operands, input.shape, THREADS, reduction)
 
@@ -474,7 +482,7 @@ def _bad_label_sets() -> Iterator[ErrorSample]:
 def multilabel_margin_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c.
+    """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample.
 
     target: the labels of each sample, which end at the first -1.
     Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].

@@ -25,10 +25,10 @@ from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 MANY = 64  # tensors that one launch takes
 ACCESS = 4096  # bytes: 16 by each thread of a block
-CHUNK = 2 * ACCESS  # of each list, which a block of an update takes
-LARGEST_CHUNK = 16 * ACCESS  # of a norm, so that fewer blocks have to be joined
-MAX_BLOCKS = 132 * 32  # of a norm's launch
-SMALL = 1e-6  # added to the norm that is divided by
+CHUNK = 2 * ACCESS  # bytes of each list that a block of an update takes
+LARGEST_CHUNK = 16 * ACCESS  # bytes for a norm, so that fewer blocks have to be joined
+MAX_BLOCKS = 132 * 32  # for a launch of a norm
+SMALL = 1e-6  # added to the norm before the division
 
 LISTS_HINT = "all lists must have as many tensors, of the same shapes in the same order"
 SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
@@ -37,7 +37,7 @@ HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function":
 
 
 def list_samples(*lows: float) -> list[list[Array]]:
-    """Lists of arrays for samples, one list for each lowest value."""
+    """Return lists of arrays for samples, one list for each lowest value."""
     shapes = ((2, 3), (5,), (0,), (), (17, 3))
     return [
         [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
@@ -97,7 +97,7 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
 
 
 def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from: int) -> list[Any]:
-    """Tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
+    """Return tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
     if all([tensor.dtype is dtype for tensor in tensors]) and _lie_alike(tensors):
         flat = (tensors[0].numel(),), (1,), 0
         return [tensor if tensor.is_contiguous() else call.part(tensor, *flat) for tensor in tensors]
@@ -105,7 +105,7 @@ def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from
 
 
 def _lie_alike(tensors: Sequence[Any]) -> bool:
-    """Return whether tensors of one shape have their elements in one order, without gaps."""
+    """Return whether tensors of one shape have their elements in the same order, without gaps."""
     shape, strides = tensors[0].shape, tensors[0].strides
     orders = {tuple([step for size, step in zip(shape, tensor.strides) if size > 1]) for tensor in tensors}
     return len(orders) == 1 and st.is_compact(shape, strides)
@@ -123,7 +123,7 @@ def _copied(call: Call, tensor: Any, dtype: dtype, is_written: bool) -> Any:
 
 
 def _chunks(tensors: Sequence[Any], dtype: dtype, nbytes: int) -> tuple[int, int]:
-    """(number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
+    """Return (number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
     shift = (nbytes // dtype.itemsize).bit_length() - 1
     most = (1 << shift) - 1
     return sum([(tensor.numel() + most) >> shift for tensor in tensors]), shift
@@ -136,7 +136,7 @@ def update(
     """Launch a kernel over lists of tensors.  An empty list is absent.
 
     read: the number of lists, from the first, that are only read.
-    beside: further lists with an entry per tensor, which are passed to the kernel unchanged after the others.
+    beside: further lists with an entry per tensor, which are passed to the kernel after the others, unchanged.
     """
     batches = []
     for common, indexes in _by_type(lists[read]):
@@ -234,7 +234,7 @@ PACKED = 256  # bytes: where each tensor of a packed one starts, as the driver a
 
 
 def packed_starts(sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Return where tensors of these sizes start when they are packed, and the size of all, in bytes."""
+    """Return the offsets of packed tensors of these sizes, and the size of all, in bytes."""
     starts, end = [], 0
     for nbytes in sizes:
         starts.append(end)
@@ -268,7 +268,7 @@ def pack_many(call: Call, tensors: Operands, clears: bool) -> Any:
         if tensor.dtype is not common:
             raise DtypeError(
                 f"tensors[{index}] is {tensor.dtype.name}, tensors[0] is {common.name}",
-                hint="pack the tensors of each type apart",
+                hint="pack the tensors of each type separately",
                 operator="pack_many",
             )
     sizes = [tensor.numel() * common.itemsize for tensor in tensors]
@@ -380,7 +380,7 @@ def _unscale_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_unscale_samples, errors=_unscale_errors, mutates=("tensors", "found_inf"), **HIDDEN)
 def unscale_many(call: Call, tensors: Operands, found_inf: Operands, inv_scale: Operand) -> Any:
-    """Multiply tensors of one device by `inv_scale`; put 1 into `found_inf` if one of them held a NaN or an infinity.
+    """Multiply tensors of one device by `inv_scale`; set `found_inf` to 1 if one of them held NaN or infinity.
 
     found_inf: a list of one float32 number.  inv_scale: a float32 number.
     Host:   returns at once.
@@ -420,7 +420,7 @@ def update_scale(
     call: Call, scale: Operands, growth_tracker: Operands, found_inf: Operand, growth_factor: Number,
     backoff_factor: Number, growth_interval: Number,
 ) -> Any:  # fmt: skip
-    """Shrink a scale if `found_inf` is not 0; grow it after `growth_interval` calls in a row for which it was 0.
+    """Shrink a scale if `found_inf` is not 0; grow it after `growth_interval` successive calls with 0.
 
     scale: a list of one float32 number.  growth_tracker: a list of one int32 number, which counts these calls.
     Host:   returns at once.
@@ -472,7 +472,7 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
 def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
-    """The norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
+    """Return the norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
 
     order: inf and -inf are the largest and the smallest absolute value.
     Shapes: one number.
@@ -503,7 +503,7 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
 
 
 def _spread(tensors: Sequence[Any], dtype: dtype) -> tuple[int, int]:
-    """(number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
+    """Return (number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
     nbytes = ACCESS
     chunks, shift = _chunks(tensors, dtype, nbytes)
     while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:

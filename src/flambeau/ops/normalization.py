@@ -41,16 +41,16 @@ from .reduction_kernels import (
 from .reductions import variance_kernel
 
 LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
-COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
+COLUMN_LANES = 32  # the most lanes that share a block for the parameter gradients
 COLUMN_BLOCKS = 132 * 4  # blocks of the parameter gradients that run at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
-ROWS_PER_PIECE = 64  # of the parameter gradients
-SHORT_ROWS = 1024  # up to so many, fewer lanes share a block, and one launch makes the parameter gradients
+ROWS_PER_PIECE = 64  # for the parameter gradients
+SHORT_ROWS = 1024  # up to this many, fewer lanes share a block, and one launch computes the parameter gradients
 SHORT_LANES = 4
 
 
 def _norm_source(name: str, dtype: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
-    """(kernel name, source) of a kernel that calls the template `name`."""
+    """Return (kernel name, source) of a kernel that calls the template `name`."""
     end, choice = even_variant(is_even)
     entry = f"{name}_{dtype.name}{end}"
     return (
@@ -65,7 +65,7 @@ extern "C" __global__ void {bound} {entry}({arguments}) {{
 
 @cache
 def layer_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of normalised rows, their means and 1 / standard deviations."""
+    """Return the kernel of normalised rows, their means and 1 / standard deviations."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = (
         f"{t}* out, {c}* mean, {c}* rstd, const {t}* input, const {t}* weight, const {t}* bias, {ROW_ARGUMENTS}, "
@@ -110,7 +110,7 @@ def _norm_operands(own: dtype) -> list[Pointer]:
 
 @cache
 def layer_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradient of the input."""
+    """Return the kernel of the gradient of the input."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, const {t}* weight, "
     arguments += ROW_ARGUMENTS
@@ -138,7 +138,7 @@ def layer_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 @cache
 def layer_norm_columns_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradients of weight and bias, summed over pieces of the rows."""
+    """Return the kernel of the gradients of weight and bias, summed over pieces of the rows."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{c}* of_weight, {c}* of_bias, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, "
     arguments += "long long rows, long long size, long long parts, long long lanes"
@@ -217,7 +217,7 @@ def native_layer_norm(
     call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, bias: Operand | None = None,
     eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """The operator of `layer_norm`: (result, means, 1 / standard deviations).
+    """Compute `layer_norm`: (result, means, 1 / standard deviations).
 
     Shapes: as `layer_norm`; the means and deviations have size 1 in the normalised dimensions.
     Host:   returns at once.
@@ -251,7 +251,7 @@ def _(grads: Any, out1: Any, out2: Any, input: Any, normalized_shape: Any, weigh
 
 
 def _statistics_gradient(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, size: int) -> Any:
-    """The gradient of the input from those of the means and deviations; None without any."""
+    """Return the gradient of the input from those of the means and deviations; None without any."""
     parts = [] if of_mean is None else [(of_mean / size).expand(input.shape)]
     if of_rstd is not None:
         parts.append((of_rstd * rstd**3 / size) * (mean - input))
@@ -268,7 +268,7 @@ def _row_samples() -> Iterator[Sample]:
 def layer_norm_backward(
     call: Any, grad_output: Operand, input: Operand, mean: Operand, rstd: Operand, weight: Operand | None = None
 ) -> Any:
-    """The gradient of the input of `native_layer_norm`.
+    """Return the gradient of the input of `native_layer_norm`.
 
     Shapes: the result has the input's shape.
     Host:   returns at once.
@@ -299,7 +299,7 @@ def _column_samples() -> Iterator[Sample]:
 def layer_norm_columns(
     call: Any, grad_output: Operand, input: Operand, mean: Operand, rstd: Operand, normalized_shape: Any
 ) -> Any:
-    """The gradients of weight and bias of `native_layer_norm`.
+    """Return the gradients of weight and bias of `native_layer_norm`.
 
     Shapes: two results of normalized_shape.
     Host:   returns at once.
@@ -323,9 +323,9 @@ def layer_norm_columns(
 
 
 def _column_plan(rows: int, size: int, dtype: dtype) -> tuple[int, int, int]:
-    """(threads of a block along the columns, blocks that cover all columns, pieces of the rows; 0 without rows).
+    """Return (threads of a block along the columns, blocks that cover all columns, pieces of the rows; 0 without rows).
 
-    Few short columns of a type that sums are accumulated in are one piece, whose sums are the results.
+    A few short columns whose type is also the accumulation type are one piece, whose sums are the results.
     """
     runs = -(-size * dtype.itemsize // WIDEST_ACCESS)
     is_short = rows <= SHORT_ROWS and runs <= SHORT_LANES * COLUMN_BLOCKS and dtype.wide is dtype
@@ -368,13 +368,13 @@ def _(grads: Any, grad_output: Any, input: Any, mean: Any, rstd: Any) -> Any:
 
 
 def _through_normal(of_normal: Any, input: Any, mean: Any, rstd: Any) -> tuple[Any, Any, Any]:
-    """The gradients of input, mean and rstd from the gradient of (input - mean) * rstd."""
+    """Return the gradients of input, mean and rstd from the gradient of (input - mean) * rstd."""
     of_input, dims = of_normal * rstd, _row_dims(mean)
     return of_input.to(input.dtype), -of_input.sum(dims, True), (of_normal * (input - mean)).sum(dims, True)
 
 
 def _row_dims(mean: Any) -> list[int]:
-    """The normalised dimensions, and other dimensions of size 1, whose sum changes nothing."""
+    """Return the normalised dimensions and other dimensions of size 1, over which a sum changes nothing."""
     return [dim for dim, size in enumerate(mean.shape) if size == 1]
 
 
@@ -395,7 +395,7 @@ def layer_norm(
 
     normalized_shape: the sizes of these dimensions.
 
-    Weight and bias may be float32 beside an input of a half type.
+    Weight and bias may be float32 if the input is of a half type.
 
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.
@@ -417,7 +417,7 @@ def layer_norm(
 
 @cache
 def rms_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of rows divided by their root mean square, and 1 / that root."""
+    """Return the kernel of rows divided by their root mean square, and 1 / that root."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{t}* out, {c}* rstd, const {t}* input, const {t}* weight, {ROW_ARGUMENTS}, double eps"
     values = f"out, rstd, input, weight, rows, size, tiles, (int)lanes, ({c})eps"
@@ -444,7 +444,7 @@ def rms_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 @cache
 def rms_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradient of the input."""
+    """Return the kernel of the gradient of the input."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* rstd, const {t}* weight, {ROW_ARGUMENTS}"
     values = "out, grad, input, rstd, weight, rows, size, tiles, (int)lanes"
@@ -486,7 +486,7 @@ def _rms_errors() -> Iterator[ErrorSample]:
 def native_rms_norm(
     call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """The operator of `rms_norm`: (result, 1 / root mean squares)."""
+    """Compute `rms_norm`: (result, 1 / root mean squares)."""
     _check_norm(input, normalized_shape, weight, None, "rms_norm")
     dtype, size = input.dtype, prod(normalized_shape)
     lead = len(input.shape) - len(normalized_shape)
@@ -525,7 +525,7 @@ def _rms_rows() -> Iterator[Sample]:
 def rms_norm_backward(
     call: Any, grad_output: Operand, input: Operand, rstd: Operand, weight: Operand | None = None
 ) -> Any:
-    """The gradient of the input of `native_rms_norm`."""
+    """Return the gradient of the input of `native_rms_norm`."""
     dtype, count = input.dtype, rstd.numel()
     size = input.numel() // count if count else 0
     out = call.output(input.shape, dtype)
@@ -553,7 +553,7 @@ def _(grad: Any, grad_output: Any, input: Any, rstd: Any, weight: Any, needs: An
 
 @composite(samples=_rms_samples, errors=_rms_errors, dtypes=FLOATING_TYPES, method=False)
 def rms_norm(input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float | None = None) -> Any:
-    """input / sqrt(mean of squares + eps) * weight, over the last dimensions.
+    """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions.
 
     normalized_shape: the sizes of these dimensions.  eps: the machine epsilon of the type of the computation if None.
 
@@ -619,7 +619,7 @@ def _channel_sum_samples() -> Iterator[Sample]:
 
 @operator(samples=_channel_sum_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def channel_sums(call: Call, input: Operand, size: int, before: int) -> Any:
-    """Sums of `size` neighbouring channels, of which `before` come before the result's; missing ones are 0.
+    """Return the sums of `size` neighbouring channels, of which `before` come before the result's; missing ones are 0.
 
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once.
@@ -648,7 +648,7 @@ def _response_terms() -> Iterator[Sample]:
     cost=20.0, inplace=False, method=False, function=False,
 )  # fmt: skip
 def damped(input: Value, total: Value, alpha: Value, beta: Value, k: Value) -> Any:
-    """The last step of `local_response_norm`: input / (total * alpha + k) ** beta."""
+    """Return the last step of `local_response_norm`: input / (total * alpha + k) ** beta."""
     base: Any = total * alpha + k
     return input / base**beta
 
@@ -672,8 +672,9 @@ def _response_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_response_samples, errors=_response_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0.
+    """Divide the input by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
 
+    Missing neighbours count as 0.
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError for fewer than 3 dimensions.
@@ -695,15 +696,15 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
 
 
 SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
-VALUES_PER_LANE = 16  # at least, of each lane of a piece
-ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
-WIDE_BLOCKS = 132 * 4  # blocks that make runs of results and run at once
-MOMENTS_BLOCKS = 132 * 4  # blocks that make moments and run at once
+VALUES_PER_LANE = 16  # the fewest values for each lane of a piece
+ACROSS_LANES = 8  # lanes of a result that is adjacent to its neighbours in memory
+WIDE_BLOCKS = 132 * 4  # concurrent blocks that compute runs of results
+MOMENTS_BLOCKS = 132 * 4  # concurrent blocks that compute moments
 
 
 @cache
 def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
-    """The kernel of variance under another name: its reference reads the input where it is, without a copy."""
+    """Return the kernel of variance under another name: its reference reads the input where it is, without a copy."""
     base = variance_kernel(dtype, across)
     entry, wide = base.entry.replace("variance", "moments"), dtype.wide.numpy
 
@@ -716,7 +717,7 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
         center = values.mean(axis=axes, keepdims=True) if axes else values
         apart = values - center
         np.square(apart, out=apart)
-        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host has no use for pieces
+        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host does not need pieces
         squares[0] = apart.sum(axis=axes).reshape(outputs)
 
     return Kernel(entry, base.source.replace(base.entry, entry), base.params, reference, base.operations)
@@ -747,7 +748,7 @@ def _statistics_parameters(wide: dtype, running: dtype | None) -> list[Any]:
 
 @cache
 def _moments_kernel(wide: dtype, running: dtype | None = None) -> Kernel:
-    """The kernel that joins pieces of statistics, and moves running statistics to them.
+    """Return the kernel that joins pieces of statistics, and updates running statistics with them.
 
     running: the type of the running statistics; None if there are none.
     """
@@ -784,7 +785,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({_statistics_arg
 
 @cache
 def _whole_moments_kernel(dtype: dtype, across: bool, running: dtype | None = None) -> Kernel:
-    """The kernel of the statistics of results that are not cut into pieces."""
+    """Return the kernel of the statistics of results that are not divided into pieces."""
     wide, t = dtype.wide, dtype.cuda
     entry = f"whole_moments_{dtype.name}{f'_{running.name}' if running else ''}{'_across' if across else ''}"
     arguments = f"{_statistics_arguments(wide, running)}, const {t}* input"
@@ -813,7 +814,7 @@ def _put_statistics(
     mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, center: Any, square: Any, eps: float,
     factor: float, unbiased: float,
 ) -> None:  # fmt: skip
-    """Write statistics, and move the running ones to them, in NumPy."""
+    """Write statistics, and update the running ones, in NumPy."""
     mean[...] = center
     rstd[...] = 1 / np.sqrt(square + square.dtype.type(eps))
     if variance is not None:
@@ -825,7 +826,7 @@ def _put_statistics(
 def _move_statistics(
     running_mean: Any, running_var: Any, mean: Any, variance: Any, factor: float, unbiased: float
 ) -> None:
-    """Move running statistics to a batch's, in NumPy."""
+    """Update running statistics with those of a batch, in NumPy."""
     number = variance.dtype.type
     for running, batch in ((running_mean, mean), (running_var, variance * number(unbiased))):
         running[...] = number(1 - factor) * running.astype(variance.dtype) + number(factor) * batch
@@ -833,9 +834,9 @@ def _move_statistics(
 
 @cache
 def _sums_kernel(dtype: dtype, is_wide: bool, run: int = 1) -> Kernel:
-    """The kernel of the sums of gradients, and of their products with the normalised input.
+    """Return the kernel of the sums of gradients, and of their products with the normalised input.
 
-    is_wide: whether a thread makes several neighbouring results.  run: values of one result that it loads at once.
+    is_wide: whether a thread computes several adjacent results.  run: values of one result that it loads at once.
     """
     name = "wide_normal_sums" if is_wide else "normal_sums"
     entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
@@ -862,7 +863,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) {entry}({c}* sums, {c}* p
         product = input.astype(wide, copy=False) - mean
         product *= rstd
         product *= slope
-        sums[...], products[...] = 0, 0  # all in the first piece: the host has no use for pieces
+        sums[...], products[...] = 0, 0  # all in the first piece: the host does not need pieces
         sums[0], products[0] = slope.sum(axis=axes).reshape(-1), product.sum(axis=axes).reshape(-1)
 
     params = [
@@ -877,7 +878,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) {entry}({c}* sums, {c}* p
 
 @cache
 def _join_sums_kernel(dtype: dtype) -> Kernel:
-    """The kernel that joins two lists of pieces of sums, of the wide type, to results of `dtype`."""
+    """Return the kernel that joins two lists of pieces of sums, of the wide type, to results of `dtype`."""
     entry, t, c, wide = f"join_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda, dtype.wide
     code = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* one, {t}* other, const {c}* one_pieces,
@@ -908,7 +909,7 @@ def _join_sums(call: Any, results: Sequence[Any], pieces: Sequence[Any], parts: 
 
 @cache
 def _update_kernel(dtype: dtype, wide: dtype) -> Kernel:
-    """The kernel that updates running statistics."""
+    """Return the kernel that updates running statistics."""
     entry, t, c = f"update_statistics_{dtype.name}_{wide.name}", dtype.cuda, wide.cuda
     code = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* running_mean, {t}* running_var, const {c}* mean,
@@ -932,7 +933,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* running_mea
 
 
 def _in_wide(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
-    """Compute in the widest type, and return the first operand's own."""
+    """Compute in the widest type, and return the type of the first operand."""
     wide = types[0].wide
     for other in types[1:]:
         wide = promote(wide, other)
@@ -952,7 +953,7 @@ def _affine_samples() -> Iterator[Sample]:
     dtypes=FLOATING_TYPES, cost=4.0, method=False, function=False,
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
-    """(input - mean) * rstd * weight + bias, all broadcast to the input."""
+    """Return (input - mean) * rstd * weight + bias, all broadcast to the input."""
     out: Any = input - mean
     out *= rstd * weight
     out += bias
@@ -984,7 +985,7 @@ def normal_slope(
     input: Value, slope: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value,
     factor: Value, share: Value,
 ) -> Any:  # fmt: skip
-    """The gradient of the input of `native_norm`, in the input's layout.
+    """Return the gradient of the input of `native_norm`, in the input's layout.
 
     of_sum, of_product: sums of slope and of its product with the normalised input; times factor * share, they are the
     means of slope * weight and of its product.
@@ -1021,9 +1022,9 @@ def _(
 
 
 def _spread(outputs: int, count: int, is_across: bool, held: int = 1, run: int = 1) -> tuple[int, int, int]:
-    """(lanes, parts, values of each part) for sums of `count` values each.
+    """Return (lanes, parts, values of each part) for sums of `count` values each.
 
-    held: results that one thread makes.  run: values of one result that it loads at once; parts have whole runs.
+    held: results that one thread computes.  run: values of one result that it loads at once; parts have whole runs.
     """
     if held > 1:
         lanes = THREADS // min(1 << (outputs // held - 1).bit_length(), WARP)
@@ -1050,7 +1051,7 @@ def _sums_samples() -> Iterator[Sample]:
 
 @operator(samples=_sums_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd: Operand, dims: Any) -> Any:
-    """Sums of slope, and of slope * (input - mean) * rstd, over `dims`: two results of the wide type.
+    """Return the sums of slope, and of slope * (input - mean) * rstd, over `dims`: two results of the wide type.
 
     Shapes: the results have size 1 in `dims`, in which mean and rstd are constant.
     """
@@ -1102,7 +1103,7 @@ def _is_in_runs(operands: Sequence[Any], outer_steps: Any, inner_steps: Any, hel
 
 
 def _run(operands: Sequence[Any], outer_steps: Any, inner: Sequence[int], inner_steps: Any) -> int:
-    """The number of neighbouring values of a result, at most 16 bytes, that lie in aligned runs in every operand."""
+    """Return the number of adjacent values, at most 16 bytes, that are aligned runs in every operand."""
     if not inner or not all(operand.is_aligned() and row[-1] == 1 for operand, row in zip(operands, inner_steps)):
         return 1
     numbers = [inner[-1]]
@@ -1137,7 +1138,7 @@ def _native_samples() -> Iterator[Sample]:
 def native_norm(
     call: Call, input: Operand, dims: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """The operator of group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
+    """Compute group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
 
     Shapes: weight and bias broadcast to the input; the statistics, of the wide type, have size 1 in `dims`.
     """
@@ -1146,7 +1147,7 @@ def native_norm(
 
 
 def _small(shape: Sequence[int], dims: Sequence[int]) -> list[int]:
-    """The shape of statistics over `dims`."""
+    """Return the shape of statistics over `dims`."""
     return [1 if dim in dims else size for dim, size in enumerate(shape)]
 
 
@@ -1190,7 +1191,10 @@ def _(grads: Any, out1: Any, out2: Any, input: Any, dims: Any, weight: Any, bias
 def _norm_gradients(
     grads: Any, mean: Any, rstd: Any, input: Any, dims: Any, weight: Any, bias_shape: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias of a normalization.  grads: of its result and of its statistics."""
+    """Return the gradients of input, weight and bias of a normalization.
+
+    grads: of its result and of its statistics.
+    """
     grad, of_mean, of_rstd, of_variance = grads
     count = reduced_count(input.shape, dims)
     of_input = None
@@ -1216,7 +1220,7 @@ def _norm_gradients(
 def _channel_gradient(
     of_mean: Any, of_rstd: Any, of_variance: Any, input: Any, mean: Any, rstd: Any, count: int
 ) -> Any:
-    """The gradient of the input from those of its statistics; None without any."""
+    """Return the gradient of the input from those of its statistics; None without any."""
     parts = [] if of_mean is None else [(of_mean / count).expand(input.shape)]
     factor = None if of_rstd is None else -of_rstd * rstd**3 / count
     if of_variance is not None:
@@ -1239,7 +1243,7 @@ def _update_samples() -> Iterator[Sample]:
 def update_statistics(
     call: Call, running: Operands, mean: Operand, variance: Operand, momentum: Number, unbiased: Number
 ) -> Any:
-    """Move a running mean and variance by the share `momentum` to a batch's, whose variance is scaled by `unbiased`."""
+    """Move running statistics toward a batch's by the share `momentum`; `unbiased` scales the batch's variance."""
     wide, own = mean.dtype, running[0].dtype
     count = running[0].numel()
     if count:
@@ -1252,7 +1256,7 @@ def update_statistics(
 
 
 def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> None:
-    """Copy targets that stood in for running statistics back to them."""
+    """Copy the converted running statistics back to the originals."""
     for target, each in zip(targets, running):
         if target is not each:
             call.assign(each, target)
@@ -1287,7 +1291,7 @@ def require_channels(name: str, input: Any, **operands: Any) -> None:
 
 
 def along_channels(operand: Any, ndim: int) -> Any:
-    """One number per channel, as an operand that broadcasts to [n, c, *]; None stays None."""
+    """Return one number per channel, as an operand that broadcasts to [n, c, *]; None stays None."""
     return None if operand is None else operand.reshape((1, -1, *[1] * (ndim - 2)))
 
 
@@ -1311,9 +1315,9 @@ def batch_norm_of_batch(
     call: Call, input: Operand, weight: Operand | None, bias: Operand | None, running: Operands, eps: float,
     momentum: Number,
 ) -> Any:  # fmt: skip
-    """Batch norm with the statistics of the batch: (result, means, 1 / deviations).
+    """Apply batch norm with the statistics of the batch.  Returns (result, means, 1 / deviations).
 
-    running: the running mean and variance, which move to the batch's by the share `momentum`; or nothing.
+    running: the running mean and variance, which move toward the batch's by the share `momentum`, or nothing.
     """
     ndim, channels = len(input.shape), input.shape[1]
     dims = (0, *range(2, ndim))
@@ -1327,7 +1331,7 @@ def batch_norm_of_batch(
 
 
 def _along(call: Call, operand: Any, ndim: int) -> Any:
-    """One number per channel, as an operand of a lowering that broadcasts to [n, c, *]."""
+    """Return one number per channel, as an operand of a lowering that broadcasts to [n, c, *]."""
     (channels,), (step,) = operand.shape, operand.strides
     return call.part(operand, (1, channels, *[1] * (ndim - 2)), (channels * step, step, *[1] * (ndim - 2)), 0)
 
@@ -1352,7 +1356,7 @@ def batch_norm_of_running(
     input: Operand, running_mean: Operand, running_var: Operand, weight: Operand | None = None,
     bias: Operand | None = None, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """Batch norm with given statistics."""
+    """Apply batch norm with given statistics."""
     ndim, wide = len(input.shape), input.dtype.wide
     rstd = (running_var.to(wide) + eps).rsqrt()
     mean, rstd, weight, bias = (along_channels(each, ndim) for each in (running_mean, rstd, weight, bias))
@@ -1363,7 +1367,7 @@ def batch_norm_of_running(
 def instance_norm_of_input(
     input: Operand, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """Instance norm with the statistics of each instance: (result, means, 1 / deviations, variances)."""
+    """Apply instance norm with each instance's statistics.  Returns (result, means, 1 / deviations, variances)."""
     ndim = len(input.shape)
     dims = tuple(range(2, ndim))
     return native_norm(input, dims, along_channels(weight, ndim), along_channels(bias, ndim), eps)

@@ -18,7 +18,10 @@ LAST = -2, -1
 
 
 def _typed(name: str, values: Any, dtype: Any) -> Any:
-    """The values in the type that the norm is computed in.  Raises DtypeError for integers and a narrower type."""
+    """Return the values in the type that the norm is computed in.
+
+    Raises: DtypeError for integers and a narrower type.
+    """
     if not values.dtype.is_floating_point:
         raise DtypeError(
             f"Expected a floating point tensor as input, got {values.dtype.name}",
@@ -68,7 +71,7 @@ def _bad_vectors() -> Iterator[ErrorSample]:
     called="linalg.vector_norm", other_names={"input": "x"},
 )  # fmt: skip
 def linalg_vector_norm(x: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Vector norm of the elements, over all dimensions or over those in dim.
+    """Compute the vector norm of the elements, over all dimensions or over those in dim.
 
     ord: a number; inf and -inf are the largest and the smallest absolute value, 0 counts the nonzero
     elements.  dtype: the type to compute in; it may not be narrower than the input's.
@@ -85,7 +88,7 @@ def linalg_vector_norm(x: Operand, ord: Any = 2, dim: Any = None, keepdim: bool 
 
 
 def _pair(name: str, values: Any, dim: Any) -> tuple[int, int]:
-    """The two dimensions of matrices, counted from the front."""
+    """Return the two dimensions of matrices, counted from the front."""
     dims = [dim] if isinstance(dim, int) else list(dim)
     if len(values.shape) < 2 or len(dims) != 2:
         raise ShapeError(
@@ -97,7 +100,7 @@ def _pair(name: str, values: Any, dim: Any) -> tuple[int, int]:
     rows, columns = (st.wrap_dim(each, len(values.shape), name) for each in dims)
     if rows == columns:
         raise ShapeError(
-            f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="name two", operator=name
+            f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="pass two", operator=name
         )
     return rows, columns
 
@@ -121,7 +124,7 @@ def _matrix_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> A
             rows, columns = columns, rows
         found = values.abs().sum(rows)
         of_largest = columns - (rows < columns)
-    if ord == "nuc" or ord > 0 and not found.shape[of_largest]:  # the norm of nothing is 0
+    if ord == "nuc" or ord > 0 and not found.shape[of_largest]:  # the norm of no elements is 0
         found = found.sum(of_largest)
     else:
         found = found.amax(of_largest) if ord > 0 else found.amin(of_largest)
@@ -153,7 +156,7 @@ def _bad_matrices() -> Iterator[ErrorSample]:
 def linalg_matrix_norm(
     A: Operand, ord: Any = "fro", dim: Any = LAST, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """Norm of matrices.
+    """Compute the norm of matrices.
 
     ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest
     and smallest one, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf of a row's.
@@ -191,7 +194,7 @@ def _bad_norms() -> Iterator[ErrorSample]:
     called="linalg.norm", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Norm of vectors or matrices: `linalg.vector_norm` if ord is None or dim is one dimension, else of matrices.
+    """Compute a norm of vectors or matrices: of vectors if ord is None or dim is one dimension.
 
     Without dim, an ord other than None takes a vector or a matrix.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -255,7 +258,7 @@ def _frobenius_samples() -> Iterator[Sample]:
 
 @composite(samples=_frobenius_samples, errors=_no_dimension, dtypes=FLOATING_TYPES, method=False)
 def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
-    """Root of the sum of squares over one or two dimensions.
+    """Compute the root of the sum of squares over one or two dimensions.
 
     Host:   returns at once.
     Raises: ShapeError for more dimensions, DtypeError for integers.
@@ -279,8 +282,9 @@ def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
     dtypes=FLOATING_TYPES, method=False, takes_out=False,
 )  # fmt: skip
 def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
-    """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements.
+    """Compute the norm over all dimensions except one, which are kept with size 1.
 
+    dim: -1 keeps no dimension: the result is the norm of all elements.
     Host:   returns at once.
     Raises: IndexRangeError, DtypeError.
     Example:

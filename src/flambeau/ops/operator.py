@@ -35,7 +35,7 @@ from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
-    """An operand as an operator's body gets it.
+    """An operand, as passed to an operator's body.
 
     The body of a lowering or a view gets a placeholder without memory, that of a composite a tensor, and that of a
     pointwise operator a NumPy array of the compute type.
@@ -47,12 +47,12 @@ class Operand(Protocol):
     @property
     def dtype(self) -> dtype: ...
 
-    # of placeholders and tensors
+    # attributes of placeholders and tensors
     def numel(self) -> int: ...
     def is_contiguous(self) -> bool: ...
     def is_aligned(self) -> bool: ...
 
-    # of tensors
+    # attributes of tensors
     def contiguous(self) -> Any: ...
     def detach(self) -> Any: ...
     def max(self) -> Any: ...
@@ -60,7 +60,7 @@ class Operand(Protocol):
     def to(self, dtype: Any) -> Any: ...
     def transpose(self, dim0: int, dim1: int) -> Any: ...
 
-    # of tensors and arrays
+    # attributes of tensors and arrays
     def __array__(self) -> Any: ...
     def __add__(self, other: Any) -> Any: ...
     def __radd__(self, other: Any) -> Any: ...
@@ -86,7 +86,7 @@ class Call(Protocol):
     """One call of an operator while it is lowered.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor that takes the result, or None.  is_on_host: whether the call is on the CPU.
+    given: the tensor to write the result to, or None.  is_on_host: whether the call is on the CPU.
     device: the device of the call.
     """
 
@@ -97,22 +97,22 @@ class Call(Protocol):
     device: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
+        """Return a new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is freed when the launches of this call are done."""
+        """Return contiguous memory that is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """A part of a contiguous operand, by its shape, strides and offset in elements."""
+        """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
 
     def assign(self, target: Any, source: Any) -> None:
         """Write `source`, converted and broadcast, into `target`."""
 
     def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
-        """The operand itself if it is contiguous and of that dtype, else a copy that is."""
+        """Return the operand itself if it is contiguous and of that dtype, else a copy that is."""
 
     def make_on_host(self, body: Callable[..., Any], *operands: Any) -> None:
-        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
+        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel with `values`, one per parameter.
@@ -125,15 +125,18 @@ class Call(Protocol):
         """Queue a library call on its operands, in the order that the operation lists."""
 
     def reserve(self, operation: LibraryOperation) -> int:
-        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError without a library."""
+        """Return the size in bytes of what a library operation keeps for its gradients.
+
+        Raises: NotSupportedError without a library.
+        """
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
 
     def draw_on_host(self, function: Callable[..., None], generator: Any, written: Sequence[Any], *values: Any) -> None:
-        """On the CPU, call function(state of the generator, *arrays of `written`, *values) instead of a launch.
+        """Call function(state of the generator, *arrays of `written`, *values) instead of a launch.  CPU only.
 
-        The written tensors, and those among the values, are contiguous.
+        The written tensors and the tensors among the values are contiguous.
         """
 
 
@@ -158,7 +161,7 @@ class Array(NamedTuple):
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that lowers a call.
+    """Return a decorator that makes an operator from a body that lowers a call.
 
     The body is called as body(call, *operands, *attributes), with placeholders for the tensors; it returns the results.
     It gets its memory from `call.output` and `call.scratch`, and records launches by `call.launch`: see Call.
@@ -178,7 +181,7 @@ def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that returns (shape, strides, extra offset) of a view.
+    """Return a decorator that makes an operator from a body that returns (shape, strides, extra offset) of a view.
 
     The body gets the first operand and the attributes.  Strides and offset count elements.
     options: the arguments of Operator, such as samples and errors.
@@ -195,9 +198,9 @@ def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 
 
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator of a body that calls other operators.
+    """Return a decorator that makes an operator from a body that calls other operators.
 
-    It needs no derivative of its own.
+    It needs no derivative.
     options: the arguments of Operator, such as samples, errors and host.
     Example:
         >>> from flambeau.ops.operator import REGISTRY, composite

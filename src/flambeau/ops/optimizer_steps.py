@@ -24,7 +24,7 @@ from .multi_tensor import (
 )
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
-FOUND = Pointer("found", float32, "r", ())  # the number that makes a kernel do nothing, or None
+FOUND = Pointer("found", float32, "r", ())  # a kernel does nothing if this number is not 0; None for no check
 
 # Adam
 
@@ -57,7 +57,7 @@ def adam_step(
     max_exp_avg_sqs: Operands, step_size: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, root: Number, maximize: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW for parameters of one device.  Returns the parameters.
+    """Apply a step of Adam or AdamW to parameters of one device.  Returns the parameters.
 
     max_exp_avg_sqs: the largest exp_avg_sqs so far, with amsgrad; else empty.
     step_size: the learning rate over 1 - beta1**step;  root: the square root of 1 - beta2**step.
@@ -102,7 +102,7 @@ def _take_adam(
     entries: tuple[Any, ...], dtype: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
     decay: float, root: float, sign: float,
 ) -> None:  # fmt: skip
-    """The step of one tensor.  entries: those of ADAM_LISTS, in their order."""
+    """Take the Adam step of one tensor.  entries: those of ADAM_LISTS, in their order."""
     wide = dtype.wide.numpy
     grad, param, mean, square, *largest = entries
     slope = _slope(grad, param, wide, decay, sign)
@@ -157,7 +157,7 @@ def counted_adam_step(
     decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
     found_inf: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW with step counts on the device, so that each replay of a graph is the next step.
+    """Apply a step of Adam or AdamW with step counts on the device, so that each replay of a graph is the next step.
 
     Returns the parameters.
     steps: the number of steps of each parameter, to which 1 is added before the bias correction.
@@ -239,12 +239,12 @@ def _counted_adam_kernel(dtype: dtype) -> Kernel:
 
 
 def corrected(lr: float, beta1: float, beta2: float, step: float) -> tuple[float, float]:
-    """(step_size, root) of `adam_step` for a step number, counted from 1."""
+    """Return (step_size, root) of `adam_step` for a step number, counted from 1."""
     return lr / (1 - beta1**step), math.sqrt(1 - beta2**step)
 
 
 def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
-    """The gradient in the wide type, negated to maximize, with weight decay added."""
+    """Return the gradient in the wide type, negated to maximize, with weight decay added."""
     slope = grad.astype(wide) * sign
     return slope + param.astype(wide) * decay if decay else slope
 
@@ -275,7 +275,7 @@ def sgd_step(
     decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
     found_inf: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """A step of gradient descent for parameters of one device.  Returns the parameters.
+    """Apply a step of gradient descent to parameters of one device.  Returns the parameters.
 
     buffers: the decaying sums of gradients, with momentum; else empty.
     taken: the share of the gradient that is added to its sum.
@@ -321,7 +321,7 @@ def _sgd_kernel(dtype: dtype) -> Kernel:
     return lists_kernel("sgd_step", dtype, lists, body, params, reference, 8.0)
 
 
-# Other optimizers, each defined by its arithmetic on one element in CUDA C++ and in NumPy
+# Other optimizers, each defined by its arithmetic on one element in CUDA C++ and NumPy
 
 
 class Rule:
@@ -404,7 +404,7 @@ class Rule:
 
 
 def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[Sample]]:
-    """Samples of the operator of a rule, with the given lowest values of its lists, to minimize and to maximize."""
+    """Return samples of the operator of a rule, with the given lowest values of its lists, for both directions."""
 
     def samples() -> Iterator[Sample]:
         yield Sample((*list_samples(*lows), False, 0.0, *values))
@@ -450,7 +450,7 @@ def adadelta_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, acc_deltas: Operands, maximize: bool,
     decay: Number, lr: Number, rho: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adadelta for parameters of one device.  Returns the parameters.
+    """Apply a step of Adadelta to parameters of one device.  Returns the parameters.
 
     decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
@@ -479,7 +479,7 @@ def adagrad_step(
     call: Call, params: Operands, grads: Operands, sums: Operands, maximize: bool, decay: Number, rate: Number,
     eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adagrad for parameters of one device.  Returns the parameters.
+    """Apply a step of Adagrad to parameters of one device.  Returns the parameters.
 
     rate: the learning rate after its decay;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
@@ -513,7 +513,7 @@ def adamax_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_infs: Operands, maximize: bool,
     decay: Number, rate: Number, beta1: Number, beta2: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adamax for parameters of one device.  Returns the parameters.
+    """Apply a step of Adamax to parameters of one device.  Returns the parameters.
 
     rate: the learning rate over 1 - beta1**step;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
@@ -552,7 +552,7 @@ def nadam_step(
     decay: Number, of_grad: Number, of_mean: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     root: Number,
 ) -> Any:  # fmt: skip
-    """A step of NAdam for parameters of one device.  Returns the parameters.
+    """Apply a step of NAdam to parameters of one device.  Returns the parameters.
 
     of_grad, of_mean: the factors of the gradient and of its running mean in this step.
     root: the square root of 1 - beta2**step;  shrink: a factor of the parameter before the step.
@@ -597,7 +597,7 @@ def radam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands, maximize: bool,
     decay: Number, size: Number, rectified: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
 ) -> Any:  # fmt: skip
-    """A step of RAdam for parameters of one device.  Returns the parameters.
+    """Apply a step of RAdam to parameters of one device.  Returns the parameters.
 
     size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter before the step.
     rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step without it.
@@ -650,7 +650,7 @@ def rmsprop_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, momentum_buffers: Operands,
     grad_avgs: Operands, maximize: bool, decay: Number, lr: Number, alpha: Number, eps: Number, momentum: Number,
 ) -> Any:  # fmt: skip
-    """A step of RMSprop for parameters of one device.  Returns the parameters.
+    """Apply a step of RMSprop to parameters of one device.  Returns the parameters.
 
     momentum_buffers: empty without momentum;  grad_avgs: empty unless centered.
     decay: the share of the parameter that is added to the gradient.
@@ -691,7 +691,7 @@ def rprop_step(
     call: Call, params: Operands, grads: Operands, prevs: Operands, step_sizes: Operands, maximize: bool,
     decay: Number, shrinking: Number, growing: Number, least: Number, most: Number,
 ) -> Any:  # fmt: skip
-    """A step of Rprop for parameters of one device.  Returns the parameters.
+    """Apply a step of Rprop to parameters of one device.  Returns the parameters.
 
     shrinking, growing: the factor of the step size of an element if its gradient has changed its sign, or not.
     least, most: the bounds of step sizes;  decay: the share of the parameter that is added to the gradient.
@@ -726,7 +726,7 @@ def asgd_step(
     call: Call, params: Operands, grads: Operands, axs: Operands, maximize: bool, decay: Number, eta: Number,
     shrink: Number, mu: Number,
 ) -> Any:  # fmt: skip
-    """A step of averaged gradient descent for parameters of one device.  Returns the parameters.
+    """Apply a step of averaged gradient descent to parameters of one device.  Returns the parameters.
 
     eta: the step's learning rate;  shrink: a factor of the parameter before the step.
     axs: averages of the parameters;  mu: the share by which an average moves towards its parameter.

@@ -44,7 +44,7 @@ def _parameters(dtype: dtype, shape: tuple[str, ...], numbers: tuple[str, ...]) 
 
 
 def _sorted(input: Any, dtype: dtype, descending: bool, rows: int, n: int) -> tuple[Any, Any, Any]:
-    """(rows, order, whether an element is NaN) of a NumPy array; the last two in order."""
+    """Return (rows, order, whether an element is NaN) of a NumPy array; the last two in order."""
     values = input.reshape(rows, n)
     keys = keys_of(values, dtype, descending)
     order = stable_order(keys)
@@ -52,7 +52,7 @@ def _sorted(input: Any, dtype: dtype, descending: bool, rows: int, n: int) -> tu
 
 
 def _place(choice: str, keys: Any, is_nan: Any, k: int) -> Any:
-    """The place, among each row's sorted keys, of the element to which the row is reduced, in NumPy."""
+    """Return the place, among each row's sorted keys, of the element to which the row is reduced, in NumPy."""
     rows, n = keys.shape
     if choice == "kthvalue":
         return np.full(rows, k)
@@ -70,7 +70,10 @@ def _place(choice: str, keys: Any, is_nan: Any, k: int) -> Any:
 
 @cache
 def choice_kernel(dtype: dtype) -> Kernel:
-    """The kernel of one element of each row.  choice: an index of CHOICES.  k: the rank of "kthvalue", from 0."""
+    """Return the kernel of one element of each row.
+
+    choice: an index of CHOICES.  k: the rank of "kthvalue", from 0.
+    """
     entry, t, c = f"choose_of_rows_{dtype.name}", dtype.cuda, dtype.wide.cuda
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, size: int, choice: int, k: int) -> None:
@@ -88,7 +91,7 @@ def choice_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def first_kernel(dtype: dtype, descending: bool) -> Kernel:
-    """The kernel of the first `count` elements of each row's order."""
+    """Return the kernel of the first `count` elements of each row's order."""
     entry = f"first_of_rows_{dtype.name}_{'down' if descending else 'up'}"
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, size: int, count: int) -> None:
@@ -123,7 +126,7 @@ def _choice_samples() -> Iterator[Sample]:
 
 @operator(samples=_choice_samples, dtypes=dtypes.ALL, method=False, function=False)
 def row_choice(call: Call, input: Operand, dim: int, keepdim: bool, choice: str, k: int = 0) -> Any:
-    """(values, indices) of one element of each row along `dim`, of up to TILE elements on a GPU.
+    """Return (values, indices) of one element of each row along `dim`, of up to TILE elements on a GPU.
 
     choice: one of CHOICES.  k: the rank of "kthvalue", from 0.
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
@@ -154,7 +157,7 @@ def _first_samples() -> Iterator[Sample]:
 
 @operator(samples=_first_samples, dtypes=dtypes.ALL, method=False, function=False)
 def first_of_rows(call: Call, input: Operand, count: int, descending: bool) -> Any:
-    """(values, indices) of the first elements in order of the last dimension, of up to TILE elements on a GPU.
+    """Return (values, indices) of the first elements in order of the last dimension, of up to TILE elements on a GPU.
 
     Shapes: the input's, with `count` as the last size.
     Host:   returns at once.

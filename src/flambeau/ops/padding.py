@@ -26,7 +26,7 @@ Pads = Sequence[tuple[int, int]]  # (before, after) of every dimension
 
 
 def _places(mode: str, size: int, before: int, count: int) -> Any:
-    """The index in the input of each of `count` elements along a dimension of the result."""
+    """Return the index in the input of each of `count` elements along a dimension of the result."""
     at = np.arange(count) - before
     if mode == "replicate":
         return np.clip(at, 0, size - 1)
@@ -37,13 +37,13 @@ def _places(mode: str, size: int, before: int, count: int) -> Any:
 
 
 def _rows(dtype: dtype) -> int:
-    """The number of indexes of the first dimension for which a thread moves elements."""
+    """Return the number of indexes of the first dimension whose elements one thread moves."""
     return 8 if dtype.itemsize < 4 else 4
 
 
 @cache
 def _pad_kernel(dtype: dtype, mode: str, is_far: bool) -> Kernel:
-    """The kernel with the layouts of input and result, and the elements in front of the input."""
+    """Return the kernel with the layouts of input and result, and the elements in front of the input."""
     bits, index = C_TYPES_BY_SIZE[dtype.itemsize], "long long" if is_far else "int"
     entry = f"pad_{mode}_{8 * dtype.itemsize}{'_far' if is_far else ''}"
     names = [f"before{dim}" for dim in range(MAX_DIMS)]  # the members of Before
@@ -83,9 +83,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, con
 
 
 def _merged(shape: Sequence[int], strides: Sequence[int], pads: Pads, mode: str) -> list[tuple[int, int, int, int]]:
-    """(size, stride, before, after) of each dimension, after merging dimensions that one loop can cover.
+    """Return (size, stride, before, after) of each dimension, after merging dimensions that one loop can cover.
 
-    A dimension that keeps its elements joins the one before it, if that keeps them too or adds only constants.
+    An unpadded dimension is merged with the one before it if that is unpadded too or adds only constants.
     """
     merged: list[tuple[int, int, int, int]] = []
     for size, stride, (before, after) in zip(shape, strides, pads):
@@ -113,7 +113,7 @@ def _padded_samples() -> Iterator[Sample]:
 
 @operator(samples=_padded_samples, dtypes=dtypes.ALL, method=False, function=False)
 def padded(call: Call, input: Operand, pads: Any, mode: str, value: Any = 0) -> Any:
-    """The operator of padding: pads has (before, after) for every dimension, less than 0 to cut."""
+    """Pad every dimension.  pads: (before, after) for each; negative numbers cut elements off."""
     shape = [size + sum(each) for size, each in zip(input.shape, pads)]
     if len(shape) > MAX_DIMS:
         raise ShapeError(
@@ -153,7 +153,7 @@ def _(grad: Any, input_shape: Any, pads: Any, mode: str) -> Any:
 
 
 def _folded(middle: Any, first: Any, last: Any, mode: str, dim: int) -> Any:
-    """The gradient along a dimension: the middle, with the border's gradients added to the elements copied there."""
+    """Return the gradient along a dimension: the middle, plus the border's gradients at the elements copied there."""
     size, before, after = middle.shape[dim], first.shape[dim], last.shape[dim]
     if mode == "reflect":
         ends = (first.flip(dim), 1, size - 1 - before), (last.flip(dim), size - 1 - after, 1)
@@ -193,7 +193,7 @@ def _pad_errors() -> Iterator[ErrorSample]:
 
 
 def _pairs(name: str, shape: Sequence[int], pad: Any) -> tuple[tuple[int, int], ...]:
-    """(before, after) of every dimension from the flat list, which begins with the last dimension."""
+    """Return (before, after) of every dimension from the flat list, which begins with the last dimension."""
     if not isinstance(pad, (tuple, list)):
         raise ArgumentTypeError(f"pad must be a tuple of ints, got {pad!r}", hint="as in (1, 1)", operator=name)
     numbers = st.as_ints(pad)
@@ -219,7 +219,7 @@ def _check_cut(name: str, shape: Sequence[int], pads: Pads) -> None:
     for dim, (size, (before, after)) in enumerate(zip(shape, pads)):
         if size + min(before, 0) + min(after, 0) < 0:
             raise ShapeError(
-                f"pad ({before}, {after}) cuts more than there is from dimension {dim} of shape {list(shape)}",
+                f"pad ({before}, {after}) cuts off more elements than dimension {dim} has in shape {list(shape)}",
                 hint="numbers below 0 cut elements off",
                 operator=name,
             )
@@ -267,7 +267,7 @@ LAST, BACK = (0, 2, 3, 1), (0, 3, 1, 2)  # permutations: channels last, and back
 
 
 def _in_format(input: Any, pads: Pads, mode: str, value: Any) -> Any:
-    """Pad, keeping the channels-last format."""
+    """Pad a tensor, preserving the channels-last format."""
     if (
         len(input.shape) == 4
         and mode != "circular"

@@ -47,13 +47,13 @@ LOG_SERIES = (
 )  # fmt: skip
 SINE_SERIES = 1.5707964, -0.6459666, 0.07971178, -0.004683873
 COSINE_SERIES = 1.0, -1.2336977, 0.2536025, -0.020415157
-LOG_TERMS, SINE_TERMS = 11, 9  # of the series in float64
+LOG_TERMS, SINE_TERMS = 11, 9  # terms of the series in float64
 LOG_STEP = -1.6525917e-07  # -2 log 2, for powers of two that count by 2^23
 _C_TYPES = {"float64": "double", "int64": "long long", "uint64": "unsigned long long"}
 
 
 def _constants() -> str:
-    """The definitions of the constants of philox.cu, with the values of this module."""
+    """Return the definitions of the constants of philox.cu, with the values of this module."""
     lines = [f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;"]
     for name, terms in (("LOG", LOG_SERIES), ("SINE", SINE_SERIES), ("COSINE", COSINE_SERIES)):
         lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{term!r}f' for term in terms)}}};")
@@ -67,7 +67,7 @@ PHILOX = PRELUDE + _constants() + source_text("philox.cu")
 
 
 def philox4x32(words: Sequence[Any], keys: Sequence[int]) -> list[Any]:
-    """Four arrays of random words for four arrays of counter words (32 bits in uint64) and two key words."""
+    """Return four arrays of random words for four arrays of counter words (32 bits in uint64) and two key words."""
     w0, w1, w2, w3 = words
     key0, key1 = keys
     mask, half = np.uint64(WORD), np.uint64(32)
@@ -79,7 +79,7 @@ def philox4x32(words: Sequence[Any], keys: Sequence[int]) -> list[Any]:
 
 
 def random_words(seed: int, first: int, count: int) -> Any:
-    """The words of `count` counters from `first` on: uint64[count, 4] with 32 bits each."""
+    """Return the words of `count` counters from `first` on: uint64[count, 4] with 32 bits each."""
     counter = np.arange(count, dtype=np.uint64) + np.uint64(first)
     none = np.zeros_like(counter)
     words = philox4x32([counter & np.uint64(WORD), counter >> np.uint64(32), none, none], [seed & WORD, seed >> 32])
@@ -87,12 +87,12 @@ def random_words(seed: int, first: int, count: int) -> Any:
 
 
 def single_words(seed: int, first: int, numel: int) -> Any:
-    """One 32-bit word per element.  Whole counters: up to three more than `numel`."""
+    """Return one 32-bit word per element.  Whole counters: up to three more than `numel`."""
     return random_words(seed, first, -(-numel // 4)).reshape(-1)
 
 
 def paired_words(seed: int, first: int, numel: int) -> Any:
-    """64 bits per element.  Whole counters: up to one more than `numel`."""
+    """Return 64 bits per element.  Whole counters: up to one more than `numel`."""
     words = random_words(seed, first, -(-numel // 2))
     return (words[:, ::2] | words[:, 1::2] << np.uint64(32)).reshape(-1)
 
@@ -103,14 +103,14 @@ def narrow_fractions(words: Any, bits: int = 24) -> Any:
 
 
 def fractions_of(dtype: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
-    """Fractions in the compute type of `dtype`.  Whole counters: up to three more than `numel`."""
+    """Return fractions in the compute type of `dtype`.  Whole counters: up to three more than `numel`."""
     if dtype is float64:
         return (paired_words(seed, first, numel) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return narrow_fractions(single_words(seed, first, numel), bits)
 
 
 def _fused(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c of float32 numbers with one rounding (see the module)."""
+    """Compute a * b + c of float32 numbers with one rounding (see the module)."""
     return (np.multiply(a, b, dtype=np.float64) + np.asarray(c, np.float32)).astype(np.float32)
 
 
@@ -122,7 +122,7 @@ def _series(terms: Sequence[float], x: Any) -> Any:
 
 
 def twice_negative_log(count: Any) -> Any:
-    """-2 log(count / 2^24) in float32, for whole numbers from 1 to 2^24."""
+    """Compute -2 log(count / 2^24) in float32, for whole numbers from 1 to 2^24."""
     bits = count.astype(np.float32).view(np.int32) - np.int32(ROOT_HALF + (24 << 23))
     power = bits & np.int32(-1 << 23)
     f = (bits - power + np.int32(ROOT_HALF)).view(np.float32) - np.float32(1)
@@ -130,7 +130,7 @@ def twice_negative_log(count: Any) -> Any:
 
 
 def unit_circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
+    """Compute cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
     near = (turn + np.uint64(1 << 29)).astype(np.uint32)  # its leading two bits are the nearest quarter turn
     rest = (near >> np.uint32(8) & np.uint32(0x3FFFFF)).astype(np.float32) * np.float32(2.0**-22) - np.float32(0.5)
     square = rest * rest
@@ -142,7 +142,7 @@ def unit_circle(turn: Any) -> tuple[Any, Any]:
 
 
 def _logarithm(x: Any) -> Any:
-    """The logarithm in float64, for 0 < x <= 1."""
+    """Return the logarithm in float64, for 0 < x <= 1."""
     m, exponent = np.frexp(x)
     low = m < 0.7071067811865476
     m, exponent = np.where(low, m * 2, m), np.where(low, exponent - 1, exponent)
@@ -156,7 +156,7 @@ def _logarithm(x: Any) -> Any:
 
 
 def _circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine of 2 * pi * turn in float64."""
+    """Compute the cosine and sine of 2 * pi * turn in float64."""
     quarters = turn * 4
     quarter = (quarters + 0.5).astype(np.int32)
     angle = (quarters - quarter) * 1.5707963267948966
@@ -172,7 +172,7 @@ def _circle(turn: Any) -> tuple[Any, Any]:
 
 
 def standard_normals(dtype: dtype, seed: int, first: int, numel: int) -> Any:
-    """`numel` values of mean 0 and standard deviation 1, in the type that `dtype` computes in."""
+    """Return `numel` values of mean 0 and standard deviation 1, in the type that `dtype` computes in."""
     if dtype is float64:
         fractions = fractions_of(dtype, seed, first, numel)
         radius = np.sqrt(_logarithm(fractions[::2] + 2.0**-53) * -2)
@@ -196,12 +196,12 @@ COUNTED_FROM = "if (state) { seed = state[0]; first += state[1]; }"
 
 
 def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
-    """(seed, first counter), computed as COUNTED_FROM does on the device."""
+    """Return (seed, first counter), computed as COUNTED_FROM does on the device."""
     return (seed, first) if state is None else (int(state[0]) % (1 << 64), first + int(state[1]))
 
 
 def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
-    """Make a kernel that fills `out` with a maker of philox.cu.
+    """Make a kernel that fills `out` by a function object of philox.cu.
 
     make: called with (seed, first, numel, *fields), returns the same values on the host.
     """

@@ -6,10 +6,10 @@ the output type (`store`).  Numbers are passed by value.
 - One kernel serves every layout of its types.  Operands that are contiguous, at least along the fastest dimension, are
   read in accesses of 16 bytes where their addresses are aligned, which the kernel checks.  Others are read element by
   element.
-- A vector has as many elements of every operand as the widest type has in 16 bytes.  Where the result is narrower, it
-  has as many as fit 32 bytes, in two accesses.
+- A vector has as many elements of each operand as 16 bytes hold of the widest type.  If the result is narrower, it has
+  as many as 32 bytes hold, in two accesses.
 - No kernel divides by a size: the last row of the layout has the reciprocals (kernels/pointwise.cu).
-- Loads in flight come from many threads: a thread reads one vector of each operand, and registers are bounded.
+- Many threads keep loads in flight: a thread reads one vector of each operand, and registers are limited.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from .operator import POINTWISE, Number, Operator, Value, passed_as
 
 ACCESS_BYTES = 16
-# How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
-# multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
+# By the number of tensors read: the unpacked elements that a thread loads at once, and the blocks that a multiprocessor
+# must hold, which limits registers.  Measured on an H200: more of either spills registers.
 LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6), 4: (3, 5), 5: (3, 4)}
 LOADS_AND_BLOCKS_OF_MANY = (2, 3)
 WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
@@ -53,7 +53,7 @@ _BODY = source_text("pointwise_body.cu")
 
 
 def kernel_layout(shape: Sequence[int], strides: Sequence[Sequence[int]], width: int) -> KernelLayout:
-    """(sizes, strides per operand and the row of reciprocals) with the fewest dimensions that fit every operand.
+    """Return (sizes, strides per operand and the row of reciprocals) with the fewest dimensions that fit every operand.
 
     The dimension with the smallest stride of the first operand comes first.
     """
@@ -83,7 +83,7 @@ def is_vectorized(sizes: Sequence[int], steps: Sequence[Sequence[int]], width: i
 
 
 def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
-    """The number of elements of one vector."""
+    """Return the number of elements of one vector."""
     widest = max(dtype.itemsize for dtype in (out, *inputs))
     if out.itemsize == widest:
         return ACCESS_BYTES // widest
@@ -91,7 +91,7 @@ def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
 
 
 def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
-    """The grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
+    """Return the grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
     sizes, steps = layout
     numel = prod(sizes)
     if steps[-1][0] != -1 and steps[-1][0] >> 32:
@@ -103,7 +103,7 @@ def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
 
 
 def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
-    """The source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
+    """Return the source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
     tensors = tensors_of(inputs)
     singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
     body = Template(_BODY).substitute(_substitutions(out, inputs, tensors))
@@ -111,16 +111,16 @@ def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) ->
 
 
 def tensors_of(inputs: Sequence[Input]) -> list[tuple[str, dtype]]:
-    """The names and types of the inputs that are tensors."""
+    """Return the names and types of the inputs that are tensors."""
     return [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
 
 
 def entry_source(
     entry: str, out: dtype, inputs: Sequence[Input], cuda: str, blocks: int, constants: str, body: str
 ) -> str:
-    """The function `value`, which computes one element, and a kernel with a body.
+    """Return the function `value`, which computes one element, and a kernel with a body.
 
-    blocks: those that a multiprocessor must hold.  constants: of the body, besides the usual ones.
+    blocks: how many a multiprocessor must hold.  constants: of the body, besides the usual ones.
     """
     tensors = tensors_of(inputs)
     operands = 1 + len(tensors)
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 
 
 def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
-    """The arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
+    """Return the arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
     at = iter(range(1, len(inputs) + 1))
     return ", ".join(
         f"({c.wide.cuda}){name}_number" if dtype is None else f"load<{c.wide.cuda}>({place(name, next(at))})"
@@ -147,7 +147,7 @@ def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
-    """The text that replaces each $PART of kernels/pointwise_body.cu."""
+    """Return the text that replaces each $PART of kernels/pointwise_body.cu."""
 
     def every(statement: str) -> str:
         return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
@@ -209,7 +209,7 @@ def promoted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but integers and bool become the default type."""
+    """Apply `promoted`; integers and bool become the default type."""
     result = common if common.is_floating_point else default.floating
     return [result] * len(types), result
 
@@ -225,7 +225,7 @@ def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but bool is an error."""
+    """Apply `promoted`; bool raises an error."""
     if common is bool_:
         raise DtypeError(
             "bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*", operator=name
@@ -234,7 +234,7 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but integers and bool are errors."""
+    """Apply `promoted`; integers and bool raise an error."""
     if not common.is_floating_point:
         raise DtypeError(
             f"operands must be floating point, got {common.name}", hint="convert with .float()", operator=name
@@ -257,11 +257,11 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Pointwise(Operator):
     """An operator whose result at an index depends only on its inputs at that index.
 
-    Parameters that take no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
+    Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
-    source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
-    ufunc: the function of NumPy that the body is, if it is one: it writes results in place.
+    source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
+    ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
         >>> torch.mul.cuda, torch.mul.cost
         ('input * other', 1.0)
@@ -281,7 +281,7 @@ class Pointwise(Operator):
         self.factor = self.index_of[factor] if factor else -1
         self.source = source
         self.ufunc = ufunc
-        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # not promoted as numbers
+        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # unpromoted numbers
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
@@ -309,11 +309,11 @@ class Pointwise(Operator):
         return result
 
     def promoting(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands that choose the common type."""
+        """Return the operands that choose the common type."""
         return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
-        """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
+        """Return the strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
         are_left_out = self.exact or self.factor >= 0
         return st.elementwise(shape, [
             (operand.shape, operand.strides) if is_tensor(operand) else ((), ())
@@ -330,11 +330,11 @@ class Pointwise(Operator):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
+        """Return (kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
-        """The kernel for these types; an input of None is a number."""
+        """Return the kernel for these types; an input of None is a number."""
         key = (out, tuple(inputs), computes)
         if key not in self.kernels:
             self.kernels[key] = self._make_kernel(out, inputs, computes)
@@ -344,7 +344,7 @@ class Pointwise(Operator):
         self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], end: str = "",
         source_of: SourceOf | None = None,
     ) -> Kernel:  # fmt: skip
-        """Make the kernel.  ending: of its name.  source_of: makes its source, by default kernel_source."""
+        """Make the kernel.  ending: a suffix of its name.  source_of: makes its source, by default kernel_source."""
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, stored in zip(names, inputs) if stored is not None]
         params: list[Param] = [Pointer("out", out, "w", "layout")]
@@ -369,12 +369,12 @@ class Pointwise(Operator):
 
 
 def _number(value: int | float) -> Any:
-    """A number with the type that it has in the launch buffer; `astype` converts it as C does."""
+    """Return a number with the type that it has in the launch buffer; `astype` converts it as C does."""
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
 def _of_ufunc(name: str) -> Callable[..., None]:
-    """The reference of a kernel whose operands and result have the type that NumPy computes in."""
+    """Return the reference of a kernel whose operands and result have the type that NumPy computes in."""
 
     def reference(out: Any, *operands: Any) -> None:
         getattr(np, name)(*operands, out=out)
@@ -395,7 +395,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
         values = converted(operands)
         result = body(*values)
         if out.itemsize == 2 and out.dtype.kind not in "iu" and getattr(result, "dtype", None) == np.float64:
-            result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
+            result = result.astype(np.float32)  # as in PyTorch, float64 is rounded to a half type through float32
         out[...] = result
 
     def reference(out: Any, *operands: Any) -> None:
@@ -412,7 +412,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
 
 
 def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
-    """A grid for a kernel whose threads loop over `numel` elements with a stride."""
+    """Return a grid for a kernel whose threads loop over `numel` elements with a stride."""
     blocks = -(-numel // (THREADS * per_thread))
     return Grid((max(1, min(blocks, FULL_DEVICE_BLOCKS)), 1, 1), THREADS)
 
@@ -423,12 +423,12 @@ def is_tensor(operand: Any) -> bool:
 
 
 def numpy_type(array: Any) -> Any:
-    """The NumPy dtype of an array that the body of a pointwise operator gets."""
+    """Return the NumPy dtype of an argument of the body of a pointwise operator."""
     return array.dtype
 
 
 def type_of(operand: Any) -> dtype:
-    """A tensor's type, or the type of a number that is not promoted with tensors."""
+    """Return a tensor's type, or the type of a number that is not promoted with tensors."""
     if is_tensor(operand):
         own: dtype = operand.dtype
         return own
@@ -436,7 +436,7 @@ def type_of(operand: Any) -> dtype:
 
 
 def common_type(operands: Sequence[Any]) -> dtype:
-    """The result type of tensors and numbers together.
+    """Return the result type of tensors and numbers together.
 
     Tensors with dimensions decide.  A zero-dimensional tensor counts only if its category is higher, as float is with
     integers.  So does a number, compared with both.
@@ -481,7 +481,7 @@ def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
 def pointwise(
     *, dtype: DtypeRule, cuda: str, cost: float = 1.0, **options: Any
 ) -> Callable[[Callable[..., Any]], Pointwise]:
-    """Return a decorator that makes a pointwise operator of a body on NumPy arrays of the compute type.
+    """Return a decorator that makes a pointwise operator from a body on NumPy arrays of the compute type.
 
     dtype: a rule for the types, such as `promoted`, `to_float` or `to_bool`.
     cuda: the same computation, as a CUDA C++ expression of the parameter names.

@@ -1,6 +1,6 @@
 """Pooling over windows of images, its inverses, and windows as columns.
 
-- `window_max` and `window_mean` compute all pooling.  Their gradients gather, and so do the gradients of these.
+- `window_max` and `window_mean` compute all pooling.  Their gradients of any order gather.
 - Their attributes are tuples with one number for each spatial dimension; `sizes` are those of the result.
 - Adaptive windows of equal sizes that lie side by side are plain windows.
 - Results are channels-last if the input is, those of means in two dimensions only.
@@ -41,7 +41,7 @@ from .window_kernels import (
 Sizes = tuple[int, ...]
 
 
-# the operators below all pooling
+# the operators that all pooling uses
 
 
 def _is_last(operand: Any) -> bool:
@@ -49,7 +49,7 @@ def _is_last(operand: Any) -> bool:
 
 
 def _made(call: Any, shape: Sizes, of: dtype, is_last: bool) -> Any:
-    """A new result, channels-last or contiguous; not the tensor to write, which may be an operand."""
+    """Return a new result, channels-last or contiguous; not the tensor to write, which may be an operand."""
     given, call.given = call.given, None
     out = call.output(shape, of, st.compact(shape, ORDERS[len(shape)]) if is_last else None)
     call.given = given
@@ -57,7 +57,7 @@ def _made(call: Any, shape: Sizes, of: dtype, is_last: bool) -> Any:
 
 
 def _layouts(*operands: Any) -> list[KernelLayout]:
-    """The values of Strided parameters, in five dimensions; images and channels are collapsed to one if possible."""
+    """Return the values of Strided parameters, in five dimensions; images and channels are merged if possible."""
     lead, steps = st.collapse(operands[0].shape[:2], [operand.strides[:2] for operand in operands])
     lead, missing = (*(1,) * (2 - len(lead)), *lead), 5 - len(operands[0].shape)
     return [
@@ -95,7 +95,7 @@ _MAXIMA = _samples_of(
 def window_max(
     call: Call, input: Operand, kernel: Any, stride: Any, padding: Any, dilation: Any, sizes: Any, is_adaptive: bool
 ) -> Any:
-    """(largest element of each window, its index in the plane).  NaN is the largest.  It checks nothing.
+    """Return (largest element of each window, its index in the plane).  NaN is the largest.  Arguments are not checked.
 
     Shapes: [n, c, *I] gives [n, c, *sizes] and int64 [n, c, *sizes].
     Host:   returns at once.
@@ -135,7 +135,7 @@ def window_max_backward(
     call: Call, input: Operand, indices: Operand, kernel: Any, stride: Any, padding: Any, dilation: Any, sizes: Any,
     is_adaptive: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of `window_max`: each element gets the sum of `input` over the windows whose index names it.
+    """Return the gradient of `window_max`: each element gets the sum of `input` over the windows that chose it.
 
     Shapes: [n, c, *P] and int64 [n, c, *P] give [n, c, *sizes].
     Host:   returns at once.
@@ -155,7 +155,7 @@ def _(grad: Any, indices: Any) -> Any:
 
 
 def _at(planes: Any, indices: Any) -> Any:
-    """The elements of each plane at indices [n, c, *P]."""
+    """Return the elements of each plane at indices [n, c, *P]."""
     return gather(flatten(planes, 2), 2, flatten(indices, 2)).reshape(indices.shape)
 
 
@@ -175,7 +175,7 @@ def window_mean(
     call: Call, input: Operand, kernel: Any, stride: Any, padding: Any, sizes: Any, is_adaptive: bool,
     counts_padding: bool, divisor: int,
 ) -> Any:  # fmt: skip
-    """Sum of each window over `divisor`, or if that is 0 over its number of elements.  It checks nothing.
+    """Compute the sum of each window over `divisor`, or if that is 0 over its size.  Arguments are not checked.
 
     counts_padding: whether the padding is among these elements.
     Shapes: [n, c, *I] gives [n, c, *sizes].
@@ -221,8 +221,9 @@ def window_mean_backward(
     call: Call, input: Operand, kernel: Any, stride: Any, padding: Any, sizes: Any, is_adaptive: bool,
     counts_padding: bool, divisor: int,
 ) -> Any:  # fmt: skip
-    """The gradient of `window_mean`: each element gets the sum of `input` / divisor over the windows that hold it.
+    """Return the gradient of `window_mean`.
 
+    Each element gets the sum of `input` / divisor over the windows that contain it.
     Shapes: [n, c, *P] gives [n, c, *sizes].
     Host:   returns at once.
     """
@@ -251,7 +252,7 @@ def _(
 
 
 def per_dimension(name: str, what: str, value: Any, count: int) -> Sizes:
-    """One int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
+    """Return one int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
     listed = [value] if hasattr(value, "__index__") else value
     if not isinstance(listed, (tuple, list)) or not all(hasattr(each, "__index__") for each in listed):
         raise ArgumentTypeError(
@@ -279,7 +280,7 @@ def _positive(name: str, what: str, value: Any, count: int) -> Sizes:
 
 
 def _batch(name: str, input: Any, spatial: int) -> Any:
-    """The input with a batch dimension.  Raises ShapeError for other dimensions than those of images."""
+    """Return the input with a batch dimension.  Raises ShapeError unless it has the dimensions of images."""
     ndim = len(input.shape)
     if ndim not in (spatial + 1, spatial + 2) or 0 in input.shape[ndim - spatial - 1 :]:
         raise ShapeError(
@@ -294,7 +295,7 @@ def _batch(name: str, input: Any, spatial: int) -> Any:
 def _placed(
     name: str, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
-    """(kernel, stride, padding, dilation, sizes of the result).  Raises ValueRangeError, ShapeError."""
+    """Return (kernel, stride, padding, dilation, sizes of the result).  Raises ValueRangeError, ShapeError."""
     count = len(shape)
     kernel = _positive(name, "kernel_size", kernel_size, count)
     is_given = stride is not None and not (isinstance(stride, (tuple, list)) and not stride)
@@ -311,7 +312,7 @@ def _placed(
     sizes = []
     for size, span, front, by in zip(shape, reach, pad, step):
         places = (size + 2 * front - span + (by - 1 if ceil_mode else 0)) // by + 1
-        if ceil_mode and (places - 1) * by >= size + front:  # the last window would begin behind the image
+        if ceil_mode and (places - 1) * by >= size + front:  # the last window would begin after the end of the image
             places -= 1
         sizes.append(places)
     if min(sizes) < 1:
@@ -344,7 +345,7 @@ def _unbatched(result: Any, input: Any, spatial: int) -> Any:
 def _maxima(
     name: str, spatial: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
-    """(maxima, indices)."""
+    """Return (maxima, indices)."""
     batch = _batch(name, input, spatial)
     _check_type(name, input, ALL[1:])
     placed = _placed(name, tuple(input.shape[-spatial:]), kernel_size, stride, padding, dilation, ceil_mode)
@@ -353,7 +354,7 @@ def _maxima(
 
 
 def _shape_of(spatial: int, *sizes: int) -> Sizes:
-    """The shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
+    """Return the shape of a sample: batch, channels, and the last `spatial` of its three spatial sizes."""
     return sizes[:2] + sizes[-spatial:]
 
 
@@ -397,7 +398,7 @@ def _define_max(spatial: int, function: bool = True) -> Any:
 def max_pool1d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """Largest element of each window of sequences.
+    """Return the largest element of each window of sequences.
 
     stride: the step between windows, kernel_size if None.  padding: elements at both ends that are never the largest.
     dilation: the step between a window's elements.  ceil_mode: whether the last window may end outside the sequence.
@@ -416,8 +417,9 @@ def max_pool1d(
 def max_pool2d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """Largest element of each window of images.  The arguments are those of `max_pool1d`, or a tuple of two.
+    """Return the largest element of each window of images.
 
+    The arguments are those of `max_pool1d`, or a tuple of two.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
     Host:   returns at once.
     Raises: ShapeError, DtypeError, ValueRangeError.
@@ -433,8 +435,9 @@ def max_pool2d(
 def max_pool3d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """Largest element of each window of volumes.  The arguments are those of `max_pool1d`, or a tuple of three.
+    """Return the largest element of each window of volumes.
 
+    The arguments are those of `max_pool1d`, or a tuple of three.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
     Host:   returns at once.
     Raises: ShapeError, DtypeError, ValueRangeError.
@@ -449,7 +452,7 @@ def max_pool3d(
 def max_pool1d_with_indices(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """(maxima, indices): `max_pool1d`, and the place of each maximum in its sequence.
+    """Return (maxima, indices): `max_pool1d`, and the place of each maximum in its sequence.
 
     Shapes: as `max_pool1d`, twice; places are int64.
     Host:   returns at once.
@@ -465,7 +468,7 @@ def max_pool1d_with_indices(
 def max_pool2d_with_indices(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """(`max_pool2d`, the place of each maximum in its plane, counted row by row).
+    """Return (`max_pool2d`, the place of each maximum in its plane, counted row by row).
 
     Shapes: as `max_pool2d`, twice; places are int64.
     Host:   returns at once.
@@ -478,7 +481,7 @@ def max_pool2d_with_indices(
 def max_pool3d_with_indices(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """(`max_pool3d`, the place of each maximum in its volume, counted row by row).
+    """Return (`max_pool3d`, the place of each maximum in its volume, counted row by row).
 
     Shapes: as `max_pool3d`, twice; places are int64.
     Host:   returns at once.
@@ -540,7 +543,7 @@ def avg_pool1d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
-    """Mean of each window of sequences.
+    """Compute the mean of each window of sequences.
 
     padding: zeros at both ends.  count_include_pad: whether they count as elements of a window.
     stride, ceil_mode: as in `max_pool1d`.
@@ -559,7 +562,7 @@ def avg_pool2d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    """Mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two.
+    """Compute the mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two.
 
     divisor_override: divisor of sums, instead of the number of elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
@@ -579,7 +582,7 @@ def avg_pool3d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    """Mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three.
+    """Compute the mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
     Host:   returns at once.
@@ -596,7 +599,7 @@ def avg_pool3d(
 
 
 def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any, Sizes, tuple[Any, ...]]:
-    """(input with a batch dimension, sizes of the result, (kernel, stride, padding, is adaptive))."""
+    """Return (input with a batch dimension, sizes of the result, (kernel, stride, padding, is adaptive))."""
     batch = _batch(name, input, spatial)
     _check_type(name, input, FLOATING_TYPES)
     own = tuple(input.shape[-spatial:])
@@ -670,7 +673,7 @@ def _define_adaptive(spatial: int) -> Any:
 
 @_define_adaptive(1)
 def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
-    """Mean of each of `output_size` windows that cover sequences evenly.
+    """Compute the mean of each of `output_size` windows that cover sequences evenly.
 
     Window i holds the elements from floor(i * l / output_size) to ceil((i + 1) * l / output_size).
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].
@@ -685,7 +688,7 @@ def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(2)
 def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
-    """As `adaptive_avg_pool1d`, for images.  output_size: an int or two; None keeps a size.
+    """Compute `adaptive_avg_pool1d` for images.  output_size: an int or two; None keeps a size.
 
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
@@ -700,7 +703,7 @@ def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(3)
 def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
-    """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size.
+    """Compute `adaptive_avg_pool1d` for volumes.  output_size: an int or three; None keeps a size.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
@@ -714,7 +717,7 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(1)
 def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
-    """(largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence).
+    """Return (maxima, places) of `output_size` windows that cover sequences evenly.
 
     The windows are those of `adaptive_avg_pool1d`.
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; places are int64.
@@ -729,7 +732,7 @@ def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(2)
 def adaptive_max_pool2d(input: Operand, output_size: Any) -> Any:
-    """As `adaptive_max_pool1d`, for images; places are counted row by row.
+    """Compute `adaptive_max_pool1d` for images; places are counted row by row.
 
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
@@ -740,7 +743,7 @@ def adaptive_max_pool2d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(3)
 def adaptive_max_pool3d(input: Operand, output_size: Any) -> Any:
-    """As `adaptive_max_pool1d`, for volumes; places are counted row by row.
+    """Compute `adaptive_max_pool1d` for volumes; places are counted row by row.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
@@ -753,7 +756,7 @@ def adaptive_max_pool3d(input: Operand, output_size: Any) -> Any:
 
 
 def _sliding(name: str, shape: Sizes, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Windows:
-    """The windows of an image.  Raises ValueRangeError, ShapeError."""
+    """Return the windows of an image.  Raises ValueRangeError, ShapeError."""
     count = len(shape)
     kernel = _positive(name, "kernel_size", kernel_size, count)
     spread, step = _positive(name, "dilation", dilation, count), _positive(name, "stride", stride, count)
@@ -801,7 +804,7 @@ _COLUMN_TYPES = (*FLOATING_TYPES, bool_)
     called="unfold",
 )  # fmt: skip
 def im2col(call: Call, input: Operand, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """The elements of each window of images, as columns.
+    """Return the elements of each window of images, as columns.
 
     padding: zeros at both ends.  dilation: the step between a window's elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c * k * l, windows] or [c * k * l, windows].
@@ -895,7 +898,7 @@ def col2im(
             f"padding={windows.padding}, stride={windows.stride}, expected size of input's dimension 2 to match the "
             f"calculated number of sliding blocks {' * '.join(map(str, windows.places))} = {found}, but got "
             f"input.size(2)={places}",
-            hint="unfold with the same arguments makes such an input",
+            hint="unfold with the same arguments returns such an input",
             operator="fold",
         )
     out = call.output((*lead, rows // terms, *shape), input.dtype)
@@ -924,7 +927,7 @@ def _fractional_samples() -> Iterator[Sample]:
 
 @composite(samples=_fractional_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def fractional_maxima(input: Operand, samples: Operand, kernel: Any, sizes: Any) -> Any:
-    """(largest element of each window, its index in the plane), for windows whose places follow from random numbers.
+    """Return (largest element of each window, its index in the plane) for windows at random places.
 
     samples: numbers in [0, 1), one for each plane and dimension; for images the first one is that of the width.
     Shapes: [n, c, *I] with samples [n, c, d] gives [n, c, *sizes] and int64 [n, c, *sizes].
@@ -945,12 +948,12 @@ def fractional_maxima(input: Operand, samples: Operand, kernel: Any, sizes: Any)
 
 
 def _counted(like: Any, count: int) -> Any:
-    """0 to count - 1, in int64."""
+    """Return 0 to count - 1, in int64."""
     return arange(like.new_zeros((count,), dtype=int64))
 
 
 def _window_starts(sample: Any, size: int, kernel: int, places: int) -> Any:
-    """The first element of each window of one dimension: [n, c, places]."""
+    """Return the first element of each window of one dimension: [n, c, places]."""
     last = (sample * 0).long().unsqueeze(-1) + (size - kernel)
     if places == 1:
         return last
@@ -969,7 +972,7 @@ def _unpool_samples() -> Iterator[Sample]:
 
 @composite(samples=_unpool_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def place_maxima(input: Operand, indices: Operand, sizes: Any) -> Any:
-    """Planes of zeros with `input` at the indices: the inverse of maxima.  It checks no shapes.
+    """Return planes of zeros with `input` at the indices: the inverse of maxima.  Shapes are not checked.
 
     Of several elements with one index the last counts.
     Shapes: [..., *P] and int64 [..., *P] give [..., *sizes].

@@ -49,7 +49,7 @@ class Memory(NamedTuple):
     is_plain: bool
 
     def of(self, call: Call, operand: Any, dtype: dtype) -> Any:
-        """An operand of the result's shape as contiguous memory of a type, in the order of the draw."""
+        """Return an operand of the result's shape as contiguous memory of a type, in the order of the draw."""
         steps = st.expand(operand.shape, operand.strides, self.result.shape)
         seen = call.part(operand, self.drawn.shape, [steps[dim] for dim in self.order], 0)
         return call.contiguous(seen, dtype)
@@ -166,7 +166,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it.
+    """Overwrite this tensor with values from the normal distribution with the given mean and std; return it.
 
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError for a negative std.
@@ -260,7 +260,7 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
 
 
 def _represented(dtype: dtype, start: int, end: int) -> tuple[int, int]:
-    """The bounds, moved inwards where a floating point type would round them out of the range, as in PyTorch."""
+    """Return the bounds, moved inwards where a floating point type would round them out of the range, as in PyTorch."""
     if not dtype.is_floating_point:
         return start, end
     digits, number = host_random.EXACT_BITS[dtype.name], dtype.numpy.type
@@ -300,7 +300,7 @@ def _check_positive(name: str, what: str, value: float) -> None:
 
 
 def _applied(call: Call, name: str, *operands: Any) -> Any:
-    """Lower another operator into a call.  Returns its result in memory of its own."""
+    """Lower another operator into a call.  Returns its result in new memory."""
     before = call.given, call.name
     call.given, call.name = None, name
     try:
@@ -445,7 +445,7 @@ def _bernoulli_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_bernoulli_samples, errors=_bernoulli_errors, dtypes=dtypes.ALL, inplace=True, setting=is_portable)
 def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any = None) -> Any:
-    """A tensor like `input` in which each element is 1 with probability p, else 0.
+    """Return a tensor like `input` in which each element is 1 with probability p, else 0.
 
     p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities; in
     place, p is then 0.5.
@@ -513,7 +513,7 @@ def _too_many() -> Iterator[ErrorSample]:
     differentiable=False, setting=is_portable,
 )  # fmt: skip
 def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
-    """A tensor like `input`, of n elements, with 0 to n - 1 in random order.
+    """Return a tensor like `input`, of n elements, with 0 to n - 1 in random order.
 
     Host:   returns at once.
     Memory: on a GPU 16 bytes of scratch per element, twice that for more than 1024.
@@ -548,7 +548,7 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
 
 
 def _key_range(numel: int) -> tuple[int, int, int]:
-    """The least value, the number of values and the mask of the keys that PyTorch sorts."""
+    """Return the least value, the number of values and the mask of the keys that PyTorch sorts."""
     bits = cuda_random.key_bits(numel)
     width = 32 if bits <= 32 else 64
     return -1 << width - 1, (1 << width) - 1, (1 << (64 if bits == width else bits)) - 1
@@ -597,7 +597,7 @@ for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     if (threadIdx.x == 0) fine[2 * row] = are_valid, fine[2 * row + 1] = has_some;
 }
 """
-ROWS_READ = 64  # rows whose checks are read; those of more are joined on the device
+ROWS_READ = 64  # the most rows whose checks are read one by one; those of more rows are joined on the device
 
 
 @cache
@@ -626,7 +626,7 @@ def _weight_rows() -> Iterator[Sample]:
 
 @operator(samples=_weight_rows, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, differentiable=False)
 def check_weight_rows(call: Call, input: Operand) -> Any:
-    """For each row: whether its weights are finite and not negative, and whether one is above 0.
+    """Return, for each row, whether its weights are finite and not negative, and whether one is above 0.
 
     Shapes: [*, n] gives [rows, 2].
     Host:   returns at once.
@@ -641,7 +641,7 @@ def check_weight_rows(call: Call, input: Operand) -> Any:
 
 
 def _weights_are_fine(input: Any) -> tuple[bool, bool]:
-    """(whether all weights are finite and not negative, whether each row has one above 0).  Host: waits."""
+    """Return (whether all weights are finite and not negative, whether each row has a positive one).  Host: waits."""
     rows: Any = check_weight_rows(input.detach())
     if rows.shape[0] > ROWS_READ:
         rows = rows.all(0, keepdim=True)
@@ -671,7 +671,7 @@ def _wrong_weights() -> Iterator[ErrorSample]:
     setting=is_portable,
 )  # fmt: skip
 def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
-    """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
+    """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
 
     Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
     Host:   waits for the values of the weights.
@@ -696,7 +696,7 @@ def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, 
 
 
 def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
-    """Raise an error for arguments of `multinomial` from which nothing can be drawn."""
+    """Raise an error for arguments of `multinomial` from which no sample can be drawn."""
     name = "multinomial"
     if not input.dtype.is_floating_point:
         raise DtypeError(
@@ -707,7 +707,7 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if len(input.shape) not in (1, 2) or not input.shape[-1]:
         raise ShapeError(
             f"input must be 1 or 2 dim, got shape {list(input.shape)}",
-            hint="a row of weights for each distribution, with a category at least",
+            hint="each row holds the weights of one distribution, of at least one category",
             operator=name,
         )
     if num_samples <= 0:
@@ -749,7 +749,7 @@ def _wrong_poisson() -> Iterator[ErrorSample]:
     differentiable=False, setting=is_portable,
 )  # fmt: skip
 def poisson(input: Operand, generator: Any = None) -> Any:
-    """A tensor like `input` with values from the Poisson distributions of these rates.
+    """Return a tensor like `input` with values from the Poisson distributions of these rates.
 
     Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
     Raises: DtypeError for integers; ArgumentError for negative rates.
@@ -777,7 +777,7 @@ def _wrong_trials() -> Iterator[ErrorSample]:
     differentiable=False, setting=is_portable,
 )  # fmt: skip
 def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
-    """A tensor of random numbers of successes in `count` trials, each with success probability `prob`.
+    """Return a tensor of random numbers of successes in `count` trials, each with success probability `prob`.
 
     Shapes: count and prob broadcast together.
     Host:   waits for the operands; the values for a GPU tensor are drawn on the host, from the GPU's generator.
@@ -794,14 +794,14 @@ def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
     return _drawn_singly(trials.expand(shape), chances.expand(shape).to(trials.dtype), generator)
 
 
-FRACTIONS = 64  # for each value that is not drawn from the Mersenne Twister
+FRACTIONS = 64  # fractions for each value that is not drawn from the Mersenne Twister
 
 
 @operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def draw_singly(
     call: Call, input: Operand, prob: Operand | None, fractions: Operand | None, generator: Any = None
 ) -> Any:
-    """On the CPU, draw Poisson values of rates or, with prob, binomial ones of counts.
+    """Draw Poisson values of rates on the CPU or, with prob, binomial ones of counts.
 
     fractions: a row of FRACTIONS for each value, instead of a generator.
     """
@@ -844,7 +844,7 @@ def _masked(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[
     method=False, function=False,
 )  # fmt: skip
 def masked_scale(input: Operand, mask: Operand, scale: float) -> Any:
-    """`scale * input` where the mask is true, else 0."""
+    """Compute `scale * input` where the mask is true, else 0."""
     return np.where(mask, input * scale, numpy_type(input).type(0))
 
 
@@ -855,7 +855,7 @@ def _(grad: Any, mask: Any, scale: Any) -> Any:
 
 @operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, setting=is_portable)
 def fused_dropout(call: Call, input: Operand, p: float) -> Any:
-    """(mask of the elements that are kept, the input with those scaled by 1 / (1 - p) and the others set to 0)."""
+    """Return (mask of the kept elements, the input with these scaled by 1 / (1 - p) and the others set to 0)."""
     memory = memory_of(call, input)
     mask, drawn = _mask_like(call, memory)
     source, numel = memory.of(call, input, input.dtype), memory.drawn.numel()
@@ -890,7 +890,7 @@ def _(grads: Any, out: Any, p: Any) -> Any:
 
 
 def _scale(p: float, dtype: dtype, on_host: bool) -> float:
-    """The factor 1 / (1 - p) of the elements that are kept.  PyTorch's CPU has it in the tensor's type."""
+    """Return the factor 1 / (1 - p) of the kept elements.  On the CPU, PyTorch rounds it to the tensor's type."""
     kept = float(dtype.wide.numpy.type(1 - p))
     return float(dtype.numpy.type(dtype.wide.numpy.type(1 / kept))) if on_host else 1 / kept
 
@@ -984,8 +984,9 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 
 @composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
-    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1.
+    """Apply dropout for SELU: set elements to its saturated value with probability p.
 
+    The mean and variance stay 0 and 1.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1].
@@ -1013,7 +1014,7 @@ def feature_dropout(input: Operand, p: float = 0.5, training: bool = False) -> A
 
 @composite(samples=_samples, errors=_feature_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def feature_alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
-    """`alpha_dropout` of whole channels.
+    """Apply `alpha_dropout` of whole channels.
 
     Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.

@@ -1,6 +1,6 @@
 """Recurrent layers as library calls: all steps of all layers at once (see recurrent_operation.py).
 
-nn/recurrent.py differentiates them, and has another form for devices without such a library.
+nn/recurrent.py defines their derivative, and another implementation for devices without such a library.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _operation(
 
 
 def dense(call: Call, operand: Any) -> Any:
-    """The operand, or a copy, contiguous and aligned to 16 bytes; None for None."""
+    """Return the operand, or a copy, contiguous and aligned to 16 bytes; None for None."""
     if operand is None or operand.is_contiguous() and operand.is_aligned():
         return operand
     copied = call.scratch(operand.shape, operand.dtype)
@@ -40,7 +40,7 @@ def dense(call: Call, operand: Any) -> Any:
 
 
 def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
-    """One array of the weights of all layers and directions: all matrices, then all biases."""
+    """Return one array of the weights of all layers and directions: all matrices, then all biases."""
     if len(weights) == 1:
         return dense(call, weights[0])
     flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
@@ -83,9 +83,9 @@ def recurrent(
     call: Call, data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any,
     directions: int, has_biases: bool, is_training: bool,
 ) -> Any:  # fmt: skip
-    """(results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
+    """Return (results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
 
-    The bytes are none without is_training, or where the library needs none.
+    There are no such bytes without is_training, or if the library needs none.
     weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction; or one array of
     all, in `packed_order`.
     Shapes: see `Recurrent`.
@@ -117,9 +117,9 @@ def recurrent_backward(
     data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any, directions: int,
     has_biases: bool, is_last: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
+    """Return the gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
 
-    reserve: as `recurrent` gave it; if it is empty, the library computes forward again, and `out` is not read.
+    reserve: as returned by `recurrent`; if it is empty, the library repeats the forward pass, and `out` is not read.
     is_last: whether the reserve may be overwritten.
     Shapes: see `RecurrentBackward`.
     Host:   returns at once.

@@ -35,7 +35,7 @@ Dims = int | Sequence[int] | None
 
 
 def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The reduced dimensions, counted from the front and sorted.  None and () mean all of them."""
+    """Return the reduced dimensions, counted from the front and sorted.  None and () mean all of them."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
     dims = [st.wrap_dim(axis, ndim, name) for axis in st.as_ints(dim)]
@@ -56,12 +56,12 @@ def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> l
 
 
 def restore_dims(value: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    """A result with its reduced dimensions restored, as size 1."""
+    """Return a result with its reduced dimensions restored, as size 1."""
     return value if keepdim else value.reshape(reduced_shape(shape, dims_of("reshape", dim, len(shape)), True))
 
 
 def reduced_count(shape: Sequence[int], dims: Sequence[int]) -> int:
-    """The number of values that are reduced to one result."""
+    """Return the number of values that are reduced to one result."""
     return prod(shape[dim] for dim in dims)
 
 
@@ -85,18 +85,18 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
 # reductions of any dimensions
 
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
-PIECE_BLOCKS = 132 * 16  # blocks that pieces are cut for
+PIECE_BLOCKS = 132 * 16  # the target number of blocks when results are divided into pieces
 MAX_PIECES = 132 * 16
-STEPS_PER_PIECE = 16  # each lane of a piece loads at least so often
-STEPS_PER_LANE = 4  # and a lane of a short result about so often
+STEPS_PER_PIECE = 16  # the fewest loads of each lane of a piece
+STEPS_PER_LANE = 4  # about the number of loads of a lane of a short result
 MIN_PIECES = 4  # fewer are not worth a second launch
-WARP_STEPS = 32  # up to so many loads for each lane, a warp makes a result faster than a block does
-WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a block does
-COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
-SHORT_LANES = 64  # threads for each of few short columns, which save a second launch
-SHORT_BLOCKS = 132 * 2  # of such columns, at most: more of them keep the device busy as they are
+WARP_STEPS = 32  # up to this many loads for each lane, a warp computes a result faster than a block does
+WARP_COUNT = 1024  # up to this many values, a warp computes a row faster than a block does
+COLUMN_THREADS = 64  # the fewest adjacent threads that load adjacent results
+SHORT_LANES = 64  # threads for each of a few short columns, which save a second launch
+SHORT_BLOCKS = 132 * 2  # the most blocks of such columns: more columns keep the device busy anyway
 LOAD_BYTES = 16
-MAX_WIDE = 8  # values that are loaded at once, at most
+MAX_WIDE = 8  # the most values that are loaded at once
 REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
 
 
@@ -116,7 +116,7 @@ class Fold(NamedTuple):
     finished: Callable[[Any, Any], Any] | None = None
 
     def of_pieces(self) -> Fold:
-        """The reduction of a piece, whose result is not finished."""
+        """Return the reduction of a piece, whose result is not finished."""
         return self if self.finish == OVER else self._replace(finish="a", finished=None)
 
 
@@ -163,7 +163,7 @@ class ReductionPlan(NamedTuple):
     work: Work
 
     def numbers(self) -> tuple[int, ...]:
-        """The values of WORK_PARAMETERS, in their order."""
+        """Return the values of WORK_PARAMETERS, in their order."""
         lanes, _, wide, parts, chunk = self.work
         return self.outputs, self.length, parts, chunk, self.kept, lanes, int(wide > 1)
 
@@ -183,14 +183,14 @@ def plan_reduction(
     runs, run_steps = (sizes, steps) if is_inner else (kept, kept_steps)
     others = [*(kept_steps if is_inner else steps), *run_steps[:-1]]
     is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
-    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
+    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are loaded one by one
     is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
     work = plan_work(outputs, count, is_inner, widest if is_wide else 1, blocks)
     return ReductionPlan(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
 
 def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: int = PIECE_BLOCKS) -> Work:
-    """Spread a reduction over threads.
+    """Distribute a reduction over threads.
 
     is_inner: whether the values of one result are closer than the results.  blocks: the number of blocks for which
     pieces are cut; 0 for no pieces.
@@ -216,7 +216,7 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, blocks: i
 
 
 def plan_join(parts: int, outputs: int, fewest: int = 32) -> tuple[int, Grid]:
-    """(lanes, grid) of a kernel that joins the pieces [parts, outputs] of results: a warp makes one, or a block.
+    """Return (lanes, grid) of a kernel that joins the pieces [parts, outputs] of results, by a warp or block for each.
 
     fewest: the lanes of a result of fewer pieces than a warp has lanes.
     """
@@ -236,7 +236,7 @@ class Spread(NamedTuple):
 
 
 def plan_spread(outputs: int, count: int, is_inner: bool) -> Spread:
-    """Spread rows over threads.  is_inner: whether the values of one row are closer than the rows."""
+    """Distribute rows over threads.  is_inner: whether the values of one row are closer than the rows."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
     if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
         lanes = 32
@@ -246,19 +246,19 @@ def plan_spread(outputs: int, count: int, is_inner: bool) -> Spread:
 
 
 def _power_of_two(wanted: int, limit: int) -> int:
-    """The smallest power of two that is at least `wanted`, at most the limit."""
+    """Return the smallest power of two that is at least `wanted`, at most the limit."""
     return min(1 << max(wanted - 1, 0).bit_length(), limit)
 
 
 def widest_load(operand: Any) -> int:
-    """The most elements of an operand that one load may read."""
+    """Return the most elements of an operand that one load may read."""
     return min(LOAD_BYTES // operand.dtype.itemsize, MAX_WIDE) if operand.is_aligned() else 1
 
 
 def layout_along(
     shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int
 ) -> tuple[tuple[Any, Any], int, int, bool]:
-    """(layout with `dim` last and the rest collapsed, rows, size of `dim`, whether `dim` is the innermost)."""
+    """Return (layout with `dim` last and the rest collapsed, rows, size of `dim`, whether `dim` is the innermost)."""
     rest = [axis for axis in range(len(shape)) if axis != dim]
     strides_of_rest = [[strides[axis] for axis in rest] for strides in operands]
     sizes, steps = st.collapse([shape[axis] for axis in rest], strides_of_rest)
@@ -268,15 +268,18 @@ def layout_along(
     return layout, prod(sizes), size, is_inner
 
 
-CACHED = 1 << 16  # elements at a time for which the CPU makes intermediate values
-FEWEST_ROWS = 16  # rows at a time, at least, so that loops over contiguous elements are long enough
+CACHED = 1 << 16  # elements for which the CPU holds intermediate values at a time
+FEWEST_ROWS = 16  # the fewest rows at a time, so that loops over contiguous elements are long enough
 WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
 WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
 WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)
 
 
 def reduction_source(entry: str, arguments: str, op: str, across: bool, statement: str = "") -> str:
-    """The source of a kernel that reduces by `op`, an expression of kernels/reduce.cu.  statement: stands before it."""
+    """Return the source of a kernel that reduces by `op`, an expression of kernels/reduce.cu.
+
+    statement: stands before it.
+    """
     return f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
     const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
@@ -288,7 +291,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
 
 @cache
 def fold_kernel(fold: Fold, source: dtype, wide: dtype, out: dtype, across: bool) -> Kernel:
-    """The kernel that reads `source`, accumulates in `wide` and writes `out`."""
+    """Return the kernel that reads `source`, accumulates in `wide` and writes `out`."""
     entry = f"{fold.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
     value = wide.cuda
     code = f"""{REDUCE_SOURCE}
@@ -324,7 +327,7 @@ struct Meaning {{
 
 @cache
 def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
-    """The kernel that writes the index of the largest or smallest value, and the value unless `values` is absent."""
+    """Return the kernel of the index of the largest or smallest value, and of the value unless `values` is absent."""
     entry = f"{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
     dtype = source.cuda
     op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {dtype}, {dtype}>"
@@ -357,7 +360,7 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
 
 
 def host_rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
-    """The values of each result, as the rows of a NumPy array."""
+    """Return the values of each result, as the rows of a NumPy array."""
     if input is None or count == 0:
         return np.empty((outputs, count), wide.numpy)
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
@@ -385,7 +388,7 @@ def cached_pieces(rows: Any, chunk: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _fold_pieces(fold: Fold, rows: Any, chunk: int, total: Any) -> None:
-    """Fold the pieces of rows into total, [parts, outputs].  Mapped values are made in parts that stay in the cache."""
+    """Fold the pieces of rows into total, [parts, outputs].  Mapped values are computed in parts that fit the cache."""
     join, dtype = getattr(np, fold.ufunc).reduce, total.dtype
     if fold.mapped is None:
         for first, pieces in host_pieces(rows, chunk, len(total)):
@@ -478,11 +481,11 @@ def fold_dims(
 
 ROW_SOURCE = REDUCE_SOURCE + source_text("rows.cu")
 WARP = 32
-WIDEST_ACCESS = 16  # bytes of a run
-RUNS = 4  # that a thread holds of a tile
-MOST_SCATTERED = 4  # elements of a run of a row that is not even
-MOST_THREADS = 1024  # of a block
-LONG_ROW_THREADS = 256  # of a row of several tiles, where there are at least
+WIDEST_ACCESS = 16  # bytes per run
+RUNS = 4  # runs of a tile that a thread holds
+MOST_SCATTERED = 4  # the most elements of a run of a row that is not even
+MOST_THREADS = 1024  # per block
+LONG_ROW_THREADS = 256  # per row of several tiles, if there are at least
 MANY_ROWS = 132 * 4
 ROW_BOUNDS = f"__launch_bounds__({MOST_THREADS})"
 ROW_PARAMETERS = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes")]
@@ -498,7 +501,10 @@ class RowPlan(NamedTuple):
     lanes: int
 
     def grid(self) -> Grid:
-        """A grid with threads for every row.  Blocks do not loop: the last wave of few long blocks is seldom full."""
+        """Return a grid with threads for every row.
+
+        Blocks do not loop: the last wave of few long blocks is seldom full.
+        """
         threads = max(self.lanes, THREADS) if self.lanes <= WARP else self.lanes
         return Grid((-(-self.rows * self.lanes // threads), 1, 1), threads)
 
@@ -506,7 +512,7 @@ class RowPlan(NamedTuple):
 def plan_rows(
     count: int, size: int, operands: Sequence[Any], starts: Sequence[Sequence[int]] = (), most_tiles: int = 1
 ) -> tuple[bool, RowPlan]:
-    """(whether rows are even, plan) for `count` rows of `size` elements.
+    """Return (whether rows are even, plan) for `count` rows of `size` elements.
 
     operands: the arrays that are read or written along the rows; None is absent.
     starts: the strides of the operands that are not contiguous, the last one along a row.
@@ -527,10 +533,10 @@ def plan_rows(
 
 
 def even_variant(is_even: bool) -> tuple[str, str]:
-    """(suffix of the kernel's name, template argument)."""
+    """Return (suffix of the kernel's name, template argument)."""
     return ("_even", "true") if is_even else ("", "false")
 
 
 def across_grid(rows: int, lanes: int) -> Grid:
-    """The grid for rows that are next to each other in memory, with `lanes` threads per row."""
+    """Return the grid for rows that are next to each other in memory, with `lanes` threads per row."""
     return Grid((max(1, min(-(-rows * lanes // THREADS), FULL_DEVICE_BLOCKS)), 1, 1), THREADS)

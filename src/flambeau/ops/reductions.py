@@ -49,7 +49,7 @@ from .views import reshape, squeeze, unsqueeze
 
 @cache
 def variance_kernel(source: dtype, across: bool) -> Kernel:
-    """The kernel of variance: sum((x - mean)^2) / scale or its square root, or the mean and the sum of each piece.
+    """Return the kernel of the variance or its square root, or of the mean and sum of squares of each piece.
 
     centers: takes the means, or is absent.
     """
@@ -89,7 +89,7 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
 
 @cache
 def join_variance_kernel(wide: dtype, out: dtype) -> Kernel:
-    """The kernel that joins the pieces of a variance; each has `chunk` values but the last, all have `count`."""
+    """Return the kernel that joins the pieces of a variance; each has `chunk` values but the last, all have `count`."""
     entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
     names = ("root", "parts", "outputs", "chunk", "count", "lanes")
     code = f"""{REDUCE_SOURCE}
@@ -133,7 +133,7 @@ def _finish_variance(squares: Any, scale: float, root: int) -> Any:
 def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, centers: Any, scale: float, root: bool) -> None:
     """Queue the launches that write the variance along `dims` of `input` to contiguous `out`, the mean to `centers`.
 
-    centers: None if the mean is not wanted.
+    centers: None if the mean is not needed.
     """
     if not out.numel():
         return
@@ -169,7 +169,7 @@ def _total(call: Any, fold: Fold, boolean: Fold, input: Any, dim: Dims, keepdim:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="sum")
 def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Sum over some dimensions, or all of them.
+    """Compute the sum over some dimensions, or all of them.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
@@ -201,7 +201,7 @@ def _unreduce_samples() -> Iterator[Sample]:
 
 @view(samples=_unreduce_samples, dtypes=dtypes.ALL, method=False, function=False)
 def unreduce(input: Operand, shape: Any, dim: Dims, keepdim: bool) -> Any:
-    """A view of a reduction's result in the shape of its input: each result is repeated for all of its values."""
+    """Return a view of a reduction's result in the shape of its input: each result is repeated."""
     dims = dims_of("unreduce", dim, len(shape))
     kept = iter(input.strides)
     steps = [next(kept) if keepdim or at not in dims else 0 for at in range(len(shape))]
@@ -215,7 +215,7 @@ def _(grad: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
 def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Product over some dimensions, or all of them.
+    """Compute the product over some dimensions, or all of them.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
@@ -230,12 +230,12 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 @prod_.derivative
 def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    del out  # named so that overwriting the result is an error, as in PyTorch
+    del out  # a parameter so that overwriting the result raises an error, as in PyTorch
     return restore_dims(grad, input.shape, dim, keepdim) * _products_of_others(input, dim)
 
 
 def _products_of_others(input: Any, dim: Dims) -> Any:
-    """For each element, the product of all other elements of its reduction, without a division."""
+    """Return, for each element, the product of all other elements of its reduction, without a division."""
     shape, ndim = tuple(input.shape), len(input.shape)
     dims = dims_of("prod", dim, ndim)
     order = [*(axis for axis in range(ndim) if axis not in dims), *dims]
@@ -258,7 +258,7 @@ def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Mean over some dimensions, or all of them; NaN where there are no elements.
+    """Compute the mean over some dimensions, or all of them; NaN where there are no elements.
 
     Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -291,13 +291,13 @@ def _variance_samples() -> Iterator[Sample]:
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """The operator of `var`: the sum of squared distances from the mean over count - correction."""
+    """Compute `var`: the sum of squared distances from the mean over count - correction."""
     return _run_spread(call, False, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """The operator of `std`: the square root of `variance`."""
+    """Compute `std`: the square root of `variance`."""
     return _run_spread(call, True, False, input, dim, keepdim, correction)
 
 
@@ -334,7 +334,7 @@ def _deviation_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any,
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """The operator of `var_mean`: (variance, mean) in one pass."""
+    """Compute `var_mean`: (variance, mean) in one pass."""
     return _run_spread(call, False, True, input, dim, keepdim, correction)
 
 
@@ -342,7 +342,7 @@ def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool
 def deviation_and_mean(
     call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1
 ) -> Any:
-    """The operator of `std_mean`: (standard deviation, mean) in one pass."""
+    """Compute `std_mean`: (standard deviation, mean) in one pass."""
     return _run_spread(call, True, True, input, dim, keepdim, correction)
 
 
@@ -367,7 +367,7 @@ def _with_mean(of_spread: Any, grad: Any, shape: Any, dim: Any, keepdim: Any) ->
 
 
 def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any, float]:
-    """(dim, correction) of a call; `var(False)` is `var(unbiased=False)`."""
+    """Return (dim, correction) of a call; `var(False)` is `var(unbiased=False)`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     return dim, int(unbiased) if correction is None else correction
@@ -375,7 +375,7 @@ def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Variance over some dimensions: squared distances from the mean, summed, over count - correction.
+    """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction.
 
     unbiased: short for correction 1 (True) or 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -423,7 +423,7 @@ def _pair_samples() -> Iterator[Sample]:
 def var_mean(
     input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Any:
-    """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`.
+    """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`.
 
     Shapes: those of `var`.
     Host:   returns at once.
@@ -440,7 +440,7 @@ def var_mean(
 def std_mean(
     input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Any:
-    """(standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`.
+    """Return (standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`.
 
     Shapes: those of `std`.
     Host:   returns at once.
@@ -462,7 +462,7 @@ NAN_SUM = SUM._replace(name="nansum", map="x != x ? A(0) : x", mapped=_without_n
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL)
 def nansum(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Sum over some dimensions, or all of them, with NaN counted as 0.
+    """Compute the sum over some dimensions, or all of them, with NaN counted as 0.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
@@ -482,7 +482,7 @@ def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @composite(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none.
+    """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none.
 
     dtype: of the result; the mean of integers needs one.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -509,7 +509,7 @@ def _count_samples() -> Iterator[Sample]:
 
 @composite(samples=_count_samples, errors=bad_lists, dtypes=dtypes.ALL, differentiable=False, takes_out=False)
 def count_nonzero(input: Operand, dim: Dims = None) -> Any:
-    """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero.
+    """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero.
 
     Shapes: the input's without the counted dimensions; int64.
     Host:   returns at once.
@@ -526,7 +526,7 @@ def count_nonzero(input: Operand, dim: Dims = None) -> Any:
 
 @cache
 def logsumexp_kernel(source: dtype, out: dtype, across: bool) -> Kernel:
-    """The kernel of `logsumexp`; a second launch joins the results of pieces in the same way."""
+    """Return the kernel of `logsumexp`; a second launch joins the results of pieces in the same way."""
     entry = f"logsumexp_{source.name}_{out.name}{'_across' if across else ''}"
     op = f"LogSumExp<{source.wide.cuda}, {source.cuda}, {out.cuda}>{{out, input, layout}}"
 
@@ -563,7 +563,7 @@ def _exponent_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_exponent_samples, errors=_exponent_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_sum_exp(call: Any, input: Operand, dim: Dims, keepdim: bool = False) -> Any:
-    """The operator of `logsumexp` for floating types."""
+    """Compute `logsumexp` for floating types."""
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
     if not out.numel():
@@ -592,7 +592,7 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @composite(samples=_exponent_samples, errors=_exponent_errors, dtypes=dtypes.ALL)
 def logsumexp(input: Operand, dim: Dims, keepdim: bool = False) -> Any:
-    """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32.
+    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32.
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -611,7 +611,7 @@ def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
     dtype = uint8 if input.dtype is uint8 else bool_
     if dim is None or isinstance(dim, int) or dim:
         return fold_dims(call, fold, input, dim, keepdim, dtype, bool_)
-    out = call.output(input.shape, dtype)  # unlike for sums, () is no dimension
+    out = call.output(input.shape, dtype)  # unlike for sums, () means no dimension
     run_fold(call, fold, input, (), out, bool_)
     return out
 
@@ -657,7 +657,7 @@ def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
 @cache
 def norm_fold(p: float) -> Fold:
-    """Sum of |x|^p, then its p-th root."""
+    """Compute the sum of |x|^p, then its p-th root."""
     if p == 2:
         return SUM._replace(name="norm2", map="x * x", finish="sqrt(a)", mapped=_squares, finished=_square_root)
     name = f"norm{p:g}".replace(".", "_").replace("-", "minus").replace("+", "")
@@ -690,7 +690,7 @@ def _require_floats(input: Any) -> None:
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
-    """The operator of `norm` for a finite p other than 0."""
+    """Compute `norm` for a finite p other than 0."""
     _require_floats(input)
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
@@ -724,7 +724,7 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES)
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
+    """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
 
     A p of None or "fro" is 2; "nuc" is the sum of a matrix's singular values.  Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -747,7 +747,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         raise ShapeError(
             f"cannot compute the {p:g} norm on an empty dimension {empty[0]} of shape {list(values.shape)}, because "
             "the operation does not have an identity",
-            hint="a norm of 0 or more, other than inf, has one",
+            hint="norms with p of 0 or more, except inf, have one",
             operator="norm",
         )
     if abs(p) != inf and p != 0:
@@ -770,7 +770,7 @@ def _dist_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
-    """The p-norm of `input - other`.
+    """Return the p-norm of `input - other`.
 
     Shapes: the inputs broadcast together; the result has shape ().
     Host:   returns at once.
@@ -782,7 +782,7 @@ def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
     return norm(input - other, p)
 
 
-RENORM_EPS = 1e-7  # PyTorch's
+RENORM_EPS = 1e-7  # as in PyTorch
 
 
 def _scaled_samples() -> Iterator[Sample]:
@@ -796,7 +796,7 @@ def _scaled_samples() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def scaled_down(input: Value, norms: Value, maxnorm: float) -> Any:
-    """`input` where its norm is at most `maxnorm`, else scaled to it."""
+    """Return `input` where its norm is at most `maxnorm`, else scaled to it."""
     length: Any = norms
     factor = maxnorm / (length + numpy_type(norms).type(RENORM_EPS))
     return np.where(length > maxnorm, input * factor, input)
@@ -827,7 +827,7 @@ def _renorm_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_renorm_samples, errors=_renorm_errors, dtypes=FLOATING_TYPES, inplace=True)
 def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
-    """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm.
+    """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm.
 
     Shapes: at least two dimensions; the result has the input's shape.
     Host:   returns at once.
@@ -845,7 +845,7 @@ def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
     if len(input.shape) < 2:
         raise ShapeError(
             f"input must have at least 2 dimensions, got shape {list(input.shape)}",
-            hint="unsqueeze(1) makes a column of a vector",
+            hint="unsqueeze(1) turns a vector into a column",
             operator="renorm",
         )
     at = st.wrap_dim(dim, len(input.shape), "renorm")
@@ -866,7 +866,7 @@ def _run_extreme(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) ->
 
 
 def _share_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    """The gradient, in equal shares for all elements that equal the result."""
+    """Return the gradient, in equal shares for all elements that equal the result."""
     hits = input == restore_dims(out, input.shape, dim, keepdim)
     return hits * (restore_dims(grad, input.shape, dim, keepdim) / hits.sum(dim, True))
 
@@ -883,8 +883,9 @@ def _extreme_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
 def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient.
+    """Return the largest value over some dimensions, or all of them; NaN if there is one.
 
+    Equal values share the gradient.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
@@ -904,8 +905,9 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
 def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient.
+    """Return the smallest value over some dimensions, or all of them; NaN if there is one.
 
+    Equal values share the gradient.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
@@ -925,7 +927,7 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @cache
 def extremes_kernel(source: dtype, across: bool) -> Kernel:
-    """The kernel of the smallest and the largest value, or of those of each piece."""
+    """Return the kernel of the smallest and the largest value, or of those of each piece."""
     entry, t = f"extremes_{source.name}{'_across' if across else ''}", source.cuda
     op = f"Extremes<{source.wide.cuda}, {t}>{{low, high, input, layout}}"
 
@@ -947,7 +949,7 @@ def extremes_kernel(source: dtype, across: bool) -> Kernel:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL, method=False, function=False)
 def extremes(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """The operator of `aminmax`: (smallest, largest) in one pass."""
+    """Compute `aminmax`: (smallest, largest) in one pass."""
     require_values(call.name, input.shape, None if dim == () else dim)
     dims = dims_of(call.name, dim, len(input.shape))
     shape = reduced_shape(input.shape, dims, keepdim)
@@ -990,7 +992,7 @@ def _both_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_both_samples, errors=_both_errors, dtypes=dtypes.ALL)
 def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one.
+    """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one.
 
     Shapes: those of `amin` and `amax`.
     Host:   returns at once.
@@ -1017,7 +1019,7 @@ def _run_choice(
 
 
 def _scatter_gradient(grad: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
-    """The gradient of the input: zeros, with the gradients of the chosen values at their indices."""
+    """Return the gradient of the input: zeros, with the gradients of the chosen values at their indices."""
     grad, indices = restore_dims(grad, shape, dim, keepdim), restore_dims(indices, shape, dim, keepdim)
     return grad.new_zeros(shape).scatter(dim, indices, grad)
 
@@ -1036,7 +1038,7 @@ def _choice_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """The operator of `max` with a dimension: (values, indices) of the largest elements."""
+    """Compute `max` with a dimension: (values, indices) of the largest elements."""
     return results.max_(*_run_choice(call, True, input, dim, keepdim, True))
 
 
@@ -1047,7 +1049,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """The operator of `min` with a dimension: (values, indices) of the smallest elements."""
+    """Compute `min` with a dimension: (values, indices) of the smallest elements."""
     return results.min_(*_run_choice(call, False, input, dim, keepdim, True))
 
 
@@ -1064,8 +1066,9 @@ def _one_or_all() -> Iterator[Sample]:
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max", other_names=SECOND)
 def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
+    """Return the largest value.
 
+    With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
     NaN counts as larger than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1088,8 +1091,9 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min", other_names=SECOND)
 def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
+    """Return the smallest value.
 
+    With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
     NaN counts as smaller than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1112,7 +1116,7 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 @operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
 def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Index of the largest value along a dimension, or in the flattened input.
+    """Return the index of the largest value along a dimension, or in the flattened input.
 
     NaN counts as larger than any number.  Of equal values the first is chosen.
 
@@ -1131,7 +1135,7 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
 @operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
 def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Index of the smallest value along a dimension, or in the flattened input.
+    """Return the index of the smallest value along a dimension, or in the flattened input.
 
     NaN counts as smaller than any number.  Of equal values the first is chosen.
 
@@ -1157,21 +1161,21 @@ def _numeric(name: str, input: Any) -> None:
 
 
 def _picked(input: Any, indices: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """(values, indices) of one element per row; `indices` has size 1 along `dim`."""
+    """Return (values, indices) of one element per row; `indices` has size 1 along `dim`."""
     values = REGISTRY["gather"](input, dim, indices)
     return (values, indices) if keepdim else (squeeze(values, dim), squeeze(indices, dim))
 
 
 def _nan_last(input: Any, ordered: Any, at: int, chosen: Any) -> Any:
-    """The chosen indices, replaced by that of the first NaN in rows that have one."""
+    """Return the chosen indices; in rows with NaN, that of the first NaN."""
     if not input.dtype.is_floating_point:
-        return chosen.clone()  # no view of all indices
+        return chosen.clone()  # not a view of all indices
     has_nan = REGISTRY["isnan"](ordered.values.narrow(at, -1, 1))
     return REGISTRY["where"](has_nan, input.detach().argmax(at, True), chosen)
 
 
 def _places_on_host(input: Any, at: int, k: int, skip_nan: bool) -> Any:
-    """The places of the k-th least elements along a dimension, or of the medians for k = -1, of size 1 there."""
+    """Return the places of the k-th least elements along a dimension, or of the medians for k = -1, of size 1 there."""
     return kth_places(input.detach().movedim(at, -1), k, skip_nan).movedim(-1, at)
 
 
@@ -1180,7 +1184,7 @@ def _is_on_host(input: Any) -> bool:
 
 
 def _is_sorted_by_a_block(input: Any, dim: int) -> bool:
-    """Return whether `row_choice` takes the input: a GPU's, of short rows."""
+    """Return whether `row_choice` supports the input: short rows on a GPU."""
     return not _is_on_host(input) and input.shape[dim] <= TILE
 
 
@@ -1191,7 +1195,7 @@ def _kth_places(input: Any, at: int, k: int) -> Any:
 
 
 def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
-    """(values, indices) of the lower medians along a dimension."""
+    """Return (values, indices) of the lower medians along a dimension."""
     _numeric(name, input)
     require_values(name, input.shape, dim)
     if not input.shape:
@@ -1223,7 +1227,7 @@ def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan:
 
 
 def _lowest(dtype: dtype) -> int:
-    """The median of an empty integer tensor: NaN, converted as PyTorch converts it."""
+    """Return the median of an empty integer tensor: NaN, converted as PyTorch converts it."""
     return 0 if dtype.itemsize == 1 else -(2 ** (8 * dtype.itemsize - 1))
 
 
@@ -1242,8 +1246,9 @@ def _row_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices).
+    """Compute the median: of an even number of elements the lower one; NaN if there is one.
 
+    With dim, (values, indices).
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
@@ -1259,7 +1264,7 @@ def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def nanmedian(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """As `median`, of the elements that are not NaN; NaN if there is no other.
+    """Compute `median` of the elements that are not NaN; NaN if there is no other.
 
     Shapes: as `median`.
     Host:   returns at once.
@@ -1288,7 +1293,7 @@ def _kth_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMERIC_TYPES)
 def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest.
+    """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest.
 
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1326,7 +1331,7 @@ def _mode_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_mode_samples, errors=_mode_errors, dtypes=dtypes.ALL)
 def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
-    """(values, indices) of the most frequent element along a dimension.
+    """Return (values, indices) of the most frequent element along a dimension.
 
     Among equally frequent elements the smallest is chosen.  The index is that of its last occurrence.
 
@@ -1355,7 +1360,7 @@ def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def positions(like: Any, count: int, dim: int) -> Any:
-    """0 to count - 1 along `dim`, as int64, with size 1 in the other dimensions of `like`."""
+    """Return 0 to count - 1 along `dim`, as int64, with size 1 in the other dimensions of `like`."""
     shape = [count if axis == dim else 1 for axis in range(len(like.shape))]
     return reshape(REGISTRY["arange"](like.new_empty((count,), dtype=int64)), shape)
 
@@ -1390,7 +1395,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
 
 
 def _between(ordered: Any, ranks: Any, dim: int, several: bool, interpolation: str) -> Any:
-    """The values at fractional ranks of rows; with `several`, ranks have one more dimension in front."""
+    """Return the values at fractional ranks of rows; with `several`, ranks have one more dimension in front."""
     if interpolation == "nearest":
         ranks = ranks.round()
     below = ranks.floor()
@@ -1456,10 +1461,10 @@ def _quantile_errors() -> Iterator[ErrorSample]:
 def quantile(
     input: Operand, q: Value, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one.
+    """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN.
 
-    q: a number or a tensor of numbers from 0 to 1.  interpolation: between the two nearest elements: linear, lower,
-    higher, midpoint or nearest.
+    q: a number or a tensor of numbers from 0 to 1.  interpolation: the method between the two nearest elements: linear,
+    lower, higher, midpoint or nearest.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64; ShapeError, IndexRangeError, ModeError, ValueRangeError.
@@ -1474,7 +1479,7 @@ def quantile(
 def nanquantile(
     input: Operand, q: Value, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """As `quantile`, of the elements that are not NaN; NaN if there is no other.
+    """Compute `quantile` of the elements that are not NaN; NaN if there is no other.
 
     Shapes: as `quantile`.
     Host:   returns at once.
@@ -1504,7 +1509,7 @@ def _cov_errors() -> Iterator[ErrorSample]:
 def cov(
     input: Operand, *, correction: int = 1, fweights: Operand | None = None, aweights: Operand | None = None
 ) -> Any:
-    """The covariance matrix of variables, which are rows, over observations, which are columns.
+    """Return the covariance matrix of variables, which are rows, over observations, which are columns.
 
     fweights: the number of times that each observation counts.  aweights: its weight.
     Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
@@ -1562,7 +1567,7 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def corrcoef(input: Operand) -> Any:
-    """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1].
+    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1].
 
     Shapes: as `cov`.
     Host:   returns at once.

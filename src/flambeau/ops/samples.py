@@ -15,7 +15,7 @@ NUMERIC_TYPES = tuple(dtype for dtype in dtypes.ALL if dtype is not bool_)
 
 
 def pairs() -> Iterator[Sample]:
-    """Two operands: dense, broadcast, strided, empty, zero-dimensional, mixed with numbers and other types."""
+    """Yield two operands: dense, broadcast, strided, empty, zero-dimensional, mixed with numbers and other types."""
     yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
     yield Sample((Array((3, 1)), Array((4,), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)))
@@ -27,14 +27,14 @@ def pairs() -> Iterator[Sample]:
 
 
 def scaled_pairs() -> Iterator[Sample]:
-    """As `pairs`, and with alpha."""
+    """Return samples like `pairs`, and some with alpha."""
     yield from pairs()
     yield Sample((Array((3, 1)), Array((4,), seed=1)), {"alpha": 2})
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)), {"alpha": 3})
 
 
 def divisible_pairs() -> Iterator[Sample]:
-    """As `pairs`, with divisors away from 0 and values away from the steps of rounding."""
+    """Return samples like `pairs`, with divisors away from 0 and values away from rounding boundaries."""
     yield Sample((Array((3, 4), 1, 7), Array((3, 4), 1, 4, seed=1)))
     yield Sample((Array((3, 1), -7, -1), Array((4,), 2, 4, seed=1)))
     yield Sample((Array((4, 3), 1, 7, layout="transposed"), Array((4, 3), 1, 4, seed=1)))
@@ -44,7 +44,7 @@ def divisible_pairs() -> Iterator[Sample]:
 
 
 def singles() -> Iterator[Sample]:
-    """One operand of every layout."""
+    """Return one operand of every layout."""
     yield Sample((Array((3, 4)),))
     yield Sample((Array((4, 3), layout="transposed"),))
     yield Sample((Array((2, 3), layout="strided"),))
@@ -53,7 +53,7 @@ def singles() -> Iterator[Sample]:
 
 
 def positives() -> Iterator[Sample]:
-    """As `singles`, with values above 0."""
+    """Return samples like `singles`, with values above 0."""
     return (Sample((sample.args[0]._replace(low=0.5, high=3.0),)) for sample in singles())
 
 
@@ -66,7 +66,7 @@ def one_bool() -> Iterator[ErrorSample]:
 
 
 def no_floats() -> Iterator[ErrorSample]:
-    """Integers, for operators that take floating point alone."""
+    """Return integers, for operators that accept only floating point."""
     yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "operands must be floating point, got int64")
 
 
@@ -74,7 +74,7 @@ def no_floats() -> Iterator[ErrorSample]:
 
 
 def reduction_samples() -> Iterator[Sample]:
-    """One operand and dimensions: all, one, several, kept, strided, empty, zero-dimensional."""
+    """Return one operand and dimensions: all, one, several, kept, strided, empty, zero-dimensional."""
     yield Sample((Array((3, 4)),))
     yield Sample((Array((3, 4)), 0))
     yield Sample((Array((2, 3, 4)), (0, -1), True))
@@ -90,17 +90,17 @@ def bad_dims() -> Iterator[ErrorSample]:
 
 
 def bad_second() -> Iterator[ErrorSample]:
-    """A bad second dimension, for operators with two."""
+    """Yield a bad second dimension, for operators with two."""
     yield ErrorSample((Array((2, 3)), 0, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 def bad_new() -> Iterator[ErrorSample]:
-    """A bad dimension, for operators that insert one."""
+    """Yield a bad dimension, for operators that insert one."""
     yield ErrorSample((Array((2, 3)), 3), IndexRangeError, r"expected to be in range of \[-3, 2\], but got 3")
 
 
 def bad_last() -> Iterator[ErrorSample]:
-    """Bad dimensions, for operators whose first attribute is one dimension."""
+    """Return bad dimensions, for operators whose first attribute is one dimension."""
     yield from bad_dims()
     yield ErrorSample((Array(()), 1), IndexRangeError, r"expected to be in range of \[-1, 0\], but got 1")
 

@@ -20,12 +20,12 @@ from .reduction_kernels import REDUCE_SOURCE, layout_along
 from .samples import bad_dims
 
 SCAN_SOURCE = REDUCE_SOURCE + source_text("scan.cu")
-SHORT_ROW = 32 * THREADS  # up to so many elements, a row is one part
-MANY_ROWS = 132 * 8  # that fill a device without parts
-SCAN_PARTS = 132 * 16 * THREADS  # parts that rows are cut into where a thread makes a part, about
-ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
-EXTREME_BYTES = 16  # of a value and its index
-SERIAL_ROW = 64  # up to so many elements, a thread makes a row of any stride
+SHORT_ROW = 32 * THREADS  # a row of at most this many elements is one part
+MANY_ROWS = 132 * 8  # rows that fill a device without being divided
+SCAN_PARTS = 132 * 16 * THREADS  # about the number of parts of all rows, if a thread scans a part
+ACROSS_CHUNK = 256  # the fewest elements of a part that one thread scans
+EXTREME_BYTES = 16  # bytes of a value and its index
+SERIAL_ROW = 64  # a thread scans a row of at most this many elements, of any stride
 
 
 class Scan(NamedTuple):
@@ -43,7 +43,7 @@ LOG = Scan("running_log_sum", "lowest<C>()", "log_add(a, b)", "logaddexp")
 
 
 class ScanPlan(NamedTuple):
-    """The distribution of a scan over threads: `rows` rows of `size` elements, each cut into `chunks` parts."""
+    """The distribution of a scan over threads: `rows` rows of `size` elements, each divided into `chunks` parts."""
 
     layout: Any
     rows: int
@@ -61,7 +61,7 @@ class ScanPlan(NamedTuple):
 
 
 def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int, nbytes: int) -> ScanPlan:
-    """Spread a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of a joined value."""
+    """Distribute a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of one value."""
     layout, rows, size, is_inner = layout_along(shape, operands, dim)
     across = not is_inner or size <= SERIAL_ROW
     if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows > (SCAN_PARTS // 2 if across else MANY_ROWS):
@@ -100,7 +100,7 @@ def _host_parts(rows: Any, chunk: int, chunks: int) -> Iterator[tuple[int, Any]]
 
 @cache
 def scan_kernel(scan: Scan, source: dtype, wide: dtype, out: dtype, across: bool) -> Kernel:
-    """The kernel of a scan along the last dimension of a layout, or of the totals of its parts."""
+    """Return the kernel of a scan along the last dimension of a layout, or of the totals of its parts."""
     entry = f"{scan.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
     c = wide.cuda
     meaning = f"""
@@ -141,7 +141,10 @@ struct Meaning {{
 
 
 def _published(call: Call, plan: ScanPlan, nbytes: int) -> tuple[Any, Any, int]:
-    """The arguments `published`, `next` and `count`, by which blocks wait for one another.  nbytes: of a total."""
+    """Return the arguments `published`, `next` and `count`, by which blocks wait for one another.
+
+    nbytes: of a total.
+    """
     count = plan.rows * (plan.chunks + -(-plan.chunks // THREADS)) * -(-nbytes // 4)
     marks = call.scratch((count + 1,), int64)
     call.launch(fill_kernel(int64), grid_over(count + 1), marks, 0, count + 1)
@@ -188,7 +191,7 @@ def _product_samples() -> Iterator[Sample]:
 
 
 def _total_type(call: Call, input: Any, wanted: dtype | None) -> dtype:
-    """The type of a cumulative sum or product."""
+    """Return the type of a cumulative sum or product."""
     result = wanted or (input.dtype if input.dtype.is_floating_point else int64)
     if result is bool_:
         raise DtypeError(f"{call.name} of type bool is not supported", hint="use dtype=torch.int64", operator=call.name)
@@ -205,7 +208,7 @@ def _scanned(call: Call, scan: Scan, input: Any, dim: int, wanted: dtype | None,
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_sum(call: Call, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
-    """The operator of `cumsum`.  reverse: sum from each element to the end."""
+    """Compute `cumsum`.  reverse: sum from each element to the end."""
     return _scanned(call, SUM, input, dim, dtype, reverse)
 
 
@@ -216,7 +219,7 @@ def _(grad: Any, dim: int, reverse: bool) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
 def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Cumulative sum along `dim`: element i is the sum of elements 0 to i.
+    """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the result has the input's shape.
@@ -232,7 +235,7 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
 
 @operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_product(call: Call, input: Operand, dim: int, reverse: bool = False, dtype: Any = None) -> Any:
-    """The operator of `cumprod`.  reverse: multiply from each element to the end."""
+    """Compute `cumprod`.  reverse: multiply from each element to the end."""
     return _scanned(call, PROD, input, dim, dtype, reverse)
 
 
@@ -250,7 +253,7 @@ def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
 
 @composite(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
 def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
-    """Cumulative product along `dim`: element i is the product of elements 0 to i.
+    """Compute the cumulative product along `dim`: element i is the product of elements 0 to i.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Its second derivative is wrong where a factor is 0.
@@ -267,7 +270,7 @@ def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES, method=False, function=False)
 def running_log_sum(call: Call, input: Operand, dim: int, reverse: bool = False) -> Any:
-    """The operator of `logcumsumexp`.  reverse: from each element to the end."""
+    """Compute `logcumsumexp`.  reverse: from each element to the end."""
     return _scanned(call, LOG, input, dim, None, reverse)
 
 
@@ -278,7 +281,7 @@ running_log_sum.node_name = "LogcumsumexpBackward0"
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
     finite, where = out.masked_fill(out == -float("inf"), 0), REGISTRY["where"]
 
-    def share(part: Any) -> Any:  # of the positive elements of `part`, whose logarithm is finite
+    def share(part: Any) -> Any:  # the positive elements of `part`, whose logarithm is finite
         is_more = part > 0
         logarithm = where(is_more, where(is_more, part, 1.0).log() - finite, -float("inf"))
         return (running_log_sum(logarithm, dim, not reverse) + input).exp()
@@ -288,7 +291,7 @@ def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES)
 def logcumsumexp(input: Operand, dim: int) -> Any:
-    """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+    """Compute the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     Shapes: the result has the input's shape.
     Host:   returns at once.
@@ -308,7 +311,7 @@ def logcumsumexp(input: Operand, dim: int) -> Any:
 
 # largest and smallest values so far
 
-HOST_COLUMNS = 64  # columns from which the CPU takes a step for each row of a matrix
+HOST_COLUMNS = 64  # from this many columns on, the CPU scans a matrix row by row
 
 def _extremes_so_far(pick: Any, data: Any, source: dtype, values: Any, indexes: Any) -> None:
     """Write the running extremes of rows, and the places of the last elements that equal them."""
@@ -323,7 +326,7 @@ def _extremes_so_far(pick: Any, data: Any, source: dtype, values: Any, indexes: 
 
 
 def _extremes_across(largest: bool, input: Any, values: Any, indexes: Any, source: dtype) -> None:
-    """As `_extremes_so_far`, along the first dimension: a step for each of its elements, over all others."""
+    """Do the same as `_extremes_so_far` along the first dimension, a step per element, over all others at once."""
     wide = input.astype(source.wide.numpy, copy=False)
     best, kept, places = wide[0].copy(), input[0].copy(), np.zeros(input.shape[1:], np.int64)
     values[0], indexes[0] = kept, places
@@ -338,7 +341,7 @@ def _extremes_across(largest: bool, input: Any, values: Any, indexes: Any, sourc
 
 @cache
 def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
-    """The kernel of `cummax` and `cummin` along the last dimension of a layout, or of the totals of its parts."""
+    """Return the kernel of `cummax` and `cummin` along the last dimension of a layout, or of totals of parts."""
     entry = f"running_{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
     t, names = source.cuda, ("totals", "total_numbers", "before", "before_numbers")
     op = f"ScanExtreme<{str(largest).lower()}, {source.wide.cuda}, {t}>"
@@ -398,7 +401,7 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
     if not values.numel():
         return
     plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim, EXTREME_BYTES)
-    if call.is_on_host:  # in one part
+    if call.is_on_host:  # a single part
         plan = ScanPlan(plan.layout, plan.rows, plan.size, plan.size, 1, plan.across)
     kernel = extreme_kernel(largest, input.dtype, plan.across)
     none = (None, None)
@@ -418,7 +421,7 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_extreme(call: Call, input: Operand, dim: int, largest: bool = True) -> Any:
-    """The operator of `cummax` and `cummin`."""
+    """Compute `cummax` and `cummin`."""
     at = st.wrap_dim(dim, len(input.shape), call.name)
     values, indexes = call.output(input.shape, input.dtype), call.scratch(input.shape, int64)
     _run_extreme(call, largest, input, None, at, values, indexes)
@@ -435,7 +438,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummax(input: Operand, dim: int) -> Any:
-    """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays.
+    """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays.
 
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
@@ -450,7 +453,7 @@ def cummax(input: Operand, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummin(input: Operand, dim: int) -> Any:
-    """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays.
+    """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays.
 
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
@@ -483,9 +486,9 @@ def _diff_errors() -> Iterator[ErrorSample]:
 def diff(
     input: Operand, n: int = 1, dim: int = -1, prepend: Operand | None = None, append: Operand | None = None
 ) -> Any:
-    """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
+    """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
 
-    prepend, append: joined to the input first.
+    prepend, append: tensors that are joined to the input first.
     Shapes: the input's, with n elements less along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError, ValueRangeError.
@@ -511,7 +514,7 @@ def diff(
 
 
 def _neighbours(values: Any, dim: int) -> tuple[Any, Any]:
-    """(all elements but the first, all but the last) along a dimension."""
+    """Return (all elements but the first, all but the last) along a dimension."""
     count = max(values.shape[dim] - 1, 0)
     return values.narrow(dim, min(1, values.shape[dim]), count), values.narrow(dim, 0, count)
 
@@ -533,7 +536,7 @@ def _integral_errors() -> Iterator[ErrorSample]:
 
 
 def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """(twice the areas between neighbours of distance 1 or x, the dimension)."""
+    """Return (twice the areas between neighbours of distance 1 or x, the dimension)."""
     if x is not None and dx is not None:
         raise ArgumentError("x and dx are both given", hint="pass the points or their distance", operator=name)
     if not y.shape:
@@ -541,7 +544,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
             f"Dimension specified as {dim} but tensor has no dimensions", hint="pass a vector of values", operator=name
         )
     if y.dtype is bool_:
-        raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
+        raise DtypeError("y of type bool is not supported", hint="convert with .float()", operator=name)
     at = st.wrap_dim(dim, len(y.shape), name)
     after, before = _neighbours(y, at)
     if x is None:
@@ -572,7 +575,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """Integral of y along `dim` by the trapezoidal rule.
+    """Compute the integral of y along `dim` by the trapezoidal rule.
 
     x: the points of the values; or dx, their distance, which is 1 by default.
     Shapes: the shape of y without `dim`.
@@ -587,7 +590,7 @@ def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int 
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """The same as `trapezoid`.
+    """Return the same as `trapezoid`.
 
     Shapes: the shape of y without `dim`.
     Host:   returns at once.
@@ -601,7 +604,7 @@ def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`).
+    """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`).
 
     Shapes: the shape of y, with one element less along `dim`.
     Host:   returns at once.
@@ -633,7 +636,7 @@ def _gradient_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_gradient_samples, errors=_gradient_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
-    """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
+    """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
 
     spacing: the distance of neighbours, or one for each dimension, or a vector of points for each.
     edge_order: 1 or 2, the order of the estimates at both ends.
@@ -647,7 +650,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     if edge_order not in (1, 2):
         raise ValueRangeError(f"edge_order must be 1 or 2, got {edge_order}", hint="use 1 or 2", operator="gradient")
     if input.dtype is uint8:
-        raise DtypeError("input is uint8, which has no slopes", hint="convert with .float()", operator="gradient")
+        raise DtypeError("input of type uint8 is not supported", hint="convert with .float()", operator="gradient")
     ndim = len(input.shape)
     dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
     spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
@@ -672,7 +675,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
 
 
 def _slopes(values: Any, dim: int, gap: Any, edge_order: int) -> Any:
-    """Central differences along a dimension, and one-sided ones at its ends."""
+    """Return central differences along a dimension, and one-sided ones at its ends."""
     size = values.shape[dim]
 
     def part(start: int, count: int, of: Any = values) -> Any:
@@ -702,6 +705,6 @@ def _slopes(values: Any, dim: int, gap: Any, edge_order: int) -> Any:
 
 
 def _edge(near: Any, far: Any, near_gap: Any, far_gap: Any) -> Any:
-    """The slope at an end, of second order, from the two differences next to it."""
+    """Return the slope at an end, of second order, from the two differences next to it."""
     whole = near_gap + far_gap
     return near * (1 / near_gap + 1 / whole) - far * (near_gap / (far_gap * whole))

@@ -77,7 +77,7 @@ def run_begins(call: Call, input: Operand) -> Any:
 
 
 def _groups(is_new: Any) -> Any:
-    """The number of each element's group.  is_new: whether an element begins a group."""
+    """Return the number of each element's group.  is_new: whether an element begins a group."""
     return running_sum(is_new, -1) - 1
 
 
@@ -90,16 +90,16 @@ def _counts(starts: Any, total: int) -> Any:
 
 
 def _ranks(values: Any) -> Any:
-    """The rank of each element of the last dimension among its distinct elements."""
+    """Return the rank of each element of the last dimension among its distinct elements."""
     ordered = sort_rows(values)
     return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(run_begins(ordered.values)))
 
 
 def _row_ranks(rows: Any) -> Any:
-    """The rank of each row of a matrix among its distinct rows, in lexicographic order."""
+    """Return the rank of each row of a matrix among its distinct rows, in lexicographic order."""
     ranks = _ranks(rows.t().contiguous())
     count = ranks.shape[1]
-    while ranks.shape[0] > 1:  # two neighbouring columns become one
+    while ranks.shape[0] > 1:  # merge pairs of adjacent columns
         pairs = ranks.shape[0] // 2
         even = ranks.narrow(0, 0, 2 * pairs).reshape(pairs, 2, count)
         joined = _ranks(even.select(1, 0) * count + even.select(1, 1))
@@ -109,7 +109,7 @@ def _row_ranks(rows: Any) -> Any:
 
 
 def _as_rows(name: str, input: Any, dim: int) -> tuple[Any, int]:
-    """(a matrix with one row for each index of a dimension, the dimension)."""
+    """Return (a matrix with one row for each index of a dimension, the dimension)."""
     if not input.shape:
         raise IndexRangeError(f"dimension {dim} of a tensor without dimensions", hint="leave dim out", operator=name)
     at = st.wrap_dim(dim, len(input.shape), name)
@@ -137,12 +137,12 @@ def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts
 
 
 def _ends(values: Any) -> Any:
-    """The least and the greatest of some integers, as numbers.  Host: waits once."""
+    """Return the least and the greatest of some integers, as numbers.  Host: waits once."""
     return REGISTRY["stack"](list(aminmax(values)), 0).tolist()
 
 
 def _used_bits(keys: Any) -> int | None:
-    """The number of low bits, in whole bytes, in which the integers of a long vector differ; None if it is not known.
+    """Return the number of low bits, in whole bytes, in which the integers of a long vector differ, or None.
 
     It reads the elements, which costs less than sorting by bytes that are all 0.
     """
@@ -153,7 +153,7 @@ def _used_bits(keys: Any) -> int | None:
 
 
 def _few_unique(input: Any, sorts: bool, return_inverse: bool, return_counts: bool) -> Any:
-    """`unique` of a small tensor; `unique_consecutive` if the elements are not to be sorted first."""
+    """Compute `unique` of a small tensor; `unique_consecutive` if the elements are not to be sorted first."""
     values, count, inverse, counts = few_runs(input, sorts, return_inverse, return_counts)
     found = count.item()
     lengths = first_rows(counts, found) if return_counts else None
@@ -182,7 +182,7 @@ def unique(
     input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
+    """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
 
     return_inverse: also, for each element, its index in the result.  return_counts: also the count of each.
     sorted: has no effect, the result is always in order.
@@ -235,7 +235,7 @@ def _consecutive_samples() -> Iterator[Sample]:
 def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
+    """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
 
     return_inverse: also, for each element, the index of its run in the result.
     return_counts: also the length of each run.
@@ -333,7 +333,7 @@ def search_rows(
     call: Call, sequence: Operand, values: Operand, sorter: Operand | None = None, right: bool = False,
     out_int32: bool = False,
 ) -> Any:  # fmt: skip
-    """The operator of `searchsorted`, for operands of one type."""
+    """Compute `searchsorted`, for operands of one type."""
     n = sequence.shape[-1]
     out = call.output(values.shape, int32 if out_int32 else int64)
     numel = values.numel()
@@ -358,7 +358,7 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
         kind = sequence.dtype
         if not kind.is_floating_point and isinstance(values, float):
             kind = float64
-        elif kind is dtypes.bool_ and type(values) is int:  # which is above True where it is 2
+        elif kind is dtypes.bool_ and type(values) is int:  # an int may exceed True, such as 2
             kind = int64
         sequence, values = sequence.to(kind), sequence.new_full((), values, dtype=kind)
     if not sequence.shape:
@@ -379,7 +379,7 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
         raise ArgumentError(
             f"the sorter must be int64 of shape {list(sequence.shape)}, got {sorter.dtype.name} of shape "
             f"{list(sorter.shape)}",
-            hint="argsort() of the sequence makes it",
+            hint="use argsort() of the sequence",
             operator=name,
         )
     return search_rows(sequence, values, sorter, right or side == "right", out_int32)
@@ -403,7 +403,7 @@ def searchsorted(
     sorted_sequence: Operand, input: Value, *, out_int32: bool = False, right: bool = False, side: Any = None,
     sorter: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """The places where values can be put into a sorted sequence so that it stays sorted: the first such place.
+    """Return the places where values can be put into a sorted sequence so that it stays sorted: the first such place.
 
     right, or side="right": the last such place.  sorter: the indexes that sort the sequence, if it is not sorted.
     out_int32: whether the result is int32 rather than int64.
@@ -428,9 +428,9 @@ def _bucket_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_bucket_samples, errors=_bucket_errors, dtypes=dtypes.ALL, method=False, differentiable=False)
 def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
+    """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
 
-    right: a bucket includes its lower boundary instead.  out_int32: whether the result is int32 rather than int64.
+    right: a bucket includes its lower boundary.  out_int32: whether the result is int32 rather than int64.
     Shapes: the boundaries are a sorted vector; the result has the input's shape.
     Host:   returns at once.
     Raises: ShapeError.
@@ -465,7 +465,7 @@ def _member_errors() -> Iterator[ErrorSample]:
 
 @cache
 def _host_isin_kernel(kind: dtype) -> Kernel:
-    """Membership on the CPU, which has no device code."""
+    """Return the kernel of `isin` on the CPU, without device code."""
 
     def reference(out: Any, elements: Any, members: Any, numel: int, count: int, invert: int) -> None:
         if count <= FEW_MEMBERS:
@@ -539,7 +539,7 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     ordered = sort_values(few)
     limit: Any = count
     if common.is_floating_point:
-        is_nan = REGISTRY["isnan"](ordered)  # at the end; places there are no matches
+        is_nan = REGISTRY["isnan"](ordered)  # NaN is last; places there are no matches
         limit = count - is_nan.sum()
         ordered = ordered.masked_fill(is_nan, inf)
     flat = reshape(source, (-1,))
@@ -591,7 +591,7 @@ def _bins_samples() -> Iterator[Sample]:
 
 @operator(samples=_bins_samples, dtypes=(int64,), method=False, function=False, differentiable=False)
 def tally(call: Call, index: Operand, bins: int) -> Any:
-    """The number of times that 0 to bins - 1 occur in a vector of int64; other elements count nowhere."""
+    """Return how often each of 0 to bins - 1 occurs in a vector of int64; other elements are not counted."""
     out = call.output((bins,), int64)
     if bins:
         call.launch(fill_kernel(int64), grid_over(bins), out, 0, bins)
@@ -621,7 +621,7 @@ def _bincount_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )  # fmt: skip
 def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
-    """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights.
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights.
 
     Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
             int64; with weights float32 or float64.
@@ -705,7 +705,10 @@ def _binned(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[
     inplace=False, method=False, function=False, differentiable=False,
 )  # fmt: skip
 def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
-    """The bin of each element among `bins` from low to high, -1 outside; the middle one if the bounds are equal."""
+    """Return the bin of each element among `bins` bins from low to high.
+
+    It is -1 outside, and the middle bin if the bounds are equal.
+    """
     width = np.where(low == high, 1, high - low)
     at = np.floor((input - low) * bins / width)
     at = np.where(low == high, np.floor(bins / 2), np.fmin(at, bins - 1))
@@ -714,7 +717,7 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
 
 @composite(samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
+    """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted.
 
     If min and max are equal, they are the least and the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.
@@ -737,7 +740,7 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
 
 
 def _bounds(flat: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """The bounds as numbers or tensors.  Equal ones become those of the elements, which may be equal, too."""
+    """Return the bounds as numbers or tensors.  Equal bounds are replaced by the elements', which may be equal, too."""
     if low == high and flat.shape[0]:
         least, greatest = aminmax(flat)
         return least, greatest
@@ -745,7 +748,7 @@ def _bounds(flat: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _places_between(edges: Any, flat: Any) -> Any:
-    """The bin of each element among those between edges, -1 outside; the last bin has its right edge, too."""
+    """Return the bin of each element between the edges, -1 outside; the last bin includes its right edge."""
     count = edges.shape[0] - 1
     places = search_rows(edges, flat, None, True) - 1
     last = edges.narrow(0, count, 1)
@@ -755,7 +758,7 @@ def _places_between(edges: Any, flat: Any) -> Any:
 
 
 def _edges_of(flat: Any, bounds: Any, bins: int) -> Any:
-    """The edges of bins of equal width, from both ends, as those of `linspace`; equal bounds are the elements'."""
+    """Return the edges of bins of equal width, computed as by `linspace`; equal bounds become the elements' own."""
     low, high = bounds
     is_single = low == high and flat.shape[0]
     low, high = _bounds(flat, low, high)
@@ -785,7 +788,7 @@ def _histogram_errors() -> Iterator[ErrorSample]:
 def histogram(
     input: Operand, bins: Any = 100, *, range: Any = None, weight: Operand | None = None, density: bool = False
 ) -> Any:
-    """(hist, bin_edges): the number of elements in each bin, or the sums of their weights.
+    """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights.
 
     bins: the number of bins of equal width, or a vector of their edges.  range: (least, greatest) edge; by default
     those of the elements.  density: divide by the total and the widths.
@@ -841,7 +844,7 @@ def _histogramdd_errors() -> Iterator[ErrorSample]:
 def histogramdd(
     input: Operand, bins: Any, range: Any = None, weight: Operand | None = None, density: bool = False
 ) -> Any:
-    """(hist, bin_edges): the number of points in each box of a grid, or the sums of their weights.
+    """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights.
 
     bins: the number of bins of equal width of each dimension, one number for all of them, or a vector of edges of each.
     range: (least, greatest) edge of each dimension, in a row; by default those of its elements.
@@ -905,7 +908,7 @@ def histogramdd(
 
 
 def _counted(values: Any, places: Any, bins: int, weight: Any) -> Any:
-    """The number of elements in each bin, or the sum of their weights, in the type of the values."""
+    """Return the number of elements in each bin, or the sum of their weights, in the type of the values."""
     if weight is None:
         return tally(places, bins).to(values.dtype)
     spare = places.masked_fill(places < 0, bins)

@@ -22,8 +22,8 @@ from .views import expand, reshape
 
 SEGMENTS = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("amax", -inf), "min": ("amin", inf)}
 KINDS = ("sum", "mean", "prod", "max", "min")  # in the order of kernels/segments.cu
-WARP_SEGMENT, BLOCK_SEGMENT = 64, 8192  # elements of a segment, on average, from which a warp or a block reduces it
-JOINED = {"prod": "multiply", "max": "maximum", "min": "minimum"}  # NumPy's functions; of the others it is add
+WARP_SEGMENT, BLOCK_SEGMENT = 64, 8192  # average elements per segment from which a warp or a block reduces it
+JOINED = {"prod": "multiply", "max": "maximum", "min": "minimum"}  # NumPy's functions; the others use add
 
 
 @cache
@@ -77,7 +77,7 @@ def _reduced_samples() -> Iterator[Sample]:
 
 @operator(samples=_reduced_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def reduce_segments(call: Call, data: Operand, ends: Operand, reduce: str, initial: float | None) -> Any:
-    """The operator of `segment_reduce`, of segments that end at `ends`, along the last dimension of `ends`.
+    """Compute `segment_reduce`, of segments that end at `ends`, along the last dimension of `ends`.
 
     Host: returns at once.
     """
@@ -119,7 +119,7 @@ def _fitting() -> Iterator[Sample]:
     function=False, differentiable=False,
 )  # fmt: skip
 def segments_fit(least: Value, total: Value, size: Value) -> Any:
-    """Test whether segments, of which the least and the total length are given, make up `size` elements."""
+    """Test whether segments with this least and total length divide `size` elements."""
     return np.logical_and(np.greater_equal(least, 0), np.equal(total, size))
 
 
@@ -149,7 +149,7 @@ def segment_reduce(
     """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each.
 
     lengths: of the segments; or offsets, where each begins, and the end of the last.  Their last dimension is `axis`.
-    initial: joined to every segment; without it, an empty one has the sum 0, the product 1, and the mean NaN.
+    initial: joined to every segment; without it, an empty segment has the sum 0, the product 1, and the mean NaN.
     unsafe: whether the lengths are not checked.
     Shapes: those of the data, with the number of segments along `axis`.
     Host:   waits for the lengths unless unsafe.
@@ -185,7 +185,7 @@ def segment_reduce(
 
 
 def _check_segments(counts: Any, size: int, dim: int) -> None:
-    """Raise ValueRangeError for negative lengths, or lengths that do not make `size`."""
+    """Raise ValueRangeError for negative lengths, or lengths whose sum is not `size`."""
     if not counts.numel():
         return
     least, total = counts.amin(), counts.sum(dim)

@@ -17,7 +17,7 @@ from ..library_operation import Attention, AttentionBackward, attend, attend_bac
 from .pointwise import PRELUDE, source_text
 
 MAX_HEAD_DIM = 64
-MAX_OPERATIONS = 3e8  # of the forward call without a causal mask
+MAX_OPERATIONS = 3e8  # arithmetic operations of the forward call without a causal mask
 TILE, THREADS = 32, 256  # TILE and SHORT_THREADS of short_attention.cu
 SOURCE = PRELUDE + source_text("short_attention.cu")
 
@@ -27,13 +27,13 @@ BACKWARD = f"query_grad key_grad value_grad grad out logsumexp {INPUTS}"
 
 
 def serves(query: Any, key: Any, value: Any) -> bool:
-    """Return whether the kernels can take these operands."""
+    """Return whether the kernels support these operands."""
     dims = query.shape[-1], value.shape[-1]
     return query.dtype is float32 and min(dims) > 0 and max(dims) <= MAX_HEAD_DIM
 
 
 def is_short(query: Any, key: Any, value: Any) -> bool:
-    """Return whether the kernels take less time than matrix products and a softmax do."""
+    """Return whether the kernels are faster than matrix products and a softmax."""
     if not serves(query, key, value):
         return False
     operations: int = 2 * prod(query.shape[:-1]) * key.shape[-2] * (query.shape[-1] + value.shape[-1])
@@ -81,7 +81,7 @@ def _numbers(of: Attention) -> tuple[Any, ...]:
 
 @cache
 def _kernel(is_backward: bool, dims: int) -> Kernel:
-    """The kernel of heads of up to `dims` dimensions: (operands, layouts of all but logsumexp, numbers)."""
+    """Return the kernel of heads of up to `dims` dimensions: (operands, layouts of all but logsumexp, numbers)."""
     name, names, written = "short_attention", FORWARD.split(), 2
     meaning: Callable[..., None] = attend
     if is_backward:

@@ -45,7 +45,7 @@ class Dense(NamedTuple):
 
 
 def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
-    """(dimension counted from the front, its size).  Raises IndexRangeError if it is out of range."""
+    """Return (dimension counted from the front, its size).  Raises IndexRangeError if it is out of range."""
     if not input.shape:
         raise IndexRangeError(
             "cannot be applied to a 0-dim tensor", hint="use tensor.item() to get its value", operator=name
@@ -55,7 +55,7 @@ def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
 
 
 def embedded(part: Operator, grad: Any, shape: Sequence[int], *attributes: Any) -> Any:
-    """The gradient of a tensor of `shape` from that of a part of it: zeros outside the part."""
+    """Return the gradient of a tensor of `shape` from that of a part of it: zeros outside the part."""
     size, strides, offset = part.body(Dense(tuple(shape), st.contiguous(shape)), *attributes)
     return embed(grad, tuple(shape), tuple(size), tuple(strides), offset)
 
@@ -68,7 +68,7 @@ def _embed_samples() -> Iterator[Sample]:
 
 @operator(samples=_embed_samples, dtypes=dtypes.ALL, method=False, function=False)
 def embed(call: Call, input: Operand, shape: Any, size: Any, strides: Any, offset: int) -> Any:
-    """Zeros of `shape` with `input` in the part (size, strides, offset).  Elements that overlap are added.
+    """Return zeros of `shape` with `input` in the part (size, strides, offset).  Elements that overlap are added.
 
     Shapes: the input has shape `size`, the result `shape`.
     Host:   returns at once.
@@ -101,8 +101,9 @@ def _as_strided_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_as_strided_samples, errors=_as_strided_errors, dtypes=dtypes.ALL)
 def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's.
+    """Return a view of the storage of the input with any sizes and strides, in elements.
 
+    An offset of None is the input's.
     Host:   returns at once.
     Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage.
     Example:
@@ -164,7 +165,7 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def select(input: Operand, dim: int, index: int) -> Any:
-    """A view of one index of a dimension, without that dimension.
+    """Return a view of one index of a dimension, without that dimension.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or the index is out of range.
@@ -205,7 +206,7 @@ def _slice_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_slice_samples, errors=_slice_errors, dtypes=dtypes.ALL, method=False, function=False, name="slice")
 def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """A view of every `step`-th index of a dimension from start up to end, excluded; both may be negative.
+    """Return a view of every `step`-th index of a dimension from start up to end, excluded; both may be negative.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ArgumentError for a step below 1.
@@ -243,7 +244,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
-    """A view of `length` indexes of a dimension from `start` on.
+    """Return a view of `length` indexes of a dimension from `start` on.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or start is out of range, ShapeError if the length does not fit.
@@ -338,7 +339,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
+    """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
@@ -368,7 +369,7 @@ def _unbind_samples() -> Iterator[Sample]:
 
 @composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def unbind(input: Operand, dim: int = 0) -> Any:
-    """Views of every index of a dimension.
+    """Return views of every index of a dimension.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
@@ -397,7 +398,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL)
 def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A view of a diagonal of two dimensions, which becomes the last dimension.
+    """Return a view of a diagonal of two dimensions, which becomes the last dimension.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Host:   returns at once.
@@ -437,7 +438,7 @@ def _trace_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_trace_samples, errors=_trace_errors, dtypes=dtypes.ALL)
 def trace(input: Operand) -> Any:
-    """Sum of the diagonal of a matrix; integers give int64.
+    """Compute the sum of the diagonal of a matrix; integers give int64.
 
     Host:   returns at once.
     Raises: ShapeError unless there are two dimensions.
@@ -466,7 +467,7 @@ def _unfold_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_unfold_samples, errors=_unfold_errors, dtypes=dtypes.ALL, function=False)
 def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
-    """A view of all windows of `size` along a dimension, at distance `step`.
+    """Return a view of all windows of `size` along a dimension, at distance `step`.
 
     The elements of a window are the last dimension of the result.
 
@@ -519,7 +520,7 @@ def _even_cuts(size: int, sections: int) -> list[int]:
 
 
 def _numbers_of(cuts: Any) -> Any:
-    """Read a CPU tensor of int64: a number of sections, or positions.  Other arguments are returned as they are."""
+    """Read a CPU tensor of int64: a number of sections, or positions.  Return other arguments unchanged."""
     if not hasattr(cuts, "_layout"):
         return cuts
     if cuts.is_cuda or cuts.dtype is not dtypes.int64 or len(cuts.shape) > 1:
@@ -549,7 +550,7 @@ def _tensor_split_errors() -> Iterator[ErrorSample]:
     other_names={**_NAMES_OF_CUTS, "tensor_indices_or_sections": "indices_or_sections"},
 )  # fmt: skip
 def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
-    """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions.
+    """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions.
 
     indices_or_sections: an int, ints, or a tensor of them on the CPU.  The first pieces may have one index more.
     Host:   returns at once.
@@ -578,7 +579,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
 
 
 def _split_along(name: str, input: Operand, cuts: Any, least: int, at: int) -> Any:
-    """Split as `hsplit`, `vsplit` and `dsplit`: sections must be equal."""
+    """Split as `hsplit`, `vsplit` and `dsplit` do: sections must be equal."""
     if len(input.shape) < least:
         raise ShapeError(
             f"requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
@@ -614,7 +615,7 @@ def _hsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def hsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions.
+    """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions.
 
     Host:   returns at once.
     Raises: ShapeError without a dimension, or if the number of pieces does not divide its size.
@@ -642,7 +643,7 @@ def _vsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def vsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions.
+    """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions.
 
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
@@ -667,7 +668,7 @@ def _dsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def dsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions.
+    """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions.
 
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
@@ -690,7 +691,7 @@ def _sizes_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """Views of consecutive pieces of a dimension, of the listed sizes.
+    """Return views of consecutive pieces of a dimension, of the listed sizes.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not sum to its size.
@@ -718,7 +719,7 @@ def _unsafe_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
-    """As `split`, for pieces that may be written in place in a graph.
+    """Return the pieces of `split`, which may be written in place in a graph.
 
     Host: returns at once.
     Example:
@@ -741,7 +742,7 @@ def _unsafe_chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """As `chunk`, for pieces that may be written in place in a graph.
+    """Return the pieces of `chunk`, which may be written in place in a graph.
 
     Host: returns at once.
     Example:
@@ -762,7 +763,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """As `split_with_sizes`, for pieces that may be written in place in a graph.
+    """Return the pieces of `split_with_sizes`, which may be written in place in a graph.
 
     Host: returns at once.
     Example:
@@ -789,7 +790,7 @@ _known_strided: Any = as_strided.quick
 
 
 def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
-    """Fast case of `as_strided` for a tensor that fills its storage; a view of another depends on its offset."""
+    """Compute `as_strided` of a tensor that fills its storage; a view of another tensor depends on its offset."""
     memory = operand._storage
     fills = operand._offset == 0 and memory.nbytes == operand._layout.nbytes and memory.place == NO_PLACE
     return _known_strided(operand, bound) if fills else None
@@ -815,7 +816,7 @@ VIEWS = (  # operator, its arguments after the input, and their result for torch
     (unfold, "0, 2, 1", "tensor([[[0, 2],\n         [1, 3]]])"),
     (views.unsqueeze, "0", "tensor([[[0, 1],\n         [2, 3]]])"),
 )
-METHODS = ("narrow",)  # `x.narrow_copy(...)`, which PyTorch has for no other
+METHODS = ("narrow",)  # `x.narrow_copy(...)`: PyTorch has a method only for this one
 OTHER_NAMES = {"split_copy": {"split_size": "split_size_or_sections"}}
 
 
@@ -863,7 +864,7 @@ def _view_copy_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_view_copy_samples, errors=_view_copy_errors, dtypes=dtypes.ALL, method=False)
 def view_copy(input: Operand, size: Any = None, *, dtype: Any = None) -> Any:
-    """As `view`, but the result is a contiguous copy.
+    """Return a contiguous copy in the shape of `view`.
 
     size: the shape, where one size may be -1; or the dtype as which the bytes are read, which has no gradient.
     Host:   returns at once.

@@ -2,7 +2,7 @@
 
 Matrices have at most SMALL_SIDE rows and columns.  A library needs several launches for one matrix, and copies of its
 operands by columns; these kernels read operands with any strides.  Results that are matrices have contiguous columns,
-except where a function says otherwise.
+except where a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from .pointwise import PRELUDE, source_text
 
 WARP = 32
 MOST_THREADS = SMALL_SIDE // 2 * WARP  # a warp for each pair of columns
-PAIRS = 4  # of columns that a warp rotates, of many matrices
+PAIRS = 4  # pairs of columns that a warp rotates, for many matrices
 MANY_MATRICES = 132 * 2
 
 
 def is_small(*operands: Any) -> bool:
-    """Whether matrices have elements, and no more rows and columns than the kernels here take."""
+    """Return whether matrices have elements, and at most as many rows and columns as the kernels support."""
     return all(each.numel() and max(each.shape[-2:]) <= SMALL_SIDE for each in operands)
 
 
@@ -48,29 +48,29 @@ def is_small(*operands: Any) -> bool:
 
 
 def write_lu(call: Call, factors: Any, pivots: Any, codes: Any, a: Any, exchanges: bool) -> None:
-    """LU factors in one matrix, and the exchanges of rows, counted from 1."""
+    """Write the LU factors in one matrix, and the exchanges of rows, counted from 1."""
     rows, columns = a.shape[-2:]
     sizes = rows, columns, min(rows, columns), exchanges
     _launch(call, lu_kernel, [factors, pivots, codes], [a], sizes)
 
 
 def write_solution(call: Call, x: Any, codes: Any, a: Any, b: Any) -> None:
-    """X of A @ X = B; the inverse of A if B is None."""
+    """Write X of A @ X = B; the inverse of A if B is None."""
     _launch(call, solution_kernel, [x, codes], [a, b], tuple(x.shape[-2:]))
 
 
 def write_lu_solution(call: Call, x: Any, factors: Any, pivots: Any, b: Any, transposed: bool) -> None:
-    """X of A @ X = B, or of A^T @ X = B, given the LU factors of A and dense int32 pivots."""
+    """Write X of A @ X = B, or of A^T @ X = B, given the LU factors of A and dense int32 pivots."""
     _launch(call, lu_solution_kernel, [x, pivots], [factors, b], (*x.shape[-2:], transposed))
 
 
 def write_triangular(call: Call, x: Any, a: Any, b: Any, upper: bool, unit: bool) -> None:
-    """X of A @ X = B for triangular A."""
+    """Write X of A @ X = B for triangular A."""
     _launch(call, triangular_kernel, [x], [a, b], (*x.shape[-2:], upper, unit))
 
 
 def write_cholesky(call: Call, factor: Any, codes: Any, a: Any, upper: bool) -> None:
-    """The Cholesky factor, whose rows are contiguous, from one triangle of A."""
+    """Write the Cholesky factor, whose rows are contiguous, from one triangle of A."""
     if upper:  # the columns of L are the rows of the upper factor
         a = _turned(call, a)
     _launch(call, cholesky_kernel, [factor, codes], [a], (a.shape[-1], not upper))
@@ -82,18 +82,18 @@ def write_reflectors(call: Call, packed: Any, factors: Any, a: Any) -> None:
 
 
 def write_qr(call: Call, q: Any, r: Any, a: Any) -> None:
-    """Q, and R, whose rows are contiguous."""
+    """Write Q, and R, whose rows are contiguous."""
     _launch(call, qr_kernel, [q, r], [a], (*a.shape[-2:], q.shape[-1]))
 
 
 def write_eigen(call: Call, values: Any, vectors: Any, codes: Any, a: Any, lower: bool) -> None:
-    """Eigenvalues and, unless `vectors` is None, eigenvectors, from one triangle of symmetric A."""
+    """Write the eigenvalues and, unless `vectors` is None, eigenvectors, from one triangle of symmetric A."""
     a, lower = _turned(call, a), not lower  # as on the CPU, for equal values on virtual GPUs
     _launch(call, eigen_kernel, [values, vectors, codes], [a], (a.shape[-1], lower), _threads(a.shape[-1], a))
 
 
 def write_singular(call: Call, u: Any, values: Any, vh: Any, codes: Any, a: Any) -> None:
-    """Singular values and, unless `u` and `vh` are None, singular vectors; the rows of `vh` are contiguous."""
+    """Write the singular values and, unless `u` and `vh` are None, singular vectors; rows of `vh` are contiguous."""
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
     widths = (count, count) if u is None else (u.shape[-1], vh.shape[-2])
@@ -102,9 +102,9 @@ def write_singular(call: Call, u: Any, values: Any, vh: Any, codes: Any, a: Any)
 
 
 def _threads(columns: int, matrices: Any) -> int:
-    """The threads of a block that rotates pairs of columns.
+    """Return the threads of a block that rotates pairs of columns.
 
-    A warp for each pair takes the least time for one matrix.  Of many, warps with several pairs each do less in all: a
+    For one matrix, a warp for each pair is fastest.  For many, warps with several pairs each do less work in total: a
     warp computes the rotations of its pairs at once.
     """
     pairs = (columns + 1) // 2
@@ -128,7 +128,7 @@ def _launch(
 
 
 def _batched(call: Call, operand: Any) -> tuple[Any, Any]:
-    """The operand, or a copy if its batch has no one stride, and its layout as [batch, rows, columns]."""
+    """Return the operand, or a copy if its batch has no single stride, and its layout as [batch, rows, columns]."""
     *batch, rows, columns = operand.shape
     *steps, row, column = operand.strides
     _, (along,) = st.collapse(batch, [steps])
@@ -140,7 +140,7 @@ def _batched(call: Call, operand: Any) -> tuple[Any, Any]:
 
 
 def _turned(call: Call, operand: Any) -> Any:
-    """The transposed matrices, as a view."""
+    """Return the transposed matrices, as a view."""
     *batch, rows, columns = operand.shape
     *steps, row, column = operand.strides
     return call.part(operand, (*batch, columns, rows), (*steps, column, row), 0)
@@ -153,7 +153,7 @@ def _kernel(
     name: str, kind: dtype, dense: Sequence[Param], strided: str, numbers: Sequence[Param], reference: Any,
     threads: int = WARP,
 ) -> Kernel:  # fmt: skip
-    """A kernel that is one template of small_matrices.cu, whose parameters are in the order of `_launch`."""
+    """Return a kernel that is one template of small_matrices.cu, whose parameters are in the order of `_launch`."""
     operands = strided.split()
     layouts = [Strided(f"{each}_layout", (each,)) for each in operands]
     params: list[Param] = [*dense, *(Pointer(each, kind, "r", f"{each}_layout") for each in operands), *layouts]
@@ -175,7 +175,7 @@ def _declared(param: Param) -> str:
 
 
 def _matrices(name: str, kind: dtype, columns: str, rows: str) -> Pointer:
-    """A result of matrices whose columns are contiguous."""
+    """Return a result of matrices whose columns are contiguous."""
     return Pointer(name, kind, "w", ("batch", columns, rows))
 
 

@@ -1,10 +1,10 @@
 """Softmax, log_softmax and their gradients.  kernels/softmax.cu has the device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- The dimension and the strides may be any.  Along the innermost dimension, threads hold whole rows.  Along another,
+- Any dimension and strides are supported.  Along the innermost dimension, threads hold whole rows.  Along another,
   neighbouring threads compute neighbouring rows ("across").
-- Rows of more than one tile (`RowPlan`) have kernels of their own ("long") where all operands have the same strides: a
-  block holds 144 KiB of a row, and makes accesses of 16 bytes wherever the row starts.
+- Rows of more than one tile (`RowPlan`) have separate kernels ("long") if all operands have the same strides: a block
+  holds 144 KiB of a row, and makes 16-byte accesses at any start of a row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .reduction_kernels import (
 from .samples import bad_dims
 
 SOFTMAX_SOURCE = ROW_SOURCE + source_text("softmax.cu")
-OPERATIONS = 8.0  # per element
+OPERATIONS = 8.0  # arithmetic operations per element
 LONG_ROW_LANES = 512  # threads of a long row (kernels/rows.cu)
 _ACROSS = [Scalar(name, "int64") for name in ("rows", "size", "lanes", "logarithm")]
 
@@ -60,7 +60,7 @@ def _backward_reference(out: Any, grad: Any, output: Any, wide: dtype, logarithm
 
 @cache
 def softmax_kernel(source: dtype, out: dtype, is_even: bool) -> Kernel:
-    """The kernel of softmax, or log_softmax, of rows that threads hold, from type `source` to type `out`."""
+    """Return the kernel of softmax, or log_softmax, of rows that threads hold, from type `source` to type `out`."""
     end, choice = even_variant(is_even)
     entry = f"softmax_{source.name}_{out.name}{end}"
     code = f"""{SOFTMAX_SOURCE}
@@ -80,7 +80,7 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.c
 
 @cache
 def softmax_long_kernel(dtype: dtype, logarithm: bool) -> Kernel:
-    """The kernel of softmax, or log_softmax, of long rows."""
+    """Return the kernel of softmax, or log_softmax, of long rows."""
     entry, choice, t = f"{_stem(logarithm)}_long_{dtype.name}", str(logarithm).lower(), dtype.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({LONG_ROW_LANES}) {entry}({t}* out, const {t}* input,
@@ -102,7 +102,7 @@ def _stem(logarithm: bool) -> str:
 
 @cache
 def softmax_across_kernel(source: dtype, out: dtype) -> Kernel:
-    """The kernel of softmax, or log_softmax, of rows that are next to each other in memory."""
+    """Return the kernel of softmax, or log_softmax, of rows that are next to each other in memory."""
     entry = f"softmax_across_{source.name}_{out.name}"
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out,
 
 @cache
 def softmax_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradient of softmax, or log_softmax, of rows that threads hold."""
+    """Return the kernel of the gradient of softmax, or log_softmax, of rows that threads hold."""
     end, choice = even_variant(is_even)
     entry, t, c = f"softmax_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda
     code = f"""{SOFTMAX_SOURCE}
@@ -141,7 +141,7 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const
 
 @cache
 def softmax_backward_long_kernel(dtype: dtype, logarithm: bool) -> Kernel:
-    """The kernel of the gradient of softmax, or log_softmax, of long rows."""
+    """Return the kernel of the gradient of softmax, or log_softmax, of long rows."""
     entry, choice, t = f"{_stem(logarithm)}_backward_long_{dtype.name}", str(logarithm).lower(), dtype.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({LONG_ROW_LANES}) {entry}({t}* out, const {t}* grad, const {t}* output,
@@ -159,7 +159,7 @@ extern "C" __global__ void __launch_bounds__({LONG_ROW_LANES}) {entry}({t}* out,
 
 @cache
 def softmax_backward_across_kernel(dtype: dtype) -> Kernel:
-    """The kernel of the gradient for rows that are next to each other in memory."""
+    """Return the kernel of the gradient for rows that are next to each other in memory."""
     entry, t = f"softmax_backward_across_{dtype.name}", dtype.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* grad, const {t}* output,
@@ -176,13 +176,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const 
 
 
 def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
-    """Parameters for arrays of one shape; the first array is written."""
+    """Return parameters for arrays of one shape; the first array is written."""
     pointers = [Pointer(name, dtype, "r" if at else "w", "layout") for at, (name, dtype) in enumerate(arrays)]
     return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
 
 def _are_long(rows: RowPlan, operands: Sequence[Any], strides: Sequence[Sequence[int]]) -> bool:
-    """Whether the kernels of long rows serve rows that are contiguous in the result, the first of the operands."""
+    """Return whether the kernels of long rows apply to rows that are contiguous in the first operand, the result."""
     out = operands[0]
     return (
         rows.tiles > 1
@@ -271,7 +271,7 @@ def _backward_samples() -> Iterator[Sample]:
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)
 def softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
-    """exp(input) divided by its sum along `dim`.
+    """Compute exp(input) divided by its sum along `dim`.
 
     dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
@@ -292,7 +292,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)
 def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Logarithm of `softmax`, accurate where softmax underflows.
+    """Compute the logarithm of `softmax`, accurate where softmax underflows.
 
     dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
@@ -313,7 +313,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """The gradient of `softmax` from its result: output * (grad_output - sum(grad_output * output)).
+    """Return the gradient of `softmax` from its result: output * (grad_output - sum(grad_output * output)).
 
     Shapes: all have one shape.
     Host:   returns at once.
@@ -329,7 +329,7 @@ def _(grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """The gradient of `log_softmax` from its result: grad_output - exp(output) * sum(grad_output).
+    """Return the gradient of `log_softmax` from its result: grad_output - exp(output) * sum(grad_output).
 
     Shapes: all have one shape.
     Host:   returns at once.

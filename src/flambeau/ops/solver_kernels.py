@@ -1,4 +1,4 @@
-"""Kernels beside solver libraries: triangles, permutations and determinants of LU factors; reflections of batches."""
+"""Kernels that complement solver libraries: parts and determinants of LU factors, and reflections of batches."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ WARP = 32
 
 @lru_cache(256)
 def is_lower(rows: int, columns: int) -> Any:
-    """A mask of the elements below the diagonal of a matrix."""
+    """Return a mask of the elements below the diagonal of a matrix."""
     return np.tri(rows, columns, -1, bool)
 
 
 @cache
 def triangles_kernel(kind: dtype) -> Kernel:
-    """L and U of dense LU factors: one thread for each element."""
+    """Return the kernel that splits dense LU factors into L and U: one thread for each element."""
     entry = f"lu_triangles_{kind.name}"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def row_order_kernel() -> Kernel:
-    """The rows of matrices after the exchanges that pivots describe: one thread for each matrix."""
+    """Return the kernel of the order of rows after the exchanges of pivots: one thread for each matrix."""
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) row_order(
     int* order, const int* pivots, long long batch, long long rows, long long count) {{
@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) row_order(
 
 @cache
 def permutation_kernel(kind: dtype) -> Kernel:
-    """Permutation matrices of an order of rows: one thread for each element."""
+    """Return the kernel of the permutation matrices of an order of rows: one thread for each element."""
     entry = f"permutation_{kind.name}"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @cache
 def determinant_kernel(kind: dtype) -> Kernel:
-    """The determinant, or its sign and logarithm, of LU factors and pivots: one warp for each matrix."""
+    """Return the kernel of the determinant, or its sign and logarithm, from LU factors: one warp for each matrix."""
     entry, of = f"lu_determinant_{kind.name}", kind.cuda
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
@@ -173,19 +173,19 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
 
 
 def _diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    """(Diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
+    """Return (diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
     is_odd = np.logical_xor.reduce(pivots != np.arange(1, factors.shape[-1] + 1), -1)
     return factors.diagonal(0, -2, -1), 1 - 2 * is_odd
 
 
 def product_of_diagonal(factors: Any, pivots: Any) -> Any:
-    """The determinants of LU factors, in NumPy."""
+    """Return the determinants of LU factors, in NumPy."""
     numbers, turns = _diagonal(factors, pivots)
     return np.multiply.reduce(numbers, -1) * turns
 
 
 def logarithm_of_diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    """(signs, logarithms of the absolute values) of the determinants of LU factors, in NumPy."""
+    """Return (signs, logarithms of the absolute values) of the determinants of LU factors, in NumPy."""
     numbers, turns = _diagonal(factors, pivots)
     signs = np.subtract(numbers > 0, numbers < 0, dtype="int8")  # 0 for NaN
     return np.multiply.reduce(signs, -1) * turns, np.add.reduce(np.log(np.abs(numbers)), -1)
@@ -193,7 +193,7 @@ def logarithm_of_diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
 
 @cache
 def reflection_kernel(kind: dtype) -> Kernel:
-    """Reflections of the columns, or rows, of a batch of arrays in place: one thread for each column.
+    """Return the kernel that reflects the columns, or rows, of a batch of arrays in place, a thread for each column.
 
     of_identity: the arrays are written as identities first.
     """

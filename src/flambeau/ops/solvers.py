@@ -1,7 +1,7 @@
 """Operators that run a solver operation (solver_operation.py), with their derivatives; factorizations.py calls them.
 
 - They run on the device of their operands.  `to_solver` moves operands to the CPU if their GPU has no such library.
-- Small matrices on a GPU take one launch of an own kernel (small_matrices.py), others a library.
+- Small matrices on a GPU take one launch of a kernel of small_matrices.py; others use a library.
 - Libraries compute in place: a body copies an operand to a result, or to scratch memory, by columns as LAPACK expects.
 - Failures are codes in a result; the caller checks them.
 - Matrices are [*, m, n]; k is the smaller of m and n.
@@ -107,13 +107,16 @@ def has_solver(device: Any) -> bool:
 
 
 def to_solver(name: str, value: Any) -> Any:
-    """The tensor, or a copy of it on the CPU if its GPU has no solver library.  Raises DtypeError for other types."""
+    """Return the tensor, or a copy of it on the CPU if its GPU has no solver library.
+
+    Raises: DtypeError for other types.
+    """
     check_floating(name, value)
     return value if has_solver(value._layout.device) else value.to("cpu")
 
 
 def to_host(name: str, value: Any) -> Any:
-    """The tensor on the CPU.  Raises DtypeError unless it is float32 or float64."""
+    """Return the tensor on the CPU.  Raises DtypeError unless it is float32 or float64."""
     check_floating(name, value)
     return value.to("cpu")
 
@@ -136,7 +139,7 @@ def check_floating(name: str, value: Any) -> None:
 
 
 def solver_operator() -> Any:
-    """Make an operator that only other operators call."""
+    """Make an internal operator, called only by other operators."""
     return operator(samples=tuple, method=False, function=False)
 
 
@@ -147,7 +150,7 @@ def queue(call: Call, kind: str, *operands: tuple[str, Any], options: tuple[Any,
 
 
 def run_on_host(call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *inputs: Any) -> Any:
-    """Run a routine that only the CPU has; return its results."""
+    """Run a routine that exists only on the CPU; return its results."""
     results = tuple(call.output(shape, kind) for shape, kind in outputs)
     if any(result.numel() for result in results):
         written = ((WRITTEN, result) for result in results)
@@ -156,37 +159,43 @@ def run_on_host(call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *
 
 
 def by_columns(shape: Shape) -> tuple[int, ...]:
-    """The strides of dense matrices whose columns are contiguous, as LAPACK expects them."""
+    """Return the strides of dense matrices whose columns are contiguous, as LAPACK expects them."""
     *batch, rows, columns = shape
     *steps, column, row = st.contiguous((*batch, columns, rows))
     return *steps, row, column
 
 
 def column_output(call: Call, shape: Shape, kind: dtype) -> Any:
-    """A result with contiguous columns."""
+    """Return a result with contiguous columns."""
     return call.output(shape, kind, by_columns(shape))
 
 
 def column_scratch(call: Call, shape: Shape, kind: dtype) -> Any:
-    """Scratch memory with contiguous columns."""
+    """Return scratch memory with contiguous columns."""
     *batch, rows, columns = shape
     return call.part(call.scratch((*batch, columns, rows), kind), shape, by_columns(shape), 0)
 
 
 def copied(call: Call, operand: Any) -> Any:
-    """A copy with contiguous columns in scratch memory."""
+    """Return a copy with contiguous columns in scratch memory."""
     target = column_scratch(call, operand.shape, operand.dtype)
     call.assign(target, operand)
     return target
 
 
 def spent(call: Call, operand: Any) -> tuple[str, Any]:
-    """An operand that a library may overwrite: a copy; on the CPU, the operand itself, which NumPy does not change."""
+    """Return an operand that a library may overwrite.
+
+    It is a copy; on the CPU, it is the operand itself, which NumPy does not change.
+    """
     return (READ, operand) if call.is_on_host else (SPENT, copied(call, operand))
 
 
 def replaced(call: Call, target: Any, source: Any) -> tuple[tuple[str, Any], ...]:
-    """The operands of an operation from `source` to `target`: on a GPU, a copy that it updates; on the CPU, both."""
+    """Return the operands of an operation from `source` to `target`.
+
+    On a GPU this is one copy, which is updated in place; on the CPU it is both.
+    """
     if call.is_on_host:
         return (READ, source), (WRITTEN, target)
     call.assign(target, source)
@@ -194,24 +203,24 @@ def replaced(call: Call, target: Any, source: Any) -> tuple[tuple[str, Any], ...
 
 
 def in_columns(call: Call, operand: Any) -> Any:
-    """The operand if its columns are contiguous, else a copy."""
+    """Return the operand if its columns are contiguous, else a copy."""
     return operand if operand.strides == by_columns(operand.shape) else copied(call, operand)
 
 
 def dense(call: Call, operand: Any) -> Any:
-    """The operand if its columns or its rows are contiguous, else a copy."""
+    """Return the operand if its columns or its rows are contiguous, else a copy."""
     return operand if operand.is_contiguous() else in_columns(call, operand)
 
 
 def turned(call: Call, operand: Any) -> Any:
-    """The transposed matrices, as a view."""
+    """Return the transposed matrices, as a view."""
     *batch, rows, columns = operand.shape
     *steps, row, column = operand.strides
     return call.part(operand, (*batch, columns, rows), (*steps, column, row), 0)
 
 
 def corner(call: Call, operand: Any, rows: int, columns: int) -> Any:
-    """The first rows and columns of matrices, as a view."""
+    """Return the first rows and columns of matrices, as a view."""
     return call.part(operand, (*operand.shape[:-2], rows, columns), operand.strides, 0)
 
 
@@ -233,7 +242,7 @@ def set_identity(call: Call, out: Any) -> None:
 
 
 def no_failures(call: Call, shape: Shape) -> Any:
-    """Codes of no failure, for matrices without elements."""
+    """Return failure codes of 0, for matrices without elements."""
     info = call.output(shape, int32)
     into(call, info, fill, info, 0)
     return info
@@ -244,7 +253,7 @@ def mt(matrix: Any) -> Any:
 
 
 def identities(like: Any) -> Any:
-    """Identity matrices of a batch's shape."""
+    """Return identity matrices of a batch's shape."""
     out = like.new_zeros(like.shape)
     diagonal(out, 0, -2, -1).fill_(1)
     return out
@@ -266,7 +275,7 @@ def _inverse(a: Any) -> tuple[Any, Any]:
 
 @solver_operator()
 def inverse_of(call: Call, A: Operand) -> Any:
-    """(inverse, code of the failure) of square matrices."""
+    """Return (inverse, failure code) of square matrices."""
     out = column_output(call, A.shape, A.dtype)
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -290,7 +299,7 @@ def _(grads: Any, out: Any) -> Any:
 
 @solver_operator()
 def solution_of(call: Call, A: Operand, B: Operand) -> Any:
-    """(solution X of A @ X = B, code of the failure), for batches of one shape."""
+    """Return (solution X of A @ X = B, failure code), for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -311,7 +320,7 @@ def _(grads: Any, out: Any, A: Any, needs: Any) -> Any:
 
 @solver_operator()
 def triangular_solution_of(call: Call, A: Operand, B: Operand, upper: bool, unitriangular: bool) -> Any:
-    """Solution X of A @ X = B for triangular A, for batches of one shape."""
+    """Compute the solution X of A @ X = B for triangular A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
     if not call.is_on_host and is_small(A, B):
         write_triangular(call, out, A, B, upper, unitriangular)
@@ -335,7 +344,7 @@ def _(grad: Any, out: Any, A: Any, upper: bool, unitriangular: bool, needs: Any)
 
 @solver_operator()
 def cholesky_of(call: Call, A: Operand, upper: bool) -> Any:
-    """(factor, code of the failure) of symmetric positive definite matrices, of which that triangle is read."""
+    """Return (factor, failure code) of symmetric positive definite matrices; only that triangle is read."""
     out, triangle = call.output(A.shape, A.dtype), triu if upper else tril
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
@@ -372,7 +381,7 @@ def _(grads: Any, out: Any, upper: bool) -> Any:
 
 @solver_operator()
 def lu_of(call: Call, A: Operand, pivot: bool) -> Any:
-    """(factors in one matrix, pivots counted from 1, code of the failure)."""
+    """Return (factors in one matrix, pivots counted from 1, failure code)."""
     *batch, m, n = A.shape
     out, pivots = column_output(call, A.shape, A.dtype), call.output((*batch, min(m, n)), int32)
     if not A.numel():
@@ -420,7 +429,7 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
 
 @solver_operator()
 def lu_solution_of(call: Call, LU_data: Operand, pivots: Operand, B: Operand, transposed: bool) -> Any:
-    """Solution X of A @ X = B, or of A^T @ X = B, given the LU factors of A, for batches of one shape."""
+    """Compute the solution X of A @ X = B, or of A^T @ X = B, given the LU factors of A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
     if not call.is_on_host and is_small(LU_data, B):
         write_lu_solution(call, out, LU_data, call.contiguous(pivots, int32), B, transposed)
@@ -443,7 +452,7 @@ def _(grad: Any, out: Any, LU_data: Any, pivots: Any, transposed: bool, needs: A
 
 @solver_operator()
 def lu_triangles(call: Call, LU_data: Operand) -> Any:
-    """(L, U): the unit lower and the upper triangle of LU factors."""
+    """Return (L, U): the unit lower and the upper triangle of LU factors."""
     *batch, m, n = LU_data.shape
     k = min(m, n)
     lower, upper = (call.output(shape, LU_data.dtype) for shape in ((*batch, m, k), (*batch, k, n)))
@@ -466,7 +475,7 @@ def _(grads: Any, LU_data: Any) -> Any:
 
 
 def _widened(matrix: Any, rows: int, columns: int) -> Any:
-    """The matrix with zeros below and beside it."""
+    """Return the matrix padded with zeros below and to the right."""
     *batch, m, n = matrix.shape
     if n < columns:
         matrix = cat([matrix, matrix.new_zeros((*batch, m, columns - n))], -1)
@@ -475,7 +484,7 @@ def _widened(matrix: Any, rows: int, columns: int) -> Any:
 
 @solver_operator()
 def permutation_of(call: Call, pivots: Operand, rows: int, dtype: Any) -> Any:
-    """P of A = P @ L @ U, from the pivots.  Pivots beyond the rows fail as indexes out of range."""
+    """Return P of A = P @ L @ U, from the pivots.  Pivots beyond the rows fail as indexes out of range."""
     *batch, count = pivots.shape
     out = call.output((*batch, rows, rows), dtype)
     if not count:
@@ -545,7 +554,7 @@ def _(grad: Any, A: Any) -> Any:
 
 @solver_operator()
 def log_determinant_of(call: Call, A: Operand) -> Any:
-    """(sign, logarithm of the absolute value) of the determinant."""
+    """Return (sign, logarithm of the absolute value) of the determinant."""
     sign, logarithm = (call.output(A.shape[:-2], A.dtype) for _ in range(2))
     _determine(call, A, None, sign, logarithm)
     return sign, logarithm
@@ -560,7 +569,7 @@ def _(grads: Any, A: Any) -> Any:
 
 @routine("cofactors")
 def _cofactors(a: Any) -> tuple[Any]:
-    """The matrix of cofactors, from a singular value decomposition: it exists for singular matrices too.
+    """Return the matrix of cofactors, from a singular value decomposition: it exists for singular matrices too.
 
     Those of a matrix that is not finite are NaN.
     """
@@ -574,7 +583,7 @@ def _cofactors(a: Any) -> tuple[Any]:
 
 @solver_operator()
 def cofactors_of(call: Call, A: Operand) -> Any:
-    """Cofactors of matrices on the CPU."""
+    """Return the cofactors of matrices on the CPU."""
     return run_on_host(call, "cofactors", [(A.shape, A.dtype)], A)
 
 
@@ -592,7 +601,7 @@ def _(grad: Any, A: Any) -> Any:
 def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
     """Apply the reflections of small matrices to the columns of `out` or, if not left, to its rows.
 
-    One launch serves all matrices; a library would take one call for each.
+    One launch handles all matrices; a library would need one call for each.
     """
     width, count = A.shape[-1], factors.shape[-1]
     rows, columns = out.shape[-2:] if left else out.shape[-2:][::-1]
@@ -614,7 +623,7 @@ def is_reflected(call: Call, A: Any) -> bool:
 
 @solver_operator()
 def reflectors_of(call: Call, input: Operand) -> Any:
-    """(R and the vectors of the reflections below it, their factors) of matrices."""
+    """Return (R and the vectors of the reflections below it, their factors) of matrices."""
     *batch, m, n = input.shape
     out, factors = column_output(call, input.shape, input.dtype), call.output((*batch, min(m, n)), input.dtype)
     if not call.is_on_host and is_small(input):
@@ -626,7 +635,7 @@ def reflectors_of(call: Call, input: Operand) -> Any:
 
 @routine("qr")
 def _qr(a: Any, columns: int) -> tuple[Any, Any]:
-    """(Q, R), where Q has `columns` columns."""
+    """Return (Q, R), where Q has `columns` columns."""
     packed, factors = reflectors(a)
     *batch, m, n = packed.shape
     if is_small_batch(a):
@@ -645,7 +654,7 @@ def _qr(a: Any, columns: int) -> tuple[Any, Any]:
 
 @solver_operator()
 def qr_of(call: Call, A: Operand, mode: str) -> Any:
-    """(Q, R) of matrices.  mode: "reduced" or "complete"."""
+    """Return (Q, R) of matrices.  mode: "reduced" or "complete"."""
     *batch, m, n = A.shape
     k = min(m, n)
     columns = k if mode == "reduced" else m
@@ -696,7 +705,7 @@ def _(grads: Any, out: Any, out1: Any, mode: str) -> Any:
 
 
 def _qr_gradient(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
-    """The gradient of A = q @ r with at least as many rows as columns."""
+    """Return the gradient of A = q @ r with at least as many rows as columns."""
     inner = None if of_r is None else matmul(r, mt(of_r))
     if of_q is not None:
         part = matmul(mt(of_q), q)
@@ -708,7 +717,7 @@ def _qr_gradient(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
 
 @solver_operator()
 def reflected_columns_of(call: Call, A: Operand, factors: Operand) -> Any:
-    """The first columns of the product of reflections."""
+    """Return the first columns of the product of reflections."""
     out = column_output(call, A.shape, A.dtype)
     if not factors.numel():
         if out.numel():
@@ -730,7 +739,7 @@ def _(grad: Any, A: Any, factors: Any) -> Any:
 
 @solver_operator()
 def reflection_of(call: Call, A: Operand, factors: Operand, other: Operand, left: bool, transposed: bool) -> Any:
-    """Q @ other, where Q is the product of reflections; other @ Q if not left; with Q^T if transposed."""
+    """Compute Q @ other, where Q is the product of reflections; other @ Q if not left; with Q^T if transposed."""
     out = column_output(call, other.shape, other.dtype)
     if not factors.numel() or not out.numel():
         call.assign(out, other)
@@ -752,7 +761,7 @@ def _(grad: Any, A: Any, factors: Any, other: Any, left: bool, transposed: bool)
 
 
 def _reflector(A: Any, at: int) -> Any:
-    """The vector of a reflection as a column: 0 above the diagonal, 1 on it, a column of A below."""
+    """Return the vector of a reflection as a column: 0 above the diagonal, 1 on it, a column of A below."""
     below = tril(narrow(A, -1, at, 1), -at - 1)
     one = below.new_zeros(below.shape[-2:])
     one[at] = 1
@@ -760,7 +769,7 @@ def _reflector(A: Any, at: int) -> Any:
 
 
 def _reflection_gradients(grad: Any, A: Any, factors: Any, other: Any, last_first: bool) -> Any:
-    """Gradients of A, the factors and `other`, to which the reflections were applied.
+    """Return the gradients of A, the factors and `other`, to which the reflections were applied.
 
     Each reflection replaces x by x - t * v @ (v^T @ x).  last_first: whether the last one was applied first.
     """
@@ -788,7 +797,7 @@ def _reflection_gradients(grad: Any, A: Any, factors: Any, other: Any, last_firs
 
 @solver_operator()
 def eigen_of(call: Call, A: Operand, lower: bool) -> Any:
-    """(eigenvalues, eigenvectors, code of the failure) of symmetric matrices.  lower: the triangle to read."""
+    """Return (eigenvalues, eigenvectors, failure code) of symmetric matrices.  lower: the triangle to read."""
     values, vectors = call.output(A.shape[:-1], A.dtype), column_output(call, A.shape, A.dtype)
     if not A.numel():
         return values, vectors, no_failures(call, A.shape[:-2])
@@ -816,7 +825,7 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
 
 @solver_operator()
 def eigenvalues_of(call: Call, A: Operand, lower: bool) -> Any:
-    """(eigenvalues, code of the failure) of symmetric matrices, without a derivative."""
+    """Return (eigenvalues, failure code) of symmetric matrices, without a derivative."""
     values = call.output(A.shape[:-1], A.dtype)
     if not A.numel():
         return values, no_failures(call, A.shape[:-2])
@@ -830,19 +839,19 @@ def eigenvalues_of(call: Call, A: Operand, lower: bool) -> Any:
 
 
 def _reciprocal_off_diagonal(gaps: Any) -> Any:
-    """1 / gaps, and 0 on the diagonal."""
+    """Compute 1 / gaps, and 0 on the diagonal."""
     one = identities(gaps)
     return (1 - one) / (gaps + one)
 
 
 def _as_diagonal(values: Any) -> Any:
-    """Diagonal matrices of vectors."""
+    """Return diagonal matrices whose diagonals are the vectors."""
     return values.unsqueeze(-1) * identities(values.detach().unsqueeze(-1) * values.detach().unsqueeze(-2))
 
 
 @solver_operator()
 def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
-    """(U, S, Vh, code of the failure) of matrices."""
+    """Return (U, S, Vh, failure code) of matrices."""
     *batch, m, n = A.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
@@ -864,7 +873,7 @@ def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
 
 @solver_operator()
 def singular_values_alone_of(call: Call, A: Operand) -> Any:
-    """(singular values, code of the failure) of matrices, without a derivative."""
+    """Return (singular values, failure code) of matrices, without a derivative."""
     *batch, m, n = A.shape
     k = min(m, n)
     s = call.output((*batch, k), A.dtype)
@@ -909,7 +918,7 @@ def _(grads: Any, out: Any, out1: Any, out2: Any) -> Any:
 
 @solver_operator()
 def as_pseudoinverse(call: Call, inverse: Operand, A: Operand) -> Any:
-    """A copy of `inverse`, the pseudoinverse of A, whose derivative is that of the pseudoinverse."""
+    """Return a copy of `inverse`, the pseudoinverse of A, whose derivative is that of the pseudoinverse."""
     out = call.output(inverse.shape, inverse.dtype)
     call.assign(out, inverse)
     return out
@@ -941,7 +950,7 @@ def _exponential(a: Any) -> tuple[Any]:
 
 @solver_operator()
 def exponential_of(call: Call, A: Operand) -> Any:
-    """Exponentials of matrices on the CPU."""
+    """Return the exponentials of matrices on the CPU."""
     return run_on_host(call, "exponential", [(A.shape, A.dtype)], A)
 
 

@@ -24,11 +24,11 @@ from .samples import bad_last
 from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
-WARP = 32  # threads, of which a block has a multiple
+WARP = 32  # threads; a block has a multiple of this
 LONG_ROW = 16 * TILE
-SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
+SELECT_ROW = 4096  # for rows of at least this many elements, a select is faster than a sort
 HOST_SELECT_ROW = 64  # the same on the CPU
-SELECT_SHARE = 8  # of the elements of a row, a select takes at most this fraction
+SELECT_SHARE = 8  # a select is used for at most 1 / 8 of the elements of a row
 
 
 def _head(entry: str, threads: int, arguments: str, body: str) -> str:
@@ -91,7 +91,7 @@ def sort_rows_of(
 ) -> None:
     """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`.
 
-    indices: None if only values are wanted.  bits: the number of low bits in which elements differ, or None for all.
+    indices: None if only values are needed.  bits: the number of low bits in which elements differ, or None for all.
     """
     rows, n = shape
     if not rows * n:
@@ -126,7 +126,7 @@ def _rows_samples() -> Iterator[Sample]:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
 def sort_rows(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
-    """(values, indices) of the elements of the last dimension in order.
+    """Return (values, indices) of the elements of the last dimension in order.
 
     bits: the number of low bits in which elements differ, where that is known.
     Host: returns at once.
@@ -148,7 +148,7 @@ def _(grads: Any, out1: Any, input_shape: Any) -> Any:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def sort_values(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
-    """The elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
+    """Return the elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
 
     Host: returns at once.
     """
@@ -173,7 +173,7 @@ def _sort_samples() -> Iterator[Sample]:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
+    """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
 
     Shapes: both results are of the input's shape, and of its layout where that has no gaps; indices are int64.
     Host:   returns at once.
@@ -193,7 +193,7 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
 
 
 def _laid_out(result: Any, strides: Sequence[int]) -> Any:
-    """The result itself if it has these compact strides, else a copy that has them."""
+    """Return the result if it has these compact strides, else a copy that has them."""
     if all(size <= 1 or own == step for size, own, step in zip(result.shape, result.strides, strides)):
         return result
     order = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
@@ -209,7 +209,7 @@ def _msort_samples() -> Iterator[Sample]:
 
 @composite(samples=_msort_samples, dtypes=dtypes.ALL)
 def msort(input: Operand) -> Any:
-    """The elements in order along the first dimension.
+    """Return the elements in order along the first dimension.
 
     Shapes: as the input.
     Host:   returns at once.
@@ -223,7 +223,7 @@ def msort(input: Operand) -> Any:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The indices that sort a dimension.
+    """Return the indices that sort a dimension.
 
     Shapes: as the input, int64.
     Host:   returns at once.
@@ -245,9 +245,9 @@ def _select_samples() -> Iterator[Sample]:
 
 @operator(samples=_select_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
 def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> Any:
-    """(values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
+    """Return (values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
 
-    Those that differ from the last one come first; otherwise they have the order of the row.
+    Elements that differ from the last one come first; otherwise elements keep the order of the row.
     Host: returns at once.
     """
     n = input.shape[-1]
@@ -264,7 +264,7 @@ def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> 
 
 
 def _first_places(input: Any, count: int, largest: bool) -> Any:
-    """The indexes of the `count` greatest or least elements of the last dimension, in order."""
+    """Return the indexes of the `count` greatest or least elements of the last dimension, in order."""
     values, indices = select_rows(input, count, largest)
     return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices)
 
@@ -282,7 +282,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
+    """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
 
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
@@ -311,7 +311,7 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()
     else:
         first = sort(input.detach(), at, largest).indices.narrow(at, 0, k)
-        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # no view of all indices
+        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # not a view of all indices
     return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
 
 
@@ -320,21 +320,21 @@ THREADS = 256
 DIGITS = 256
 DIGIT_BITS = 8
 SORT_TILES = {1: 4096, 2: 4096, 4: 4096, 8: 3072}  # elements that a block of a sort takes, by their size in bytes
-MOST_ELEMENTS = 1 << 30  # of a row: see kernels/radix.cu
+MOST_ELEMENTS = 1 << 30  # in a row: see kernels/radix.cu
 MOST_BLOCKS = (1 << 31) - 1
 INFINITE = {float16: 0x7C00, bfloat16: 0x7F80, float32: 0x7F800000, float64: 0x7FF0000000000000}
 SOURCE = PRELUDE + source_text("radix.cu")
 
 
 def _key(dtype: dtype) -> str:
-    """The C type that makes keys of elements."""
+    """Return the C type that converts elements to keys."""
     kind = "AS_FLOATING" if dtype.category == FLOATING else "AS_SIGNED" if dtype.is_signed else "AS_UNSIGNED"
     kind = "AS_UNSIGNED" if dtype.category == BOOL else kind
     return f"Key<{dtype.cuda}, {kind}, {INFINITE.get(dtype, 0):#x}ull>"
 
 
 def keys_of(values: Any, dtype: dtype, descending: bool) -> Any:
-    """The keys of a NumPy array."""
+    """Return the keys of a NumPy array."""
     bits = values.view(f"u{dtype.itemsize}")
     sign = bits.dtype.type(1 << (8 * dtype.itemsize - 1))
     if dtype.category == FLOATING:
@@ -348,7 +348,7 @@ def keys_of(values: Any, dtype: dtype, descending: bool) -> Any:
 
 
 def stable_order(keys: Any) -> Any:
-    """The indexes that sort each row of a NumPy array of keys, along its last axis."""
+    """Return the indexes that sort each row of a NumPy array of keys, along its last axis."""
     if keys.dtype.itemsize != 4 or keys.shape[-1] < DIGITS:
         return np.argsort(keys, axis=-1, kind="stable")
     place_bits = np.uint64(32)  # 64-bit integers of key and place sort faster than a stable sort of keys
@@ -367,7 +367,7 @@ def _kernel(
 
 
 def _numbers(*names: str) -> tuple[list[Param], str]:
-    """(64-bit integer parameters, their declarations)."""
+    """Return (64-bit integer parameters, their declarations)."""
     return [Scalar(name, "int64") for name in names], ", ".join(f"long long {name}" for name in names)
 
 
@@ -451,14 +451,14 @@ def radix_sort(
     dtype, flip = input.dtype, int(descending)
     passes = -(-(8 * dtype.itemsize if bits is None else max(bits, 1)) // DIGIT_BITS)
     tiles, all_totals = -(-n // SORT_TILES[dtype.itemsize]), passes * rows * DIGITS
-    counters = call.scratch((all_totals + passes,), int32)  # of digits, and of the tiles that a pass has taken
+    counters = call.scratch((all_totals + passes,), int32)  # counts of digits, and of the tiles that a pass has taken
     published = call.scratch((rows, tiles, DIGITS), int32)
     spare = call.scratch((rows, n), dtype) if passes > 1 else None
     held = [call.scratch((rows, n), int32) for _ in range(min(passes - 1, 2))] if indexes is not None else []
     counted = -(-n // RADIX_TILE)
     call.launch(fill_kernel(int32), grid_over(counters.numel()), counters, 0, counters.numel())
     totals = call.part(counters, (passes, rows, DIGITS), (rows * DIGITS, DIGITS, 1), 0)
-    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few, which add to the same totals
+    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few: all add to the same totals
     call.launch(_count_kernel(dtype), grid, totals, input, rows, n, counted, passes, flip)
     grid = Grid((min(rows * tiles, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     keys, places = input, None
@@ -530,7 +530,7 @@ def _last_keys(chosen: Any, keys: Any) -> Any:
 
 
 def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> Any:
-    """`_selected` by the values themselves; None with NaN, or if equal elements compete for the last places."""
+    """Do the work of `_selected` by comparing values; None with NaN or if equal elements tie for the last places."""
     if dtype.itemsize < 4:  # half types have no fast order, and small integers have many equal elements
         return None
     at = values.shape[1] - count if descending else count - 1
@@ -545,7 +545,10 @@ def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> 
 
 
 def _selected(keys: Any, last: Any, count: int) -> Any:
-    """The places of the `count` least keys of each row, in the kernel's order.  last: the greatest of these keys."""
+    """Return the places of the `count` least keys of each row, in the kernel's order.
+
+    last: the greatest of these keys.
+    """
     less, equal = keys < last, keys == last
     left = count - less.sum(axis=1, keepdims=True)
     places = np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(keys), count)
@@ -627,7 +630,7 @@ def radix_select(
 
 @cache
 def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
-    """The place of the k-th least element of each row on the CPU, which has no device code.
+    """Return the kernel of the place of each row's k-th least element on the CPU, without device code.
 
     k: counted from 0; -1 for the lower median.  skips_nan: whether the median is of the elements that are not NaN;
     otherwise the median of a row with NaN is its first NaN.
@@ -655,7 +658,7 @@ def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
 
 
 def _kth_places(values: Any, k: int) -> Any:
-    """The place of the k-th least element of each row in a stable order; NaN comes last."""
+    """Return the place of the k-th least element of each row in a stable order; NaN comes last."""
     last = np.partition(values, k, axis=1)[:, k : k + 1]
     left = k - np.count_nonzero(values < last, axis=1)  # how many equal elements come before it
     same = values == last
@@ -669,7 +672,7 @@ def _kth_places(values: Any, k: int) -> Any:
 
 @operator(samples=tuple, method=False, function=False)
 def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
-    """The places of `host_kth_kernel` along the last dimension of a CPU tensor, of size 1 there."""
+    """Return the places of `host_kth_kernel` along the last dimension of a CPU tensor, of size 1 there."""
     n = input.shape[-1]
     indexes = call.output((*input.shape[:-1], 1), int64)
     if indexes.numel():
@@ -680,7 +683,7 @@ def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
 
 @cache
 def host_sort_kernel(dtype: dtype) -> Kernel:
-    """The sort of whole rows on the CPU, which has no device code."""
+    """Return the kernel that sorts whole rows on the CPU, without device code."""
 
     def reference(out: Any, indexes: Any, keys: Any, rows: int, n: int, flip: int) -> None:
         if indexes is None and dtype.category != FLOATING:
@@ -702,7 +705,7 @@ def host_sort_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def host_select_kernel(dtype: dtype) -> Kernel:
-    """The select of whole rows on the CPU, which has no device code."""
+    """Return the kernel that selects from whole rows on the CPU, without device code."""
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
         places = _selected_alone(input, dtype, count, bool(flip))

@@ -1,7 +1,7 @@
 """Special functions: gamma and zeta functions, products with logarithms, the normal distribution.
 
 On the host they are SciPy's; on GPUs those of CUDA's math library and of kernels/special.cu.  Operators that PyTorch
-has in `torch.special` alone are called special_...
+has only in `torch.special` are named special_...
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _underived(name: str, parameter: str) -> AutogradError:
 
 @floating_function("lgamma(input)", singles, 40.0)
 def lgamma(input: Operand) -> Any:
-    """Logarithm of the absolute value of the gamma function.
+    """Compute the logarithm of the absolute value of the gamma function.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -61,7 +61,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("(decltype(input))digamma_of((double)input)", positives, 40.0, source=SOURCE)
 def digamma(input: Operand) -> Any:
-    """Derivative of the logarithm of the gamma function.
+    """Compute the derivative of the logarithm of the gamma function.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -99,7 +99,7 @@ class Polygamma(Pointwise):
 
 
 def _polygamma(input: Operand, n: int) -> Any:
-    """The n-th derivative of digamma.
+    """Return the n-th derivative of digamma.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -111,7 +111,7 @@ def _polygamma(input: Operand, n: int) -> Any:
     return special.polygamma(n, input)
 
 
-polygamma = Polygamma(  # of other positions: tensor/functions.py
+polygamma = Polygamma(  # other positions of arguments: tensor/functions.py
     _polygamma, to_float, "(decltype(input))polygamma_of((double)n, (double)input)", 40.0, source=SOURCE,
     samples=_orders, errors=_wrong_orders, dtypes=dtypes.ALL, inplace=True, method=False, function=False,
     name="polygamma",
@@ -144,7 +144,7 @@ class Mvlgamma(Pointwise):
 
 
 def _mvlgamma(input: Operand, p: int) -> Any:
-    """Logarithm of the multivariate gamma function with dimension p.
+    """Compute the logarithm of the multivariate gamma function with dimension p.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -202,7 +202,7 @@ def _density(input: Any, other: Any) -> Any:
 
 @_incomplete("igamma_of")
 def igamma(input: Operand, other: Operand) -> Any:
-    """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral.
+    """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -223,7 +223,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_incomplete("igammac_of")
 def igammac(input: Operand, other: Operand) -> Any:
-    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0.
+    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -254,7 +254,7 @@ def _zetas() -> Iterator[Sample]:
     errors=unbroadcastable, dtypes=dtypes.ALL, cost=100.0, called="zeta", inplace=False, method=False, function=False,
 )  # fmt: skip
 def special_zeta(input: Value, other: Value) -> Any:
-    """Hurwitz's zeta function: the sum of (other + k)^-input over k = 0, 1, ...
+    """Compute the Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ...
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -289,7 +289,7 @@ def _logarithms() -> Iterator[Sample]:
     errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0,
 )  # fmt: skip
 def xlogy(input: Value, other: Value) -> Any:
-    """input * log(other), and 0 where `input` is 0 and `other` is not NaN.
+    """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -318,7 +318,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, called="xlog1py", inplace=False, method=False, function=False,
 )  # fmt: skip
 def special_xlog1py(input: Value, other: Value) -> Any:
-    """input * log(1 + other), and 0 where `input` is 0 and `other` is not NaN.
+    """Compute input * log(1 + other), and 0 where `input` is 0 and `other` is not NaN.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -344,7 +344,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     positives,
 )
 def special_entr(input: Operand) -> Any:
-    """-x log(x); 0 at 0 and negative infinity below.
+    """Compute -x log(x); 0 at 0 and negative infinity below.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -379,8 +379,9 @@ def _no_share() -> Iterator[ErrorSample]:
 
 
 def _logit(input: Operand, eps: float | None = None) -> Any:
-    """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1].
+    """Compute log(x / (1 - x)).
 
+    eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1].
     Shapes: same as the input.
     Host:   returns at once.
     Example:
@@ -402,7 +403,7 @@ logit = Logit(
 def _(grad: Any, input: Any, eps: Any) -> Any:
     low = 0.0 if eps is None or eps < 0 else eps
     inside = logical_and(input >= low, input <= 1 - low)
-    product = input.abs() * (1 - input)  # of positive numbers inside, and for negative zero
+    product = input.abs() * (1 - input)  # positive inside (0, 1), and for negative zero
     return where(inside, grad / product, float("nan") if eps is None or eps < 0 else 0.0)
 
 
@@ -411,7 +412,7 @@ def _(grad: Any, input: Any, eps: Any) -> Any:
 
 @special_function("erfcx", "erfcx(input)")
 def special_erfcx(input: Operand) -> Any:
-    """exp(x^2) erfc(x), which does not underflow.
+    """Compute exp(x^2) erfc(x), which does not underflow.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -429,7 +430,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("ndtr", "normcdf(input)")
 def special_ndtr(input: Operand) -> Any:
-    """Cumulative distribution function of the normal distribution.
+    """Compute the cumulative distribution function of the normal distribution.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -451,7 +452,7 @@ def _probabilities() -> Iterator[Sample]:
 
 @special_function("ndtri", "normcdfinv(input)", _probabilities)
 def special_ndtri(input: Operand) -> Any:
-    """Quantile of the normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
+    """Compute the quantile of the normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -469,7 +470,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @special_function("log_ndtr", "log_normal_cumulative")
 def special_log_ndtr(input: Operand) -> Any:
-    """Logarithm of `ndtr`; it stays accurate where `ndtr` is near 0.
+    """Compute the logarithm of `ndtr`; it stays accurate where `ndtr` is near 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -490,7 +491,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("(decltype(input))cyl_bessel_i0((double)input)", singles, 40.0)
 def i0(input: Operand) -> Any:
-    """Modified Bessel function of the first kind of order 0.
+    """Compute the modified Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -508,7 +509,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @special_function("i0e", "(decltype(input))scaled_i(0, (double)input)")
 def special_i0e(input: Operand) -> Any:
-    """exp(-|x|) i0(x), which does not overflow.
+    """Compute exp(-|x|) i0(x), which does not overflow.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -526,7 +527,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("i1", "cyl_bessel_i1")
 def special_i1(input: Operand) -> Any:
-    """Modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -544,7 +545,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("i1e", "(decltype(input))scaled_i(1, (double)input)")
 def special_i1e(input: Operand) -> Any:
-    """exp(-|x|) i1(x), which does not overflow.
+    """Compute exp(-|x|) i1(x), which does not overflow.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -562,7 +563,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("bessel_j0", "j0")
 def special_bessel_j0(input: Operand) -> Any:
-    """Bessel function of the first kind of order 0.
+    """Compute the Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -580,7 +581,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @special_function("bessel_j1", "j1")
 def special_bessel_j1(input: Operand) -> Any:
-    """Bessel function of the first kind of order 1.
+    """Compute the Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -598,7 +599,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("bessel_y0", "y0", positives)
 def special_bessel_y0(input: Operand) -> Any:
-    """Bessel function of the second kind of order 0; NaN below 0.
+    """Compute the Bessel function of the second kind of order 0; NaN below 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -616,7 +617,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @special_function("bessel_y1", "y1", positives)
 def special_bessel_y1(input: Operand) -> Any:
-    """Bessel function of the second kind of order 1; NaN below 0.
+    """Compute the Bessel function of the second kind of order 1; NaN below 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -634,7 +635,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("modified_bessel_i0", "cyl_bessel_i0")
 def special_modified_bessel_i0(input: Operand) -> Any:
-    """Modified Bessel function of the first kind of order 0.
+    """Compute the modified Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -652,7 +653,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @special_function("modified_bessel_i1", "cyl_bessel_i1")
 def special_modified_bessel_i1(input: Operand) -> Any:
-    """Modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -672,7 +673,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
     "modified_bessel_k0", "(decltype(input))(exp(-(double)input) * scaled_k(0, (double)input))", positives
 )
 def special_modified_bessel_k0(input: Operand) -> Any:
-    """Modified Bessel function of the second kind of order 0; NaN below 0.
+    """Compute the modified Bessel function of the second kind of order 0; NaN below 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -692,7 +693,7 @@ def _(grad: Any, input: Any) -> Any:
     "modified_bessel_k1", "(decltype(input))(exp(-(double)input) * scaled_k(1, (double)input))", positives
 )
 def special_modified_bessel_k1(input: Operand) -> Any:
-    """Modified Bessel function of the second kind of order 1; NaN below 0.
+    """Compute the modified Bessel function of the second kind of order 1; NaN below 0.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -710,7 +711,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("scaled_modified_bessel_k0", "(decltype(input))scaled_k(0, (double)input)", positives)
 def special_scaled_modified_bessel_k0(input: Operand) -> Any:
-    """exp(x) modified_bessel_k0(x), which does not underflow.
+    """Compute exp(x) modified_bessel_k0(x), which does not underflow.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -728,7 +729,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("scaled_modified_bessel_k1", "(decltype(input))scaled_k(1, (double)input)", positives)
 def special_scaled_modified_bessel_k1(input: Operand) -> Any:
-    """exp(x) modified_bessel_k1(x), which does not underflow.
+    """Compute exp(x) modified_bessel_k1(x), which does not underflow.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -750,7 +751,7 @@ def _spherical_j0(x: Any) -> Any:
 
 @special_function("spherical_bessel_j0", "spherical_j0", positives)
 def special_spherical_bessel_j0(input: Operand) -> Any:
-    """Spherical Bessel function of the first kind of order 0: sin(x) / x.
+    """Compute the spherical Bessel function of the first kind of order 0: sin(x) / x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -768,7 +769,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("airy_ai", "airy_of", differentiable=False)
 def special_airy_ai(input: Operand) -> Any:
-    """Airy function Ai.  It has no gradient.
+    """Compute the Airy function Ai.  It has no gradient.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -799,25 +800,25 @@ def _polynomial(called: str, family: str, argument: str = "(double)input") -> An
 
 
 def _evaluated(function: Any, x: Any, n: Any) -> Any:
-    """The polynomial of degree n, which is cut to an integer; 0 where that is negative."""
+    """Return the polynomial of degree n, which is cut to an integer; 0 where that is negative."""
     degree = np.asarray(n).astype(np.int64)
     value = function(np.maximum(degree, 0), np.asarray(x, np.float64))
     return np.where(degree < 0, 0, np.where(degree == 0, 1, value))
 
 
 def _third(n: Any, x: Any) -> Any:
-    """Chebyshev's polynomials of the third kind."""
+    """Return Chebyshev polynomials of the third kind."""
     return special.eval_chebyu(n, x) - special.eval_chebyu(np.maximum(n - 1, 0), x)
 
 
 def _fourth(n: Any, x: Any) -> Any:
-    """Chebyshev's polynomials of the fourth kind."""
+    """Return Chebyshev polynomials of the fourth kind."""
     return special.eval_chebyu(n, x) + special.eval_chebyu(np.maximum(n - 1, 0), x)
 
 
 @_polynomial("chebyshev_polynomial_t", "CHEBYSHEV_T")
 def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the first kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the first kind, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -830,7 +831,7 @@ def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_u", "CHEBYSHEV_U")
 def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the second kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the second kind, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -843,7 +844,7 @@ def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_v", "CHEBYSHEV_V")
 def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the third kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the third kind, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -856,7 +857,7 @@ def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_w", "CHEBYSHEV_W")
 def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the fourth kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the fourth kind, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -869,8 +870,9 @@ def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_t", "CHEBYSHEV_T", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the first kind, of 2 x - 1, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the first kind, of 2 x - 1, of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Example:
@@ -882,8 +884,9 @@ def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_u", "CHEBYSHEV_U", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the second kind, of 2 x - 1, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the second kind, of 2 x - 1, of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Example:
@@ -895,8 +898,9 @@ def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_v", "CHEBYSHEV_V", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the third kind, of 2 x - 1, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the third kind, of 2 x - 1, of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Example:
@@ -908,8 +912,9 @@ def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_w", "CHEBYSHEV_W", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Chebyshev polynomial of the fourth kind, of 2 x - 1, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the fourth kind, of 2 x - 1, of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Example:
@@ -921,7 +926,7 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_h", "HERMITE_H")
 def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
-    """Hermite polynomial of the physicists, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Hermite polynomial of the physicists, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -934,7 +939,7 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_he", "HERMITE_HE")
 def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
-    """Hermite polynomial of probability theory, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Hermite polynomial of probability theory, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -947,7 +952,7 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 
 @_polynomial("laguerre_polynomial_l", "LAGUERRE")
 def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
-    """Laguerre polynomial, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Laguerre polynomial, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -960,7 +965,7 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 
 @_polynomial("legendre_polynomial_p", "LEGENDRE")
 def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
-    """Legendre polynomial, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Legendre polynomial, of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -61,13 +61,13 @@ def _ldl_solution(factors: Any, pivots: Any, b: Any) -> tuple[Any]:
 
 @solver_operator()
 def ldl_of(call: Any, A: Operand) -> Any:
-    """(factors in one matrix, pivots, code of the failure) of symmetric matrices, whose lower triangles are read."""
+    """Return (factors in one matrix, pivots, failure code) of symmetric matrices, from their lower triangles."""
     return run_on_host(call, "ldl", [(A.shape, A.dtype), (A.shape[:-1], int32), (A.shape[:-2], int32)], A)
 
 
 @solver_operator()
 def ldl_solution_of(call: Any, LD: Operand, pivots: Operand, B: Operand) -> Any:
-    """Solution X of A @ X = B, given the factors of A."""
+    """Compute the solution X of A @ X = B, given the factors of A."""
     return run_on_host(call, "ldl_solution", [(B.shape, B.dtype)], LD, pivots, B)
 
 
@@ -83,8 +83,9 @@ def _not_square() -> Iterator[ErrorSample]:
 
 @public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor_ex", differentiable=False)
 def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """(LD, pivots, info): as `linalg.ldl_factor`; info is 0, or the number of the first zero on the diagonal of D.
+    """Return (LD, pivots, info) of `linalg.ldl_factor`.
 
+    info: 0, or the number of the first zero on the diagonal of D.
     Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for such a zero, if check_errors; ShapeError, DtypeError.
     Example:
@@ -100,7 +101,7 @@ def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: b
 
 @public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor", differentiable=False)
 def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
-    """(LD, pivots): L and D of A = L @ D @ L^T in one matrix, in the format of LAPACK's sytrf, for `linalg.ldl_solve`.
+    """Return (LD, pivots): L and D of A = L @ D @ L^T in one matrix, in the format of LAPACK's sytrf.
 
     The lower triangle of A is read.  L is 1 on its diagonal, and D has blocks of one or two rows.
     hermitian: has no effect on real matrices.
@@ -131,7 +132,7 @@ def _bad_factored() -> Iterator[ErrorSample]:
 
 @public(samples=_factored, errors=_bad_factored, called="linalg.ldl_solve", differentiable=False)
 def linalg_ldl_solve(LD: Operand, pivots: Operand, B: Operand, *, hermitian: bool = False) -> Any:
-    """Solution X of A @ X = B, given the results of `linalg.ldl_factor` of A.
+    """Compute the solution X of A @ X = B, given the results of `linalg.ldl_factor` of A.
 
     hermitian: has no effect on real matrices.
     Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
@@ -178,8 +179,9 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> Any:
-    """(E, X): the k largest eigenvalues of A @ x = e * B @ x, and their vectors; A is symmetric, B positive definite.
+    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x and their vectors.
 
+    A must be symmetric, B positive definite.
     They are computed from the whole decomposition, without iterations: niter, tol, iK, the values of X and the
     parameters of the orthogonalization have no effect.
     k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.

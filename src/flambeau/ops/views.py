@@ -43,7 +43,7 @@ def _view_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, function=False, name="view")
 def view_(input: Operand, size: Any) -> Any:
-    """A view with another shape; one size may be -1, which is then inferred.
+    """Return a view with another shape; one size may be -1, which is then inferred.
 
     Shapes: the result has shape `size`, with as many elements as the input.
     Host:   returns at once.
@@ -62,7 +62,7 @@ def view_(input: Operand, size: Any) -> Any:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans "
             f"across two contiguous subspaces): size {list(target)}, of shape {list(input.shape)} with strides "
             f"{list(input.strides)}",
-            hint="use reshape(...), which copies where it must",
+            hint="use reshape(...), which copies if necessary",
             operator="view",
         )
     return target, strides, 0
@@ -75,7 +75,7 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 @composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL, takes_out=False)
 def reshape(input: Operand, shape: Any) -> Any:
-    """A view with another shape where the strides allow it, else a copy.
+    """Return a view with another shape where the strides allow it, else a copy.
 
     Shapes: the result has shape `shape` (one size may be -1), with as many elements as the input.
     Host:   returns at once.
@@ -94,7 +94,7 @@ def reshape(input: Operand, shape: Any) -> Any:
 
 
 def _reshaped(operator: Any, operand: Any, bound: list[Any]) -> Any:
-    """Geometry of `view` and `reshape` for KnownViews; False where `view` raises, and `reshape` copies or raises."""
+    """Compute the geometry of `view` and `reshape` for KnownViews; False where no view is possible."""
     try:
         return geometry_of(view_, operand, bound)
     except ShapeError:
@@ -200,7 +200,7 @@ def _squeeze_samples() -> Iterator[Sample]:
 
 @view(samples=_squeeze_samples, errors=bad_last, dtypes=dtypes.ALL)
 def squeeze(input: Operand, dim: Any = None) -> Any:
-    """A view without dimensions of size 1: all of them, or those in `dim`, an int or several.
+    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
@@ -230,7 +230,7 @@ def _unsqueeze_samples() -> Iterator[Sample]:
 
 @view(samples=_unsqueeze_samples, errors=bad_new, dtypes=dtypes.ALL)
 def unsqueeze(input: Operand, dim: int) -> Any:
-    """A view with a dimension of size 1 inserted at `dim`.
+    """Return a view with a dimension of size 1 inserted at `dim`.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
@@ -259,7 +259,7 @@ def _transpose_samples() -> Iterator[Sample]:
 
 @view(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
 def transpose(input: Operand, dim0: int, dim1: int) -> Any:
-    """A view with two dimensions swapped.
+    """Return a view with two dimensions swapped.
 
     Shapes: as the input's, with sizes dim0 and dim1 swapped.
     Host:   returns at once.
@@ -318,7 +318,7 @@ def _adjoint_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_adjoint_samples, errors=_adjoint_errors, dtypes=dtypes.ALL, takes_out=False)
 def adjoint(input: Operand) -> Any:
-    """A view with the last two dimensions swapped: the conjugate transpose of real matrices.
+    """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices.
 
     Host:   returns at once.
     Raises: ShapeError for a vector.
@@ -330,7 +330,7 @@ def adjoint(input: Operand) -> Any:
     if len(input.shape) == 1:
         raise ShapeError(
             f"only supports matrices or batches of matrices, got shape {list(input.shape)}",
-            hint="unsqueeze(0) makes a row of a vector",
+            hint="unsqueeze(0) turns a vector into a row",
             operator="adjoint",
         )
     return transpose(input, -2, -1) if input.shape else input
@@ -348,7 +348,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
-    """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is.
+    """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions.
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
@@ -379,7 +379,7 @@ def _permute_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_permute_samples, errors=_permute_errors, dtypes=dtypes.ALL)
 def permute(input: Operand, dims: Any) -> Any:
-    """A view with the dimensions in another order.
+    """Return a view with the dimensions in another order.
 
     Shapes: size i of the result is size dims[i] of the input.
     Host:   returns at once.
@@ -419,7 +419,7 @@ def _movedim_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL, takes_out=False)
 def movedim(input: Operand, source: Any, destination: Any) -> Any:
-    """A view with dimension(s) `source` moved to `destination`; the others keep their order.
+    """Return a view with dimension(s) `source` moved to `destination`; the others keep their order.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
@@ -457,7 +457,7 @@ def _expand_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, function=False)
 def expand(input: Operand, size: Any) -> Any:
-    """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
+    """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
 
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
@@ -470,7 +470,7 @@ def expand(input: Operand, size: Any) -> Any:
     if lead < 0:
         raise ShapeError(
             f"{len(size)} sizes were given, {list(size)}, but the input is {list(input.shape)}",
-            hint="give one for each dimension, -1 where it stays as it is; new ones come first",
+            hint="give one size for each dimension, -1 to keep it; new dimensions come first",
             operator="expand",
         )
     if -1 in size[:lead]:
@@ -541,7 +541,7 @@ def _alias_samples() -> Iterator[Sample]:
 
 @view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
 def alias(input: Operand) -> Any:
-    """A view of the whole input: another tensor of the same memory, with a gradient.
+    """Return a view of the whole input: another tensor of the same memory, with a gradient.
 
     Host: returns at once.
     """
@@ -570,7 +570,7 @@ def _view_dtype_errors() -> Iterator[ErrorSample]:
     called="view",
 )
 def view_dtype(input: Operand, dtype: Any) -> Any:
-    """A view of the same bytes as another dtype, without a gradient.
+    """Return a view of the same bytes as another dtype, without a gradient.
 
     Shapes: the last size is scaled by the ratio of the sizes of the elements.
     Host:   returns at once.

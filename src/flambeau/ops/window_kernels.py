@@ -15,9 +15,9 @@ from ..strides import extent
 from .pointwise import MAX_INDEX, PRELUDE, THREADS, source_text
 
 SPATIAL = 3
-PLANES = 4  # that a thread computes an element of, as in pooling.cu
-MANY_IN_LINE = 8  # of a window in one dimension
-MANY_ELEMENTS = 64  # of a window: they are reduced along an axis, not one after the other
+PLANES = 4  # planes of which a thread computes an element, as in pooling.cu
+MANY_IN_LINE = 8  # elements of a window in one dimension
+MANY_ELEMENTS = 64  # elements of a window from which on they are reduced along an axis, not one by one
 WINDOW_SOURCE = PRELUDE + source_text("pooling.cu")
 _FIELDS = ("size", "places", "kernel", "stride", "padding", "dilation")
 _NAMES = [f"{field}{dim}" for field in _FIELDS for dim in range(SPATIAL)]
@@ -42,7 +42,7 @@ class Windows(NamedTuple):
     is_adaptive: bool = False
 
     def numbers(self) -> list[int]:
-        """The values of the kernels' parameters, with three dimensions."""
+        """Return the values of the kernels' parameters, with three dimensions."""
         missing = 1, 1, 1, 1, 0, 1
         rows = ((no,) * (SPATIAL - len(row)) + tuple(row) for no, row in zip(missing, self[:-1]))
         return [*(number for row in rows for number in row), int(self.is_adaptive)]
@@ -61,7 +61,7 @@ class Windows(NamedTuple):
         return max(*spans, *(extent(shape, strides[0]) for shape, strides in layouts)) > MAX_INDEX
 
     def ranges(self, dim: int) -> tuple[Any, Any]:
-        """(first element, end) of every window of one dimension, as arrays; they may lie outside the image."""
+        """Return (first element, end) of every window of one dimension, as arrays; they may lie outside the image."""
         o = np.arange(self.places[dim])
         if self.is_adaptive:
             size, places = self.size[dim], self.places[dim]
@@ -70,7 +70,7 @@ class Windows(NamedTuple):
         return first, first + (self.kernel[dim] - 1) * self.dilation[dim] + 1
 
     def steps(self, dim: int) -> Iterator[tuple[int, slice, Any, Any]]:
-        """For each k: (k, the windows whose element k is in the image, these elements' index, the same as an array)."""
+        """Yield for each k: (k, windows whose element k is in the image, the elements' index, that as an array)."""
         first, end = self.ranges(dim)
         if self.is_adaptive:
             for at in range(int((end - first).max())):
@@ -87,13 +87,13 @@ class Windows(NamedTuple):
                 yield at, slice(low, high), elements, first[low:high] + at * self.dilation[dim]
 
     def all_steps(self) -> Iterator[Any]:
-        """As `steps`, for every combination of elements: a tuple of each, with a member for each dimension."""
+        """Yield what `steps` yields for every combination of elements, as tuples with a member for each dimension."""
         for chosen in product(*(list(self.steps(dim)) for dim in range(SPATIAL))):
             yield zip(*chosen)
 
 
 def windows_of(numbers: Sequence[int]) -> Windows:
-    """The windows of the values of kernel parameters."""
+    """Return the windows of the values of kernel parameters."""
     rows = [tuple(numbers[at : at + SPATIAL]) for at in range(0, len(_NAMES), SPATIAL)]
     return Windows._make([*rows, bool(numbers[len(_NAMES)])])
 
@@ -102,14 +102,14 @@ def windows_of(numbers: Sequence[int]) -> Windows:
 
 
 def _picked(image: Any, elements: Sequence[Any]) -> Any:
-    """The elements of an image [n, c, *spatial] at one index of each spatial dimension."""
+    """Return the elements of an image [n, c, *spatial] at one index of each spatial dimension."""
     for dim, index in enumerate(elements, 2):
         image = image[(slice(None),) * dim + (index,)]
     return image
 
 
 def _flat(rows: Sequence[Any], sizes: Sizes) -> Any:
-    """The index in a plane of every combination of indexes of the dimensions."""
+    """Return the index in a plane of every combination of indexes of the dimensions."""
     return (rows[0][:, None, None] * sizes[1] + rows[1][:, None]) * sizes[2] + rows[2]
 
 
@@ -128,7 +128,7 @@ def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None
     best = np.full(out.shape, -np.inf if is_float else np.iinfo(wide).min, wide)
     steps = list(windows.all_steps())
     which = np.zeros(out.shape, np.min_scalar_type(len(steps)))  # the step that found the maximum, 0 for none
-    places = []  # of each step: the index of its elements, or with plain windows its distance from their starts
+    places = []  # per step: the index of its elements or, for plain windows, their offset from the starts
     for number, (at, targets, elements, rows) in enumerate(steps, 1):
         target = (slice(None), slice(None), *targets)
         values = _picked(image, elements)
@@ -151,13 +151,13 @@ def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None
 
 
 def _chosen(which: Any, places: Sequence[Any]) -> Any:
-    """places[which - 1] of each window."""
+    """Return places[which - 1] of each window."""
     table = np.stack([np.broadcast_to(each, which.shape[2:]) for each in places])
     return table[(np.maximum(which, 1) - 1, *np.indices(which.shape, sparse=True)[2:])]
 
 
 def _maxima_of_blocks(out: Any, indices: Any, image: Any, windows: Windows) -> None:
-    """As `max_of_windows`, for many elements in windows side by side, without NaN."""
+    """Do the same as `max_of_windows` for many elements in adjacent windows without NaN."""
     kernel, places = windows.kernel, windows.places
     whole = image[:, :, *(slice(0, k * p) for k, p in zip(kernel, places))]
     split = whole.reshape(*image.shape[:2], places[0], kernel[0], places[1], kernel[1], places[2], kernel[2])
@@ -174,7 +174,7 @@ def spread_maxima(out: Any, indices: Any, grad: Any) -> None:
     planes, size = out.shape[0] * out.shape[1], prod(out.shape[2:])
     named = (indices.reshape(planes, -1) + np.arange(0, planes * size, size)[:, None]).reshape(-1)
     parts = grad.reshape(-1).astype(np.float64, copy=False)
-    if indices.max() >= size:  # of windows without an element
+    if indices.max() >= size:  # the index of windows without an element
         inside = (indices < size).reshape(-1)
         named, parts = named[inside], parts[inside]
     out[...] = np.bincount(named, parts, planes * size).reshape(out.shape)
@@ -255,7 +255,7 @@ def spread_means(out: Any, grad: Any, windows: Windows, counts_padding: bool, gi
 
 
 def _as_columns(columns: Any, channels: int, windows: Windows) -> Any:
-    """Contiguous columns as [n, c, *kernel, *places]: a view."""
+    """Return contiguous columns as [n, c, *kernel, *places]: a view."""
     return columns.reshape(columns.shape[0], channels, *windows.kernel, *windows.places)
 
 
@@ -289,9 +289,9 @@ def _kernel(
     name: str, of: dtype, is_far: bool, arrays: dict[str, tuple[dtype, str]], extra: Sequence[str], call: str,
     reference: Any, flat: str = "", cost: float = 1.0,
 ) -> Kernel:  # fmt: skip
-    """A kernel of pooling.cu.
+    """Return a kernel of pooling.cu.
 
-    is_far: whether indexes have 64 bits;  arrays: (type, access) of each array, in order;  extra: numbers behind those
+    is_far: whether indexes have 64 bits;  arrays: (type, access) of each array, in order;  extra: numbers after those
     of the windows;  flat: the array that is contiguous columns, with two sizes among the numbers.
     """
     strided = [array for array in arrays if array != flat]
@@ -324,7 +324,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 
 @cache
 def max_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `max_of_windows`: (out, indices, input, their layouts, windows)."""
+    """Return the kernel of `max_of_windows`: (out, indices, input, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "w"), "input": (of, "r")}
     call = "out, indices, input, out_layout, indices_layout, input_layout, windows"
     return _kernel("window_max", of, is_far, arrays, (), call, max_of_windows, cost=8.0)
@@ -332,7 +332,7 @@ def max_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def max_backward_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `spread_maxima`: (out, indices, grad, their layouts, windows)."""
+    """Return the kernel of `spread_maxima`: (out, indices, grad, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "r"), "grad": (of, "r")}
     call = "out, indices, grad, out_layout, indices_layout, grad_layout, windows"
 
@@ -344,7 +344,10 @@ def max_backward_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def mean_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `mean_of_windows`: (out, input, their layouts, windows, whether padding counts, divisor or 0)."""
+    """Return the kernel of `mean_of_windows`.
+
+    Parameters: out, input, their layouts, windows, whether padding counts, divisor or 0.
+    """
     arrays = {"out": (of, "w"), "input": (of, "r")}
     call = "out, input, out_layout, input_layout, windows, counts_padding != 0, given"
 
@@ -356,7 +359,10 @@ def mean_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def mean_backward_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `spread_means`: (out, grad, their layouts, windows, whether padding counts, divisor or 0)."""
+    """Return the kernel of `spread_means`.
+
+    Parameters: out, grad, their layouts, windows, whether padding counts, divisor or 0.
+    """
     arrays = {"out": (of, "w"), "grad": (of, "r")}
     call = "out, grad, out_layout, grad_layout, windows, counts_padding != 0, given"
 
@@ -368,7 +374,7 @@ def mean_backward_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def columns_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `columns_of`: (out, input, its layout, windows, images, elements of an image's columns)."""
+    """Return the kernel of `columns_of`: (out, input, its layout, windows, images, elements of an image's columns)."""
     arrays = {"out": (of, "w"), "input": (of, "r")}
 
     def reference(out: Any, image: Any, windows: Windows, *_: int) -> None:
@@ -380,7 +386,10 @@ def columns_kernel(of: dtype, is_far: bool) -> Kernel:
 
 @cache
 def sum_columns_kernel(of: dtype, is_far: bool) -> Kernel:
-    """The kernel of `sum_of_columns`: (out, columns, out's layout, windows, images, elements of an image's columns)."""
+    """Return the kernel of `sum_of_columns`.
+
+    Parameters: out, columns, out's layout, windows, images, elements of an image's columns.
+    """
     arrays = {"out": (of, "w"), "columns": (of, "r")}
 
     def reference(out: Any, columns: Any, windows: Windows, *_: int) -> None:

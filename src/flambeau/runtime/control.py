@@ -152,7 +152,7 @@ class Virtual:
             Traceback (most recent call last):
             ...
             flambeau.errors.OutOfMemoryError: allocate: 4194304 bytes on virtual device 0 fail on demand
-            hint: flambeau.testing.faults, or --fault, asked for it
+            hint: flambeau.testing.faults or --fault requested it
         """
         from .faults import faults  # imported late, so that importing flambeau stays fast
 

@@ -50,7 +50,7 @@ def faults(
         Traceback (most recent call last):
         ...
         flambeau.errors.OutOfMemoryError: allocate: 16 bytes on virtual device 0 fail on demand
-        hint: flambeau.testing.faults, or --fault, asked for it
+        hint: flambeau.testing.faults or --fault requested it
     """
     global _killed_worker
     given = {

@@ -523,7 +523,7 @@ class Event:
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:
     """Raise AcceleratorError if a stream belongs to another machine, as one created before `testing.machine`."""
     if stream.machine is not machine:
-        fact = f"the stream with handle {stream.handle} belongs to a machine that is gone"
+        fact = f"the stream with handle {stream.handle} belongs to a machine that no longer exists"
         raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
 
 

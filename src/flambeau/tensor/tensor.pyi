@@ -103,147 +103,147 @@ class Tensor:
     def __truediv__(self, other: Tensor | Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _int) -> Tensor: ...
     def abs(self) -> Tensor:
-        """Absolute value."""
+        """Compute the absolute value."""
     def abs_(self) -> Self:
         """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
     def absolute(self) -> Tensor:
-        """Absolute value."""
+        """Compute the absolute value."""
     def absolute_(self) -> Self:
         """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
     def acos(self) -> Tensor:
-        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+        """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def acos_(self) -> Self:
         """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
     def acosh(self) -> Tensor:
-        """Inverse of the hyperbolic cosine; NaN below 1."""
+        """Compute the inverse of the hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Self:
         """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
     def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `add`: stores the result in this tensor, in its dtype, and returns it."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
+        """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
         """In-place version of `addbmm`: stores the result in this tensor, in its dtype, and returns it."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
-        """`input + value * tensor1 / tensor2`, for floating point."""
+        """Compute `input + value * tensor1 / tensor2`, for floating point."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
         """In-place version of `addcdiv`: stores the result in this tensor, in its dtype, and returns it."""
     def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
-        """`input + value * tensor1 * tensor2`."""
+        """Compute `input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
         """In-place version of `addcmul`: stores the result in this tensor, in its dtype, and returns it."""
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+        """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Self:
         """In-place version of `addmm`: stores the result in this tensor, in its dtype, and returns it."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
+        """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
         """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
+        """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
         """In-place version of `addr`: stores the result in this tensor, in its dtype, and returns it."""
     def adjoint(self) -> Tensor:
-        """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
+        """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Return whether all elements of two tensors are close: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+        """Return the largest value over some dimensions, or all of them; NaN if there is one."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+        """Return the smallest value over some dimensions, or all of them; NaN if there is one."""
     def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ...) -> Any:
-        """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
+        """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
     def angle(self) -> Tensor:
-        """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
+        """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors."""
     def arccos(self) -> Tensor:
-        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+        """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def arccos_(self) -> Self:
         """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
     def arccosh(self) -> Tensor:
-        """Inverse of the hyperbolic cosine; NaN below 1."""
+        """Compute the inverse of the hyperbolic cosine; NaN below 1."""
     def arccosh_(self) -> Self:
         """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
     def arcsin(self) -> Tensor:
-        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+        """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def arcsin_(self) -> Self:
         """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
     def arcsinh(self) -> Tensor:
-        """Inverse of the hyperbolic sine."""
+        """Compute the inverse of the hyperbolic sine."""
     def arcsinh_(self) -> Self:
         """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
     def arctan(self) -> Tensor:
-        """Inverse of the tangent, in [-pi/2, pi/2]."""
+        """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
-        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def arctan2_(self, other: Tensor) -> Self:
         """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
     def arctan_(self) -> Self:
         """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
     def arctanh(self) -> Tensor:
-        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+        """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def arctanh_(self) -> Self:
         """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Index of the largest value along a dimension, or in the flattened input."""
+        """Return the index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Index of the smallest value along a dimension, or in the flattened input."""
+        """Return the index of the smallest value along a dimension, or in the flattened input."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> Tensor:
-        """The indices that sort a dimension."""
+        """Return the indices that sort a dimension."""
     def argwhere(self) -> Tensor:
-        """The indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
+        """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
+        """Return a view of the storage of the input with any sizes and strides, in elements."""
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
         """Set this tensor's sizes, strides and offset within its storage, and return it."""
     def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
+        """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
     def asin(self) -> Tensor:
-        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+        """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def asin_(self) -> Self:
         """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
     def asinh(self) -> Tensor:
-        """Inverse of the hyperbolic sine."""
+        """Compute the inverse of the hyperbolic sine."""
     def asinh_(self) -> Self:
         """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
     def atan(self) -> Tensor:
-        """Inverse of the tangent, in [-pi/2, pi/2]."""
+        """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
-        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def atan2_(self, other: Tensor) -> Self:
         """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
     def atan_(self) -> Self:
         """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
     def atanh(self) -> Tensor:
-        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+        """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def atanh_(self) -> Self:
         """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
-        """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
+        """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
         """In-place version of `baddbmm`: stores the result in this tensor, in its dtype, and returns it."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Tensor:
-        """A tensor like `input` in which each element is 1 with probability p, else 0."""
+        """Return a tensor like `input` in which each element is 1 with probability p, else 0."""
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
         """In-place version of `bernoulli`: stores the result in this tensor, in its dtype, and returns it."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-        """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
+        """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
-        """Bitwise and; for bool, logical and."""
+        """Compute the bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_and`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
@@ -251,23 +251,23 @@ class Tensor:
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_left_shift`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_not(self) -> Tensor:
-        """Bitwise not; for bool, logical not."""
+        """Compute the bitwise not; for bool, logical not."""
     def bitwise_not_(self) -> Self:
         """In-place version of `bitwise_not`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
-        """Bitwise or; for bool, logical or."""
+        """Compute the bitwise or; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_or`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
-        """Arithmetic shift right by `other` bits."""
+        """Compute the arithmetic shift right by `other` bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_right_shift`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
-        """Bitwise exclusive or; for bool, logical exclusive or."""
+        """Compute the bitwise exclusive or; for bool, logical exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def bmm(self, mat2: Tensor) -> Tensor:
-        """Products of two batches of matrices."""
+        """Compute the products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bool; the tensor itself if it has that type."""
     @overload
@@ -287,23 +287,23 @@ class Tensor:
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
-        """The former name of `linalg.cholesky`."""
+        """Return the Cholesky factor: the former name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
-        """Inverse of A, given its Cholesky factor L."""
+        """Compute the inverse of A, given its Cholesky factor L."""
     def cholesky_solve(self, L: Tensor, upper: _bool = ...) -> Tensor:
-        """Solution X of A @ X = B, given the Cholesky factor L of A."""
+        """Compute the solution X of A @ X = B, given the Cholesky factor L of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
+        """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
     def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
     def clamp_max(self, max: Tensor | Number) -> Tensor:
-        """min(input, max); NaN is unchanged."""
+        """Compute min(input, max); NaN is unchanged."""
     def clamp_max_(self, max: Tensor | Number) -> Self:
         """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
     def clamp_min(self, min: Tensor | Number) -> Tensor:
-        """max(input, min); NaN is unchanged."""
+        """Compute max(input, min); NaN is unchanged."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
         """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
     def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
@@ -323,39 +323,39 @@ class Tensor:
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it."""
     def copysign(self, other: Tensor | Number) -> Tensor:
-        """The magnitude of `input` with the sign of `other`; integers give float32."""
+        """Return the magnitude of `input` with the sign of `other`; integers give float32."""
     def copysign_(self, other: Tensor | Number) -> Self:
         """In-place version of `copysign`: stores the result in this tensor, in its dtype, and returns it."""
     def corrcoef(self) -> Tensor:
-        """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
+        """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
     def cos(self) -> Tensor:
-        """Cosine."""
+        """Compute the cosine."""
     def cos_(self) -> Self:
         """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
     def cosh(self) -> Tensor:
-        """Hyperbolic cosine."""
+        """Compute the hyperbolic cosine."""
     def cosh_(self) -> Self:
         """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
-        """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+        """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
-        """The covariance matrix of variables, which are rows, over observations, which are columns."""
+        """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on the CPU; the tensor itself if it is there."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
-        """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
+        """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there."""
     def cummax(self, dim: _int) -> ValuesAndIndices:
-        """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+        """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
     def cummin(self, dim: _int) -> ValuesAndIndices:
-        """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+        """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
     def cumprod(self, dim: _int, *, dtype: Dtype | None = ...) -> Tensor:
-        """Cumulative product along `dim`: element i is the product of elements 0 to i."""
+        """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
         """In-place version of `cumprod`: stores the result in this tensor, in its dtype, and returns it."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
-        """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+        """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     def cumsum_(self, dim: _int, dtype: Dtype | None = ...) -> Self:
         """In-place version of `cumsum`: stores the result in this tensor, in its dtype, and returns it."""
     @property
@@ -366,11 +366,11 @@ class Tensor:
     def data_ptr(self) -> _int:
         """Return the address of the first element; 0 if there are no elements."""
     def deg2rad(self) -> Tensor:
-        """An angle in degrees converted to radians; integers give float32."""
+        """Return an angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
         """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
     def det(self) -> Tensor:
-        """Determinant of square matrices."""
+        """Compute the determinant of square matrices."""
     def detach(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph."""
     def detach_(self) -> Self:
@@ -381,17 +381,17 @@ class Tensor:
     def diag(self, diagonal: _int = ...) -> Tensor:
         """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
+        """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2."""
     def diagflat(self, offset: _int = ...) -> Tensor:
-        """A matrix with all elements of the input, in row-major order, as a diagonal."""
+        """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """A view of a diagonal of two dimensions, which becomes the last dimension."""
+        """Return a view of a diagonal of two dimensions, which becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """A copy of the input with `src` in a diagonal."""
+        """Return a copy of the input with `src` in a diagonal."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
-        """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
+        """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
     def digamma(self) -> Tensor:
-        """Derivative of the logarithm of the gamma function."""
+        """Compute the derivative of the logarithm of the gamma function."""
     def digamma_(self) -> Self:
         """In-place version of `digamma`: stores the result in this tensor, in its dtype, and returns it."""
     def dim(self) -> _int:
@@ -399,62 +399,62 @@ class Tensor:
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
     def dist(self, other: Tensor, p: _float | str | None = ...) -> Tensor:
-        """The p-norm of `input - other`."""
+        """Return the p-norm of `input - other`."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
     def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def dot(self, tensor: Tensor) -> Tensor:
-        """Inner product of two vectors."""
+        """Compute the inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float64; the tensor itself if it has that type."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
+        """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
     @property
     def dtype(self) -> _dtype:
         """The type of the elements, such as torch.float32."""
     def element_size(self) -> _int:
         """Return the size of one element, in bytes."""
     def eq(self, other: Tensor | Number) -> Tensor:
-        """input == other, as bool; False for NaN."""
+        """Compute input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
         """In-place version of `eq`: stores the result in this tensor, in its dtype, and returns it."""
     def equal(self, other: Tensor) -> _bool:
         """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self) -> Tensor:
-        """Error function."""
+        """Compute the error function."""
     def erf_(self) -> Self:
         """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
     def erfc(self) -> Tensor:
-        """Complementary error function: 1 - erf(x), accurate where the result is near 0."""
+        """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
     def erfc_(self) -> Self:
         """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
     def erfinv(self) -> Tensor:
-        """Inverse of the error function; NaN outside [-1, 1]."""
+        """Compute the inverse of the error function; NaN outside [-1, 1]."""
     def erfinv_(self) -> Self:
         """In-place version of `erfinv`: stores the result in this tensor, in its dtype, and returns it."""
     def exp(self) -> Tensor:
-        """Exponential of each element: e to the power x."""
+        """Compute the exponential of each element: e to the power x."""
     def exp2(self) -> Tensor:
-        """2 to the power x."""
+        """Compute 2 to the power x."""
     def exp2_(self) -> Self:
         """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
     def exp_(self) -> Self:
         """In-place version of `exp`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
+        """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     @overload
     def expand(self, *size: _int) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
+        """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
         """Return a view that expands this tensor to the shape of another one: see `expand`."""
     def expm1(self) -> Tensor:
-        """exp(x) - 1, accurate near 0."""
+        """Compute exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
         """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
@@ -471,18 +471,18 @@ class Tensor:
         """Merge the dimensions start_dim to end_dim, both included."""
     @overload
     def flip(self, dims: Sequence[_int]) -> Tensor:
-        """A copy with the order of some dimensions reversed."""
+        """Return a copy with the order of some dimensions reversed."""
     @overload
     def flip(self, *dims: _int) -> Tensor:
-        """A copy with the order of some dimensions reversed."""
+        """Return a copy with the order of some dimensions reversed."""
     def fliplr(self) -> Tensor:
-        """A copy with the order of dimension 1 reversed."""
+        """Return a copy with the order of dimension 1 reversed."""
     def flipud(self) -> Tensor:
-        """A copy with the order of dimension 0 reversed."""
+        """Return a copy with the order of dimension 0 reversed."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
-        """`input` to the power `exponent`, computed and returned in float64."""
+        """Compute `input` to the power `exponent`, computed and returned in float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `float_power`: stores the result in this tensor, in its dtype, and returns it."""
     def floor(self) -> Tensor:
@@ -490,39 +490,39 @@ class Tensor:
     def floor_(self) -> Self:
         """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
     def floor_divide(self, other: Tensor | Number) -> Tensor:
-        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
+        """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
         """In-place version of `floor_divide`: stores the result in this tensor, in its dtype, and returns it."""
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger of two values; the other one if one is NaN."""
+        """Return the larger of two values; the other one if one is NaN."""
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller of two values; the other one if one is NaN."""
+        """Return the smaller of two values; the other one if one is NaN."""
     def fmod(self, other: Tensor | Number) -> Tensor:
-        """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
+        """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
     def fmod_(self, other: Tensor | Number) -> Self:
         """In-place version of `fmod`: stores the result in this tensor, in its dtype, and returns it."""
     def frac(self) -> Tensor:
-        """x - trunc(x), the part after the point, with the sign of x."""
+        """Compute x - trunc(x), the part after the point, with the sign of x."""
     def frac_(self) -> Self:
         """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
     def frexp(self) -> Tensor:
-        """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
+        """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
         """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
     def gcd(self, other: Tensor) -> Tensor:
-        """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
+        """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def gcd_(self, other: Tensor) -> Self:
         """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
     def ge(self, other: Tensor | Number) -> Tensor:
-        """input >= other, as bool."""
+        """Compute input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
         """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the geometric distribution, and return it."""
     def geqrf(self) -> Tensor:
-        """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
+        """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """Outer product of two vectors."""
+        """Compute the outer product of two vectors."""
     def get_device(self) -> _int:
         """Return the index of the CUDA device, -1 on the CPU."""
     @property
@@ -536,45 +536,45 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The graph node that computed this tensor; None for a leaf."""
     def greater(self, other: Tensor | Number) -> Tensor:
-        """input > other, as bool."""
+        """Compute input > other, as bool."""
     def greater_(self, other: Tensor | Number) -> Self:
         """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
     def greater_equal(self, other: Tensor | Number) -> Tensor:
-        """input >= other, as bool."""
+        """Compute input >= other, as bool."""
     def greater_equal_(self, other: Tensor | Number) -> Self:
         """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
     def gt(self, other: Tensor | Number) -> Tensor:
-        """input > other, as bool."""
+        """Compute input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
         """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float16; the tensor itself if it has that type."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
-        """0 from -lambd to lambd, else x."""
+        """Return x outside [-lambd, lambd], else 0."""
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+        """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
     def heaviside_(self, values: Tensor) -> Self:
         """In-place version of `heaviside`: stores the result in this tensor, in its dtype, and returns it."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
-        """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
+        """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
-        """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
+        """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
+        """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
     def hypot(self, other: Tensor) -> Tensor:
-        """Square root of `input * input + other * other`, without overflow in between."""
+        """Compute the square root of `input * input + other * other`, without overflow in between."""
     def hypot_(self, other: Tensor) -> Self:
         """In-place version of `hypot`: stores the result in this tensor, in its dtype, and returns it."""
     def i0(self) -> Tensor:
-        """Modified Bessel function of the first kind of order 0."""
+        """Compute the modified Bessel function of the first kind of order 0."""
     def i0_(self) -> Self:
         """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
     def igamma(self, other: Tensor) -> Tensor:
-        """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
+        """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound."""
     def igamma_(self, other: Tensor) -> Self:
         """In-place version of `igamma`: stores the result in this tensor, in its dtype, and returns it."""
     def igammac(self, other: Tensor) -> Tensor:
-        """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0."""
+        """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0."""
     def igammac_(self, other: Tensor) -> Self:
         """In-place version of `igammac`: stores the result in this tensor, in its dtype, and returns it."""
     @property
@@ -595,7 +595,7 @@ class Tensor:
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
-        """In-place version of `index_put`, also a method: stores the result in `input`, and returns it."""
+        """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
@@ -603,11 +603,11 @@ class Tensor:
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
     def inner(self, other: Tensor) -> Tensor:
-        """Sum of products over the last dimension of both; the product, if one is a number."""
+        """Compute the sum of products over the last dimension of both; the product, if one is a number."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int32; the tensor itself if it has that type."""
     def inverse(self) -> Tensor:
-        """Inverse of square matrices."""
+        """Compute the inverse of square matrices."""
     def is_complex(self) -> _bool:
         """Return False, as no tensor is complex."""
     def is_conj(self) -> _bool:
@@ -685,7 +685,7 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self) -> Tensor:
-        """Test each element for being finite: neither infinite nor NaN."""
+        """Test whether each element is finite: neither infinite nor NaN."""
     def isinf(self) -> Tensor:
         """Test each element for infinity."""
     def isnan(self) -> Tensor:
@@ -695,59 +695,59 @@ class Tensor:
     def isposinf(self) -> Tensor:
         """Test each element for positive infinity."""
     def isreal(self) -> Tensor:
-        """Test each element for being real: True everywhere, as there are no complex numbers."""
+        """Test whether each element is real: True everywhere, as there are no complex numbers."""
     def item(self) -> _bool | _int | _float:
         """Return the value of a tensor of one element, as a Python number."""
     @property
     def itemsize(self) -> _int:
         """Return the size of one element, in bytes."""
     def kron(self, other: Tensor) -> Tensor:
-        """Kronecker product: every element of the input times the whole of `other`, in blocks."""
+        """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
+        """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
     def lcm(self, other: Tensor) -> Tensor:
-        """Least common multiple, which is not negative; 0 where an operand is 0."""
+        """Compute the least common multiple, which is not negative; 0 where an operand is 0."""
     def lcm_(self, other: Tensor) -> Self:
         """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
     def ldexp(self, other: Tensor) -> Tensor:
-        """`input * 2 ** other`; integers give float32."""
+        """Compute `input * 2 ** other`; integers give float32."""
     def ldexp_(self, other: Tensor) -> Self:
         """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
     def le(self, other: Tensor | Number) -> Tensor:
-        """input <= other, as bool."""
+        """Compute input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
         """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
+        """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
         """In-place version of `lerp`: stores the result in this tensor, in its dtype, and returns it."""
     def less(self, other: Tensor | Number) -> Tensor:
-        """input < other, as bool."""
+        """Compute input < other, as bool."""
     def less_(self, other: Tensor | Number) -> Self:
         """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
     def less_equal(self, other: Tensor | Number) -> Tensor:
-        """input <= other, as bool."""
+        """Compute input <= other, as bool."""
     def less_equal_(self, other: Tensor | Number) -> Self:
         """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
     def lgamma(self) -> Tensor:
-        """Logarithm of the absolute value of the gamma function."""
+        """Compute the logarithm of the absolute value of the gamma function."""
     def lgamma_(self) -> Self:
         """In-place version of `lgamma`: stores the result in this tensor, in its dtype, and returns it."""
     def log(self) -> Tensor:
-        """Natural logarithm."""
+        """Compute the natural logarithm."""
     def log10(self) -> Tensor:
-        """Logarithm to base 10."""
+        """Compute the logarithm to base 10."""
     def log10_(self) -> Self:
         """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
     def log1p(self) -> Tensor:
-        """log(1 + x), accurate near 0."""
+        """Compute log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
         """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
     def log2(self) -> Tensor:
-        """Logarithm to base 2."""
+        """Compute the logarithm to base 2."""
     def log2_(self) -> Self:
         """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
     def log_(self) -> Self:
@@ -755,47 +755,47 @@ class Tensor:
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the log-normal distribution, and return it."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
-        """Logarithm of `softmax`, accurate where softmax underflows."""
+        """Compute the logarithm of `softmax`, accurate where softmax underflows."""
     def logaddexp(self, other: Tensor) -> Tensor:
-        """log(exp(input) + exp(other)), without overflow."""
+        """Compute log(exp(input) + exp(other)), without overflow."""
     def logaddexp2(self, other: Tensor) -> Tensor:
-        """log2(2^input + 2^other), without overflow."""
+        """Compute log2(2^input + 2^other), without overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
-        """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
+        """Compute the logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
     def logdet(self) -> Tensor:
-        """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0."""
+        """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
     def logical_and(self, other: Tensor | Number) -> Tensor:
-        """Logical and: True where both values are nonzero; NaN is nonzero."""
+        """Compute the logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_and`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_not(self) -> Tensor:
-        """Logical not: True where the value is 0."""
+        """Compute the logical not: True where the value is 0."""
     def logical_not_(self) -> Self:
         """In-place version of `logical_not`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_or(self, other: Tensor | Number) -> Tensor:
-        """Logical or: True where a value is nonzero; NaN is nonzero."""
+        """Compute the logical or: True where a value is nonzero; NaN is nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_or`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_xor(self, other: Tensor | Number) -> Tensor:
-        """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+        """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def logit(self, eps: _float | None = ...) -> Tensor:
-        """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
+        """Compute log(x / (1 - x))."""
     def logit_(self, eps: _float | None = ...) -> Self:
         """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
-        """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
+        """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int64; the tensor itself if it has that type."""
     def lt(self, other: Tensor | Number) -> Tensor:
-        """input < other, as bool."""
+        """Compute input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
         """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
-        """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
+        """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """The former order of arguments of `linalg.lu_solve`."""
+        """Solve as `linalg.lu_solve` does, with its former order of arguments."""
     @property
     def mH(self) -> Tensor:
         """A view with the last two dimensions swapped."""
@@ -807,7 +807,7 @@ class Tensor:
     def map_(self, other: Tensor | Number, callable: Callable[[Any, Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
-        """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
+        """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
         """In-place version of `masked_fill`: stores the result in this tensor, in its dtype, and returns it."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
@@ -817,67 +817,67 @@ class Tensor:
     def masked_select(self, mask: Tensor) -> Tensor:
         """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
-        """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+        """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
     def matrix_exp(self) -> Tensor:
-        """Exponential of square matrices."""
+        """Compute the exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
-        """The n-th power of square matrices; for a negative n, that of the inverse."""
+        """Return the n-th power of square matrices; for a negative n, that of the inverse."""
     @overload
     def max(self) -> Tensor:
-        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+        """Return the largest value."""
     @overload
     def max(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+        """Return the largest value."""
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+        """Return the largest value."""
     def maximum(self, other: Tensor | Number) -> Tensor:
-        """The larger of two values; NaN if either is.  Equal values share the gradient."""
+        """Return the larger of two values; NaN if either is.  Equal values share the gradient."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
-        """Mean over some dimensions, or all of them; NaN where there are no elements."""
+        """Compute the mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
     def median(self) -> Tensor:
-        """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+        """Compute the median: of an even number of elements the lower one; NaN if there is one."""
     @overload
     def median(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+        """Compute the median: of an even number of elements the lower one; NaN if there is one."""
     @overload
     def min(self) -> Tensor:
-        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+        """Return the smallest value."""
     @overload
     def min(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+        """Return the smallest value."""
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
+        """Return the smallest value."""
     def minimum(self, other: Tensor | Number) -> Tensor:
-        """The smaller of two values; NaN if either is.  Equal values share the gradient."""
+        """Return the smaller of two values; NaN if either is.  Equal values share the gradient."""
     def mm(self, mat2: Tensor) -> Tensor:
-        """Product of two matrices."""
+        """Compute the product of two matrices."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """(values, indices) of the most frequent element along a dimension."""
+        """Return (values, indices) of the most frequent element along a dimension."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return the tensor by which `load_state_dict` replaces this one: `other`, or this tensor with its values."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
-        """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+        """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
-        """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+        """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def msort(self) -> Tensor:
-        """The elements in order along the first dimension."""
+        """Return the elements in order along the first dimension."""
     def mul(self, other: Tensor | Number) -> Tensor:
-        """Product of two tensors, or of a tensor and a number."""
+        """Compute the product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
         """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
+        """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
     def multiply(self, other: Tensor | Number) -> Tensor:
-        """Product of two tensors, or of a tensor and a number."""
+        """Compute the product of two tensors, or of a tensor and a number."""
     def multiply_(self, other: Tensor | Number) -> Self:
         """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
     def mv(self, vec: Tensor) -> Tensor:
-        """Product of a matrix and a vector."""
+        """Compute the product of a matrix and a vector."""
     def mvlgamma(self, p: _int) -> Tensor:
-        """Logarithm of the multivariate gamma function with dimension p."""
+        """Compute the logarithm of the multivariate gamma function with dimension p."""
     def mvlgamma_(self, p: _int) -> Self:
         """In-place version of `mvlgamma`: stores the result in this tensor, in its dtype, and returns it."""
     @property
@@ -887,19 +887,19 @@ class Tensor:
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
         """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
     def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
-        """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
+        """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
     @overload
     def nanmedian(self) -> Tensor:
-        """As `median`, of the elements that are not NaN; NaN if there is no other."""
+        """Compute `median` of the elements that are not NaN; NaN if there is no other."""
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """As `median`, of the elements that are not NaN; NaN if there is no other."""
+        """Compute `median` of the elements that are not NaN; NaN if there is no other."""
     def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
-        """As `quantile`, of the elements that are not NaN; NaN if there is no other."""
+        """Compute `quantile` of the elements that are not NaN; NaN if there is no other."""
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
-        """Sum over some dimensions, or all of them, with NaN counted as 0."""
+        """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
-        """A view of `length` indexes of a dimension from `start` on."""
+        """Return a view of `length` indexes of a dimension from `start` on."""
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """As `narrow`, but the result is a contiguous copy."""
     @property
@@ -911,15 +911,15 @@ class Tensor:
     def ndimension(self) -> _int:
         """Return the number of dimensions."""
     def ne(self, other: Tensor | Number) -> Tensor:
-        """input != other, as bool; True for NaN."""
+        """Compute input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
         """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
     def neg(self) -> Tensor:
-        """Negative of each element, -x."""
+        """Compute the negative of each element, -x."""
     def neg_(self) -> Self:
         """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
     def negative(self) -> Tensor:
-        """Negative of each element, -x."""
+        """Compute the negative of each element, -x."""
     def negative_(self) -> Self:
         """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
     def nelement(self) -> _int:
@@ -939,23 +939,23 @@ class Tensor:
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
         """Like `zeros`, with this tensor's type and device unless others are named."""
     def nextafter(self, other: Tensor) -> Tensor:
-        """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+        """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     def nextafter_(self, other: Tensor) -> Self:
         """In-place version of `nextafter`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ...) -> Tensor:
-        """The indexes of all nonzero elements, in row-major order."""
+        """Return the indexes of all nonzero elements, in row-major order."""
     @overload
     def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indexes of all nonzero elements, in row-major order."""
+        """Return the indexes of all nonzero elements, in row-major order."""
     def nonzero_static(self, *, size: _int, fill_value: _int = ...) -> Tensor:
-        """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
+        """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
-        """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
+        """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
-        """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it."""
+        """Overwrite this tensor with values from the normal distribution with the given mean and std; return it."""
     def not_equal(self, other: Tensor | Number) -> Tensor:
-        """input != other, as bool; True for NaN."""
+        """Compute input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
         """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
     def numel(self) -> _int:
@@ -963,24 +963,24 @@ class Tensor:
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Another name of `linalg.householder_product`."""
+        """Alias of `linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
-        """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
+        """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
     def outer(self, vec2: Tensor) -> Tensor:
-        """Outer product of two vectors."""
+        """Compute the outer product of two vectors."""
     @property
     def output_nr(self) -> _int:
         """The index of this tensor among the results of its `grad_fn`."""
     @overload
     def permute(self, dims: Sequence[_int]) -> Tensor:
-        """A view with the dimensions in another order."""
+        """Return a view with the dimensions in another order."""
     @overload
     def permute(self, *dims: _int) -> Tensor:
-        """A view with the dimensions in another order."""
+        """Return a view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
         """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Pseudoinverse: `linalg.pinv` with another default."""
+        """Compute the pseudoinverse: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
         """Return the n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -988,23 +988,23 @@ class Tensor:
     def positive(self) -> Tensor:
         """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number) -> Tensor:
-        """`input` to the power `exponent`, element by element."""
+        """Compute `input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `pow`: stores the result in this tensor, in its dtype, and returns it."""
     def prelu(self, weight: Tensor) -> Tensor:
-        """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+        """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
-        """Product over some dimensions, or all of them."""
+        """Compute the product over some dimensions, or all of them."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, in its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
-        """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
+        """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
-        """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
+        """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
-        """An angle in radians converted to degrees; integers give float32."""
+        """Return an angle in radians converted to degrees; integers give float32."""
     def rad2deg_(self) -> Self:
         """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
@@ -1015,7 +1015,7 @@ class Tensor:
     def real(self) -> Tensor:
         """Return the tensor itself, which is real."""
     def reciprocal(self) -> Tensor:
-        """Reciprocal of each element, 1 / x; integers give float32."""
+        """Compute the reciprocal of each element, 1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
         """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
@@ -1025,23 +1025,23 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
     def relu(self) -> Tensor:
-        """Rectified linear unit, max(x, 0); NaN is unchanged."""
+        """Compute the rectified linear unit, max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
         """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
-        """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
+        """Compute the remainder of `floor_divide`, with the sign of the divisor."""
     def remainder_(self, other: Tensor | Number) -> Self:
         """In-place version of `remainder`: stores the result in this tensor, in its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
-        """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+        """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
         """In-place version of `renorm`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
-        """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
+        """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
     @overload
     def repeat(self, *repeats: _int) -> Tensor:
-        """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
+        """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
     def repeat_interleave(self, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
         """Repeat each element, or each index of a dimension, several times in a row."""
     @property
@@ -1053,10 +1053,10 @@ class Tensor:
         """Set whether this leaf accumulates a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
-        """A view with another shape where the strides allow it, else a copy."""
+        """Return a view with another shape where the strides allow it, else a copy."""
     @overload
     def reshape(self, *shape: _int) -> Tensor:
-        """A view with another shape where the strides allow it, else a copy."""
+        """Return a view with another shape where the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return this tensor with the shape of another one: see `reshape`."""
     def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
@@ -1072,15 +1072,15 @@ class Tensor:
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ...) -> Tensor:
-        """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
+        """Return a copy shifted along dimensions; elements shifted out at one end enter at the other."""
     def rot90(self, k: _int = ..., dims: Sizes | None = ...) -> Tensor:
-        """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+        """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
     def round(self, *, decimals: _int = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
         """In-place version of `round`: stores the result in this tensor, in its dtype, and returns it."""
     def rsqrt(self) -> Tensor:
-        """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
+        """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32."""
     def rsqrt_(self) -> Self:
         """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
@@ -1096,13 +1096,13 @@ class Tensor:
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `scatter_reduce`: stores the result in this tensor, in its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """A view of one index of a dimension, without that dimension."""
+        """Return a view of one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """A copy of the input with `src` at one index of a dimension."""
+        """Return a copy of the input with `src` at one index of a dimension."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
         """Make this tensor refer to other memory, and return it."""
     def sgn(self) -> Tensor:
-        """Sign of each value: -1, 0 or 1; 0 for NaN."""
+        """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
     def sgn_(self) -> Self:
         """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
     @property
@@ -1113,25 +1113,25 @@ class Tensor:
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int16; the tensor itself if it has that type."""
     def sigmoid(self) -> Tensor:
-        """Logistic sigmoid, 1 / (1 + exp(-x))."""
+        """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
         """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
     def sign(self) -> Tensor:
-        """Sign of each value: -1, 0 or 1; 0 for NaN."""
+        """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
         """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
     def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
     def sin(self) -> Tensor:
-        """Sine."""
+        """Compute the sine."""
     def sin_(self) -> Self:
         """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+        """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32."""
     def sinc_(self) -> Self:
         """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
     def sinh(self) -> Tensor:
-        """Hyperbolic sine."""
+        """Compute the hyperbolic sine."""
     def sinh_(self) -> Self:
         """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
@@ -1141,27 +1141,27 @@ class Tensor:
     def size(self, dim: _int) -> _int:
         """Return the shape, or the size of one dimension."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
-        """A copy of the input with `src` in a slice of a dimension."""
+        """Return a copy of the input with `src` in a slice of a dimension."""
     def slogdet(self) -> Tensor:
-        """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value."""
+        """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
     def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
-        """exp(input) divided by its sum along `dim`."""
+        """Compute exp(input) divided by its sum along `dim`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
-        """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
+        """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
         """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Views of consecutive pieces of a dimension, of the listed sizes."""
+        """Return views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self) -> Tensor:
-        """Square root; integers give float32."""
+        """Compute the square root; integers give float32."""
     def sqrt_(self) -> Self:
         """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
     def square(self) -> Tensor:
-        """Square of each element, x * x; bool gives int64."""
+        """Compute the square of each element, x * x; bool gives int64."""
     def square_(self) -> Self:
         """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
-        """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+        """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
@@ -1179,19 +1179,19 @@ class Tensor:
     def stride(self, dim: _int) -> _int:
         """Return the steps between neighbours along each dimension, or along one, in elements."""
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
     def subtract(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
-        """Sum over some dimensions, or all of them."""
+        """Compute the sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> Tensor:
-        """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
+        """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Alias of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1201,29 +1201,29 @@ class Tensor:
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Alias of `transpose_`."""
     def t(self) -> Tensor:
-        """Return a view of a matrix, transposed; of a tensor with fewer dimensions, a view as it is."""
+        """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
     def t_(self) -> Self:
         """Transpose this matrix in place and return it; the memory does not change."""
     def take(self, index: Tensor) -> Tensor:
-        """The elements of the flattened input at the given indexes; negative ones count from the end."""
+        """Return the elements of the flattened input at the given indexes; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
-        """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+        """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
     def tan(self) -> Tensor:
-        """Tangent."""
+        """Compute the tangent."""
     def tan_(self) -> Self:
         """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
     def tanh(self) -> Tensor:
-        """Hyperbolic tangent."""
+        """Compute the hyperbolic tangent."""
     def tanh_(self) -> Self:
         """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
+        """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
-        """As `repeat`; missing leading counts are 1."""
+        """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
     @overload
     def tile(self, *dims: _int) -> Tensor:
-        """As `repeat`; missing leading counts are 1."""
+        """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
     @overload
     def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
@@ -1238,25 +1238,25 @@ class Tensor:
     def tolist(self) -> Any:
         """Return the values as nested lists; a Python number if there are no dimensions."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> ValuesAndIndices:
-        """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
+        """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
     def trace(self) -> Tensor:
-        """Sum of the diagonal of a matrix; integers give int64."""
+        """Compute the sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """A view with two dimensions swapped."""
+        """Return a view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Swap two dimensions of this tensor in place and return it; the memory does not change."""
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ...) -> Tensor:
-        """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
+        """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
     def tril(self, diagonal: _int = ...) -> Tensor:
-        """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
+        """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
         """In-place version of `tril`: stores the result in this tensor, in its dtype, and returns it."""
     def triu(self, diagonal: _int = ...) -> Tensor:
-        """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
+        """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def triu_(self, diagonal: _int = ...) -> Self:
         """In-place version of `triu`: stores the result in this tensor, in its dtype, and returns it."""
     def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def trunc(self) -> Tensor:
@@ -1272,33 +1272,33 @@ class Tensor:
     def type_as(self, other: Tensor) -> Tensor:
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Views of every index of a dimension."""
+        """Return views of every index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Split one dimension into several; one size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """A view of all windows of `size` along a dimension, at distance `step`."""
+        """Return a view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
+        """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
+        """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """As `chunk`, for pieces that may be written in place in a graph."""
+        """Return the pieces of `chunk`, which may be written in place in a graph."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """As `split`, for pieces that may be written in place in a graph."""
+        """Return the pieces of `split`, which may be written in place in a graph."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """As `split_with_sizes`, for pieces that may be written in place in a graph."""
+        """Return the pieces of `split_with_sizes`, which may be written in place in a graph."""
     def unsqueeze(self, dim: _int) -> Tensor:
-        """A view with a dimension of size 1 inserted at `dim`."""
+        """Return a view with a dimension of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Self:
         """Insert a dimension of size 1 into this tensor in place, and return it."""
     def untyped_storage(self) -> UntypedStorage:
         """Return the memory of this tensor as a storage of bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+        """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction."""
     def vdot(self, other: Tensor) -> Tensor:
-        """Inner product of two vectors, as `dot`: there are no complex numbers."""
+        """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
         """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
@@ -1311,13 +1311,13 @@ class Tensor:
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view of this tensor with the shape of another one: see `view`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
+        """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
         """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere."""
     def xlogy(self, other: Tensor | Number) -> Tensor:
-        """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
+        """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
         """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
     def zero_(self) -> Self:

@@ -285,7 +285,7 @@ def test_times_of_a_file_are_taken_as_they_are(written):
         ("[peaks]", "[kernels]\npointwise = []\n[peaks]", ("kernels.pointwise", "[]", "points")),
         ("[peaks]", "[kernels]\npointwise = [[0, 1]]\n[peaks]", ("kernels.pointwise", "[0, 1]", "points")),
         ("[peaks]", "[kernels]\nodd = [[1, 1]]\n[peaks]", ("kernels.odd", "no such field", "pointwise")),
-        ("[peaks]", "[peaks", ("not TOML", "line")),
+        ("[peaks]", "[peaks", ("not valid TOML", "line")),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_name_the_field_and_the_value(written, old, new, said):

@@ -55,7 +55,7 @@ def test_memory_that_does_not_fit_is_out_of_memory_and_changes_nothing():
 
 def test_only_the_start_of_a_segment_can_be_freed(rig):
     for address in (rig.memory[0] + 512, 1):
-        with pytest.raises(AcceleratorError, match="does not begin an allocation"):
+        with pytest.raises(AcceleratorError, match="is not the start of an allocation"):
             rig.driver.mem_free(0, address)
 
 
@@ -195,7 +195,7 @@ def test_blocks_cannot_overlap_or_leave_their_segment(rig):
     rig.take(0, 64)
     with pytest.raises(AccessError, match="was not freed"):
         rig.take(32, 64)
-    with pytest.raises(AccessError, match="do not lie in one allocation"):
+    with pytest.raises(AccessError, match="are not within one allocation"):
         rig.take(SEGMENT - 32, 64)
 
 

@@ -26,7 +26,7 @@ TAKING = "block_taken"  # the name of the command that allocates a block; it pre
 class Overlap(NamedTuple):
     """The bytes that two accesses share: those of [low, high) in both `ranges`, or all of them if `ranges` is None.
 
-    Strided ranges are intersected only when the bytes are poisoned.
+    Strided ranges are not intersected until the bytes are poisoned.
     """
 
     low: int
@@ -78,7 +78,7 @@ class MemoryAccess:
         return access
 
     def moved(self, low: int, name: str) -> MemoryAccess:
-        """Return the same access elsewhere: its first byte is at `low`."""
+        """Return an equal access whose first byte is at `low`."""
         own = self._access
         if own is not None and low % own.dtype.itemsize:
             raise _misaligned(low, own, name)
@@ -146,13 +146,13 @@ def _misaligned(low: int, access: Access, name: str) -> AccessError:
 
 
 FEW_GROUPS = 16  # a larger history is indexed and pruned
-FEW_COMMANDS = 32  # that one entry of a log of uses holds at most
+FEW_COMMANDS = 32  # the most commands in one entry of a log of uses
 
 
 class Taken(NamedTuple):
     """The allocation of a block.
 
-    site: its source line;  is_fresh: its bytes had no owner before;  clock: at an allocation without a command.
+    site: its source line;  is_fresh: whether its bytes had no earlier owner;  clock: None if it is a command.
     """
 
     site: str
@@ -164,7 +164,7 @@ class Use:
     """The accesses of one stream to some bytes in one mode.
 
     number: of the latest operation;  commands: the latest one, and earlier ones that may be unfinished.
-    ran: the number of the latest command dropped because it is done, 0 for none;  taken: the allocation, if the latest
+    ran: the number of the latest command that was dropped when done, 0 for none;  taken: the allocation, if the latest
     operation is one;  former: the serial of the history of an earlier owner of the bytes, whose use it is, else 0.
     """
 
@@ -197,13 +197,13 @@ class Use:
 
     @property
     def has_to_read(self) -> bool:
-        """Whether one of its commands, or of the uses that they replaced, has still to read."""
+        """Whether a read is pending in one of its commands or in a use that they replaced."""
         if self.commands[-1].done:
             return False
         return self.access.reads or any(command.covered for command in self.commands)
 
     def of_former(self, history: History) -> Use:
-        """Return a copy for the history of the next owner of the bytes.  history: the one that it is in."""
+        """Return a copy for the history of the next owner of the bytes.  history: the current history of this use."""
         duplicate = Use(self.access, self.stream)
         duplicate.former = self.former or history.serial
         duplicate.number, duplicate.ran = self.number, self.ran
@@ -224,7 +224,7 @@ class Group:
         self.reads: dict[StreamKey, Use] = {}
 
     def add(self, access: MemoryAccess, stream: StreamKey) -> Use:
-        """Return the stream's use in the mode of an access, made if there is none."""
+        """Return the stream's use in the mode of an access; create it if there is none."""
         if access.writes:
             use = self.writes.get((stream, access.reads))
             if use is None:
@@ -240,7 +240,7 @@ class Group:
         yield from self.reads.values()
 
     def keep(self, uses: Iterable[Use]) -> None:
-        """Keep only these uses."""
+        """Drop all uses except these."""
         kept = list(uses)
         self.writes = {(use.stream, use.access.reads): use for use in kept if use.access.writes}
         self.reads = {use.stream: use for use in kept if not use.access.writes}
@@ -252,19 +252,19 @@ class Group:
 
 _serials = itertools.count(1)
 SEVERAL = object()  # in place of the only stream that used a block
-# When a block was allocated without a command: the operation's number, and the base, changes and version of its clock.
+# Clock of an allocation without a command: the operation's number, and the base, changes and version of its clock.
 
 
 class History:
     """The uses of one block.
 
-    The latest uses by its only stream are in a log, which `settle` puts into the groups before anything looks at these.
+    The latest uses by its only stream are in a log.  `settle` moves them into the groups before the groups are read.
     `room` limits the entries of the log, and so the number of groups that they can add.
 
     stream: the only stream that used the block;  None before the first use, SEVERAL if there were others.
     by_key: the groups, by the key of their accesses;  None before the first one.
-    log: accesses, each with its latest commands;  for an allocation without a command, with the one before it, and when
-    it was.
+    log: accesses, each with its latest commands;  an allocation without one has the preceding command
+    and its clock.
     """
 
     # A new history has these values.  An `__init__` would cost every allocation a call.
@@ -280,27 +280,27 @@ class History:
 
     @property
     def serial(self) -> int:
-        """Its number in the process."""
+        """The process-wide number of this history."""
         if self._serial == 0:
             self._serial = next(_serials)
         return self._serial
 
     @property
     def newest(self) -> dict[StreamKey, int]:
-        """By stream, a bound of the number of its latest use."""
+        """An upper bound of the number of the latest use, by stream."""
         self.settle()
         assert self._newest is not None
         return self._newest
 
     @property
     def newest_write(self) -> dict[StreamKey, int]:
-        """By stream, a bound of the number of its latest write."""
+        """An upper bound of the number of the latest write, by stream."""
         self.settle()
         assert self._newest_write is not None
         return self._newest_write
 
     def settle(self) -> dict[tuple[object, ...], Group]:
-        """Put the log into the groups; return these."""
+        """Move the log into the groups; return the groups."""
         if self.by_key is None:
             self.by_key, self._newest, self._newest_write = {}, {}, {}
         if not self.log:
@@ -334,7 +334,7 @@ class History:
         return [group for group in groups.values() if group.low < high and low < group.high]
 
     def unread(self, access: MemoryAccess) -> list[Use]:
-        """Return the uses that share bytes with an access and have still to read."""
+        """Return the uses that share bytes with an access and whose read is pending."""
         return [
             use
             for group in self.overlapping(access.low, access.high)
@@ -367,14 +367,14 @@ class History:
             self._newest_write[stream] = number
 
     def _make_room(self) -> None:
-        """Let the log have entries, if there is one stream, and its groups are few."""
+        """Make room in the log if there is one stream and its groups are few."""
         assert self.by_key is not None
         self.room = 0 if self.stream is SEVERAL else self._limit - len(self.by_key)
         if self.room > 0 and not self.log:
             self.log = []
 
     def put(self, group: Group) -> None:
-        """Merge a group of another history."""
+        """Merge a group of another history into this one."""
         groups = self.settle()
         known = groups.get(group.access.key)
         if known is not None:
@@ -388,7 +388,7 @@ class History:
         self._find_stream()
 
     def _find_stream(self) -> None:
-        """Find out which stream the groups are of."""
+        """Set `stream` from the groups."""
         self.stream = next(iter(self.newest)) if len(self.newest) == 1 else SEVERAL if self.newest else None
         self._make_room()
 
@@ -401,7 +401,7 @@ class History:
         return len(self.settle()) >= self._limit
 
     def renew(self, groups: Iterable[Group]) -> None:
-        """Keep only these groups."""
+        """Replace the groups by these."""
         self.log, self.by_key = (), None
         self.settle()
         for group in groups:

@@ -79,12 +79,12 @@ class Calls(WarmCalls):
 
     @property
     def card(self) -> Card:
-        """The figures of the modelled GPU."""
+        """The properties and speeds of the modelled GPU."""
         return self._engine.card
 
     @property
     def queries(self) -> int:
-        """How often the program asked whether a stream or an event is done."""
+        """The number of queries of streams and events by the program."""
         return self._engine.queries
 
     @property

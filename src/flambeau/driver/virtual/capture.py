@@ -71,7 +71,7 @@ class Node:
 
 
 class EventNode(Node):
-    """A record, or a wait, that each launch of the graph makes anew."""
+    """An event record or wait that each launch of the graph repeats."""
 
     __slots__ = ("event",)
 
@@ -81,7 +81,7 @@ class EventNode(Node):
 
 
 def nothing(command: object) -> None:
-    """Do nothing: the work of an event node."""
+    """Do nothing: event nodes have no work."""
 
 
 class Capture:
@@ -105,7 +105,7 @@ class Capture:
         return f"the capture on stream {self.origin.handle} of device {self.origin.device}, mode {self.mode.value}"
 
     def join(self, queue: Queue, after: tuple[int, ...]) -> None:
-        """Let a stream take part; its next work follows the nodes `after`."""
+        """Add a stream to the capture; its next work follows the nodes `after`."""
         if queue.capture is None:
             queue.capture = self
             queue.tails = ()
@@ -113,7 +113,7 @@ class Capture:
         queue.tails = tuple(sorted({*queue.tails, *after}))
 
     def leave(self) -> None:
-        """Let all streams queue their work again."""
+        """Remove all streams from the capture, so that they queue work again."""
         for queue in self.branches:
             queue.capture = None
             queue.tails = ()
@@ -157,7 +157,7 @@ class Capture:
         queue.tails = (len(self.nodes) - 1,)
 
     def unjoined(self) -> list[Queue]:
-        """Return the streams whose work the origin does not follow."""
+        """Return the streams that have not been joined back into the origin."""
         reached: set[int] = set()
         stack = list(self.origin.tails)
         while stack:

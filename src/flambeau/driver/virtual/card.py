@@ -42,7 +42,7 @@ TF32_SINCE = 8  # major compute capability
 TENSOR_CORES = ("tf32", "float16", "bfloat16")  # types whose convolutions want channels last
 WORKSPACE_ALIGNMENT = 256  # bytes, of each part of a workspace
 
-# The kinds of kernels, by the beginnings of their names.  Others are pointwise.
+# Kinds of kernels by prefix of their names.  All others are pointwise.
 KINDS = {
     "reduction": (
         "sum_", "prod_", "any_", "all_", "amax_", "amin_", "largest_", "smallest_", "variance_", "moments_", "join_",
@@ -66,7 +66,7 @@ HOST = (
 )  # fmt: skip
 COPIES = ("pinned_in", "pinned_out", "pageable_in", "pageable_out", "peer")
 ATTENTION = ("attention", "attention_backward")
-# The tables of times, and the entries of each.
+# The tables of times and the entries of each table.
 TABLES = {
     "kernels": KERNELS, "products": TYPES, "unaligned_products": TYPES, "convolutions": TYPES,
     "convolution_gradients": TYPES, "attention": ATTENTION, "copies": COPIES,
@@ -76,7 +76,7 @@ PEAKS = ("memory", "pcie", "peer", *TYPES)
 
 
 class Curve:
-    """Times by amount of work: linear between points, the first one's before, in proportion after the last."""
+    """Times by amount of work: linear between points, constant before the first, proportional after the last."""
 
     __slots__ = ("amounts", "times")
 
@@ -96,14 +96,14 @@ class Curve:
         return int(first + (last - first) * (amount - low) / (high - low))
 
     def scaled(self, factor: float) -> Curve:
-        """Return the curve with the times above the first one's multiplied."""
+        """Return the curve with the part of each time above the first point's multiplied by a factor."""
         floor = self.times[0]
         return Curve([(amount, floor + (time - floor) * factor) for amount, time in zip(self.amounts, self.times)])
 
 
 @dataclass(frozen=True)
 class Host:
-    """Nanoseconds of the host's time, with what the library and Python spend around the driver's call.
+    """Host time in nanoseconds, including the time of the library and of Python around the driver's call.
 
     launch: a kernel;  product, attention, convolution: a library's call, convolutions of half types;  wide_convolution:
     those of other types;  copy: one that does not wait;  graph: its launch.
@@ -131,7 +131,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Card:
-    """The figures of one GPU model.
+    """The properties and speeds of one GPU model.
 
     is_calibrated: whether its times were measured, not taken from the peaks of a data sheet.
     peaks: bytes or operations per nanosecond;  times: curves by table and entry.
@@ -158,23 +158,23 @@ class Card:
 
     @property
     def peer_rate(self) -> float:
-        """Bytes per nanosecond from one GPU to another."""
+        """The bandwidth between two GPUs, in bytes per nanosecond."""
         curve = self.times["copies"]["peer"]
         return curve.amounts[-1] / curve.times[-1]
 
     def kernel_ns(self, nbytes: int, operations: float, kind: str = POINTWISE) -> int:
-        """Device time of a kernel that accesses `nbytes` bytes."""
+        """Return the device time of a kernel that accesses `nbytes` bytes."""
         curve = self.times["kernels"][kind]
         return max(curve.at(nbytes), int(curve.times[0] + operations / (ELEMENTWISE_SHARE * self.peaks["float32"])))
 
     def launch_ns(self, entry: str, operations: float, accesses: Sequence[Access]) -> int:
-        """Device time of a launch.  operations: per element of its largest operand."""
+        """Return the device time of a launch.  operations: per element of its largest operand."""
         kind = kind_of(entry)
         elements = max((each.nbytes // each.dtype.itemsize for each in accesses), default=0)
         return self.kernel_ns(touched(accesses, kind), operations * elements, kind)
 
     def library_ns(self, problem: LibraryOperation, accesses: Sequence[Access]) -> int:
-        """Device time of a library call."""
+        """Return the device time of a library call."""
         nbytes = touched(accesses)
         if isinstance(problem, Gemm):
             curve = self._of_type("products" if is_aligned(problem) else "unaligned_products", problem)
@@ -190,11 +190,11 @@ class Card:
         return max(curve.at(problem.operations), self.kernel_ns(nbytes, 0))
 
     def workspace_nbytes(self, problem: LibraryOperation) -> int:
-        """Bytes of memory that a library call takes beside its operands."""
+        """Return the size in bytes of the workspace of a library call."""
         return self._way(problem).workspace_nbytes if isinstance(problem, Convolution) else 0
 
     def library_host_ns(self, problem: LibraryOperation) -> int:
-        """Host time of a library call."""
+        """Return the host time of a library call."""
         if isinstance(problem, Convolution):
             return self.host.convolution if problem.dtype.itemsize == 2 else self.host.wide_convolution
         if isinstance(problem, (Attention, AttentionBackward)):
@@ -212,7 +212,7 @@ class Card:
         return min(self._way_in(each, curves[each].at(operations), problem) for each in types)
 
     def _way_in(self, name: str, kernel_ns: int, problem: Convolution) -> Way:
-        """How kernels of a type compute a convolution, their own part in `kernel_ns`."""
+        """Return how kernels of a type compute a convolution.  kernel_ns: the time of the kernel itself."""
         if name not in TENSOR_CORES:
             return Way(kernel_ns, kernel_ns, 0, 0)
         copied = converted(problem)
@@ -228,11 +228,11 @@ class Card:
         return curves.get(name, curves["float32"])
 
     def copy_ns(self, entry: str, nbytes: int) -> int:
-        """Time of a copy to or from the host, or between GPUs."""
+        """Return the time of a copy to or from the host, or between GPUs."""
         return self.times["copies"][entry].at(nbytes)
 
     def within(self, share: float, duration_ns: int) -> int:
-        """Device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
+        """Return the device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
         if share == 1:
             return duration_ns
         floor = int(self.times["kernels"][POINTWISE].times[0])
@@ -254,9 +254,9 @@ class Card:
 
 
 class Way(NamedTuple):
-    """How a convolution is computed; the least one is the fastest.
+    """A way to compute a convolution; ways compare by total time.
 
-    total_ns: of kernel_ns, its own kernel, and copies_ns, the copies of operands.
+    total_ns: the sum of kernel_ns, the time of its kernel, and copies_ns, the time of copying operands.
     """
 
     total_ns: int
@@ -266,7 +266,10 @@ class Way(NamedTuple):
 
 
 def tiled_operations(problem: Convolution) -> float:
-    """The operations of a convolution whose channels fill whole tiles.  Those of groups are computed in other ways."""
+    """Return the operations of a convolution whose channels fill whole tiles.
+
+    Those of groups are computed in other ways.
+    """
     if problem.groups > 1:
         return problem.operations
     outputs, inputs = problem.w_shape[:2]
@@ -274,14 +277,14 @@ def tiled_operations(problem: Convolution) -> float:
 
 
 def tiled_channels(channels: int) -> int:
-    """Return the channels of the tiles that hold so many."""
+    """Return the number of channels rounded up to whole tiles."""
     return _tiles(channels) * TILE
 
 
 def converted(problem: Convolution) -> list[int]:
     """Return the bytes of each operand that tensor cores access in a copy, because it is not channels last.
 
-    A convolution writes its result as it is wanted.  Of a gradient both images are copied; weights are small.
+    A convolution writes its result in the requested layout.  For a gradient both images are copied; weights are small.
     """
     if problem.groups > 1:
         return []
@@ -291,7 +294,7 @@ def converted(problem: Convolution) -> list[int]:
 
 
 def partial_sums(problem: Convolution, multiprocessors: int) -> int:
-    """Return the bytes of partial sums of a weight's gradient, in float32.
+    """Return the size in bytes of the float32 partial sums of a weight's gradient.
 
     Its result has few tiles, so the sum over the batch and its places is divided between the multiprocessors.
     """
@@ -313,7 +316,7 @@ def _aligned(nbytes: int) -> int:
 
 @functools.cache
 def kind_of(entry: str) -> str:
-    """Return the kind of a kernel of this name."""
+    """Return the kind of a kernel, given its name."""
     return next((kind for kind, beginnings in KINDS.items() if entry.startswith(beginnings)), POINTWISE)
 
 
@@ -324,9 +327,9 @@ def is_aligned(problem: Gemm) -> bool:
 
 
 def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
-    """Return the bytes that a kernel reads and writes: each array once for each, without gaps between rows.
+    """Return the number of bytes that a kernel reads and writes: each array once each, without gaps between rows.
 
-    A gathering kernel reads no more of an array than it writes.
+    A gather kernel reads at most as many bytes of an array as it writes.
     """
     seen: dict[tuple[int, int, str], int] = {}
     written = 0
@@ -347,7 +350,7 @@ def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
 
 
 def card(name: str) -> Card:
-    """Return the card of a preset's name, or of a file whose name ends in `.toml`.  Raises ConfigError."""
+    """Return the card of a preset, or of a file whose name ends in `.toml`.  Raises ConfigError."""
     if name in NAMES:
         return _preset(name)
     if name.endswith(SUFFIX):
@@ -369,7 +372,7 @@ def read(path: Path) -> Card:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}", hint=f"presets are {', '.join(NAMES)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: it is not TOML: {error}", hint=DOCUMENTATION) from error
+        raise ConfigError(f"{path}: not valid TOML: {error}", hint=DOCUMENTATION) from error
     return _Reader(path, data).card()
 
 
@@ -448,7 +451,7 @@ class _Reader:
         peaks = {}
         for name in PEAKS:
             if name == "bfloat16" and name not in found:
-                continue  # such products run as float32
+                continue  # products of this type run as float32
             value = self._field("peaks.", name, found)
             if type(value) not in (int, float) or not 0 < value < float("inf"):
                 self._refuse(f"peaks.{name}", value, "write GB/s for links and memory, TFLOP/s for products")
@@ -497,11 +500,11 @@ class _Reader:
 
 
 def _derived(table: str, name: str, peaks: Mapping[str, float]) -> Curve:
-    """Return the times of the calibrated card, for a card with other peaks that reaches the same part of them."""
+    """Return the calibrated card's times, scaled to a card with other peaks, at the same fraction of the peaks."""
     model = _preset(DEFAULT)
     link = "peer" if name == "peer" else "pcie"
     peak = {"kernels": "memory", "attention": "float16", "copies": link}.get(table, name)
     factor = model.peaks[peak] / peaks[peak]
     if name.startswith("pageable"):
-        factor = max(1.0, factor)  # the host copies them, not faster than for the other card
+        factor = max(1.0, factor)  # the host makes these copies, at most as fast as for the calibrated card
     return model.times[table][name].scaled(factor)

@@ -1,9 +1,9 @@
-"""The clocks of virtual GPUs: those of host threads, of copy engines, and times that are not known yet.
+"""The clocks of virtual GPUs: clocks of host threads and copy engines, and times that are not known yet.
 
 - Times are whole nanoseconds since the machine was made.  They depend on the calls made, never on the schedule.
 - Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.
-- Times of work that follows a collective of several processes are known when that has run (`Late`): until then, a time
-  is the earliest possible one, and what it depends on besides.
+- Times of work that follows a collective of several processes are known only once the collective has run.  Until then,
+  a time is the earliest possible one, together with the commands that it depends on (`Late`).
 - Work starts when the host has submitted it, its stream and the events it waits for are through, and, for copies,
   the device's copy engine of that direction is free.  It ends one modelled duration (card.py) later.
 """
@@ -52,8 +52,8 @@ class CopyEngine:
         self.late: Late | None = None
 
 
-# What a time depends on besides a number of nanoseconds: it is not before the ends of these commands, which other
-# processes decide, and so many nanoseconds.
+# Dependencies of a time that is not known yet: for each command, the least number of nanoseconds from the end of that
+# command, which other processes determine.
 Late = dict[Any, int]
 
 
@@ -71,7 +71,7 @@ def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
 def latest(first: Late | None, second: Late | None) -> Late | None:
     """Return the commands that the later of two times depends on, given those of each.
 
-    A command is left out if another one of its stream, which ends after it, counts as much.
+    A command is left out if a later command of the same stream adds at least as much time.
     """
     if first is None or second is None:
         return first or second
@@ -84,5 +84,5 @@ def latest(first: Late | None, second: Late | None) -> Late | None:
 
 
 def later(late: Late | None, ns: int) -> Late | None:
-    """Return the commands that a time depends on, for a time that is `ns` later."""
+    """Return the commands that a time depends on, shifted for a time that is `ns` later."""
     return None if late is None else {command: before + ns for command, before in late.items()}

@@ -46,7 +46,7 @@ from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
 from .stream_pool import PoolCalls
 
-STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
+STEP = 8  # the number of multiprocessors of a partition is a multiple of this
 
 
 class Partition(NamedTuple):
@@ -241,18 +241,18 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return memory.total - memory.used, memory.total
 
     def memory_used(self, device: int) -> int:
-        """Allocated bytes.  Costs no modelled time, like all monitoring."""
+        """Return the number of allocated bytes.  Like all monitoring, it takes no modelled time."""
         self._check_index(device)
         return self._engine.memory.devices[device].used
 
     def busy_percent(self, device: int) -> int:
-        """Percent of the last sample of modelled time in which kernels ran."""
+        """Return the percentage of the last sample of modelled time in which kernels ran."""
         self._check_index(device)
         with self._lock:
             return self._engine.kernels[device].percent(self._engine.clock.now())
 
     def memory_busy_percent(self, device: int) -> int:
-        """Percent of the last sample of modelled time in which kernels or copies ran."""
+        """Return the percentage of the last sample of modelled time in which kernels or copies ran."""
         self._check_index(device)
         with self._lock:
             return self._engine.kernels[device].percent(self._engine.clock.now(), self._engine.copies[device])
@@ -289,7 +289,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._engine.runner.follow(schedule)
 
     def drain(self) -> None:
-        """Run all queued work, and print failures and what else the program should know, each once."""
+        """Run all queued work, and print failures and warnings, each once."""
         with self._lock:
             for failure in self._engine.drain():
                 print(failure.fact, file=sys.stderr)
@@ -301,7 +301,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     @property
     def unused_choices(self) -> str:
-        """Text about choices of a `replay:` schedule that were not used so far, "" if all were."""
+        """A note about choices of a `replay:` schedule that were not used so far, "" if all were."""
         schedule = self._engine.runner.schedule
         return schedule.surplus if isinstance(schedule, Replay) else ""
 
@@ -351,7 +351,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._engine.queries += 1
             if queue.end_ns > self._engine.clock.spend(self._engine.card.host.call):
                 return False
-            if queue.late is not None:  # a collective, which other processes may hold up
+            if queue.late is not None:  # a collective, which may have to wait for other processes
                 if not self._engine.runner.run_until(queue.tail(), waits=False):
                     return False
                 if settled(queue.end_ns, queue.late)[0] > self._engine.clock.now():
@@ -372,7 +372,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._events_of.wait_on_queue(self._queue(stream), self._event(event), external)
 
     def expose(self) -> None:
-        """Do nothing: calls are never put off."""
+        """Do nothing: calls are never deferred."""
 
     def stream_raw(self, stream: StreamHandle) -> int:
         with self._lock:
@@ -381,7 +381,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     # events
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
-        """`blocking` changes how a host thread sleeps, which is not modelled."""
+        """Create an event.  `blocking` has no effect: how a host thread sleeps is not modelled."""
         with self._lock:
             self._call(device)
             if timing and interprocess:
@@ -462,7 +462,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         def duration(accesses: list[Access]) -> int:
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
-        is_own = type(kernel) is Kernel  # one of the program has a class of its own
+        is_own = type(kernel) is Kernel  # a kernel of the program has another class
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
@@ -488,18 +488,18 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         return 0
 
     def product_workspace(self, device: int) -> int:
-        """Return the size that the environment grants; 0 by default."""
+        """Return the size that the environment variable sets; 0 by default."""
         return self._granted_workspace
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """Return a number that no library accepts, as with raw streams."""
+        """Return a number that no library accepts as a handle, as for raw streams."""
         with self._lock:
             return self._blas_handles.get(self._queue(stream).device, next_handle)
 
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
-        """Nothing is written to `workspace`."""
+        """Queue a library call; `workspace` is not written."""
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._plans, plan, "plan")
@@ -542,6 +542,6 @@ class VirtualMonitor:
         return self._card.clock_mhz
 
     def processes(self, device: int) -> list[GpuProcess]:
-        """This process, if it has memory there: each process has its own virtual GPUs."""
+        """Return this process if it has memory on the device: each process has its own virtual GPUs."""
         used = self.memory_used(device)
         return [GpuProcess(os.getpid(), used)] if used else []

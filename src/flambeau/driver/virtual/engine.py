@@ -61,8 +61,8 @@ class Engine(Submission):
         self.slowdown = slowdown()
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
-        self.host_races = 0  # accesses of the host that conflicted with unfinished work
-        self.queries = 0  # of the program, whether a stream or an event is done
+        self.host_races = 0  # host accesses that conflicted with unfinished work
+        self.queries = 0  # queries of streams and events by the program
         self._sequence = 0
 
     def watch(self, witness: Witness | None) -> None:
@@ -85,7 +85,7 @@ class Engine(Submission):
     def check_host(self, access: MemoryAccess, block: Block) -> None:
         """Report a host access to pinned memory that conflicts with work that the host has not waited for.
 
-        Under a schedule that may run more than a wait needs, that work comes before or after it.
+        Under a schedule that may run more than a wait needs, that work may run before or after the access.
         Raises: RaceError under races="error".
         """
         if self.races.witness is not None:
@@ -108,7 +108,7 @@ class Engine(Submission):
                 memory.space.materialise(block.low, block.high)
 
     def wait(self, awaited: Awaited | None, end_ns: int, late: Late | None, clock: Clock) -> None:
-        """Let the host wait for work that ends at `end_ns`; afterwards it knows everything in `clock`."""
+        """Make the host wait for work that ends at `end_ns`; its later work then follows everything in `clock`."""
         self.runner.run_until(awaited)
         self.block_host(settled(end_ns, late)[0])
         self.clocks.host_learn(clock)
@@ -152,10 +152,10 @@ class Engine(Submission):
                 try:
                     self.runner.run_until(queue.tail())
                     is_done = True
-                except KernelReferenceError as error:  # the rest can still run
+                except KernelReferenceError as error:  # other commands can still run
                     failed.append(error)
                 except AcceleratorError:
                     is_done = True
-                except FlambeauError as error:  # of a collective of several processes
+                except FlambeauError as error:  # from a collective of several processes
                     failed += [] if getattr(error, "is_repeated", False) else [error]
         return failed + [failure for device, failure in self.runner.failures.items() if device not in known]

@@ -1,6 +1,6 @@
 """Events of virtual GPUs: a point in a stream's queue, replaced by every record.
 
-- Each record makes a new generation.  A wait keeps the generation that was the latest at its call.
+- Each record makes a new generation.  A wait refers to the latest generation at the time of the call.
 - An event that was never recorded is done, and a wait for it has no effect.
 - The record of an interprocess event runs its stream: work of two processes is ordered by running it in that order.
 - A record on a capturing stream is a point of the capture.  Streams may wait for it, and join; the host may not.
@@ -54,7 +54,7 @@ class Captured:
 
 
 class Waited(NamedTuple):
-    """A wait for one record of an event, made at `site`."""
+    """A wait for one record of an event; `site` is its source line."""
 
     event: Event
     point: Generation
@@ -65,8 +65,7 @@ class Waited(NamedTuple):
 class Event:
     """An event.
 
-    records: its latest records, kept where races are errors;  is_mark: whether it belongs to the library, which uses it
-    to make streams follow others.
+    records: its latest records, kept where races are errors;  is_mark: whether the library made it to order streams.
     """
 
     handle: EventHandle
@@ -143,7 +142,7 @@ class Events:
             self.follow(queue, event.latest)
 
     def _note(self, event: Event, waited: deque[Waited]) -> None:
-        """Keep a wait for reports.  An event recorded and waited for in one line is that of `wait_stream`."""
+        """Remember a wait for reports.  An event recorded and awaited on one line belongs to `wait_stream`."""
         if self._engine.races.explains and event.latest is not None:
             site = callers.call_site()
             event.is_mark = site == event.latest.site
@@ -188,7 +187,7 @@ class Events:
             return True
         if latest.time_ns > now and not event.interprocess:
             return False
-        if latest.late is not None:  # a collective, which other processes may hold up
+        if latest.late is not None:  # a collective, which may have to wait for other processes
             if not self._engine.runner.run_until(latest.after, waits=False, fails=orders):
                 return False
             if settled(latest.time_ns, latest.late)[0] > now:
@@ -197,7 +196,7 @@ class Events:
         return True
 
     def waited_on_host(self, event: Event, point: Generation) -> None:
-        """Note that the host has waited for a record of an event or seen it done, so that its later work follows."""
+        """Order later work of the host after a record that it has waited for or seen done."""
         self._note(event, self._engine.host_waited)
         self._engine.clocks.host_learn(point.clock)
 

@@ -1,12 +1,12 @@
 """Exchanges of virtual GPUs: collectives of several processes, as commands of a stream.
 
-- An exchange is two commands.  The first reads the inputs and gives them to the other processes.  The second writes the
-  outputs; its gate opens when all processes have given theirs.
-- The inputs are given as early as they can be: by the call, or when what they depend on has come (`serve_exchanges`,
-  which a thread of the process calls).  So a process serves the others whether or not its program waits.
-- A stream gives in the order of its calls, so only its first exchange that has not given is looked at: a call costs the
-  same however many exchanges its stream holds.
-- A machine that computes no values passes none.
+- An exchange is two commands.  The first reads the inputs and sends them to the other processes.  The second writes the
+  outputs; its gate opens when all processes have sent their inputs.
+- The inputs are sent as early as possible: by the call, or once their dependencies are done (`serve_exchanges`, which
+  a thread of the process calls).  So a process serves the others whether or not its program waits.
+- A stream sends inputs in the order of its calls, so only its first unsent exchange is examined: the cost of a call
+  does not depend on the number of exchanges on its stream.
+- A machine that computes no values sends none.
 - The modelled end is the latest start of all processes plus the time of the links (parallel/links.py).
 """
 
@@ -81,16 +81,16 @@ class ExchangeCalls(Calls):
         return ""
 
     def abort_exchanges(self) -> None:
-        """Do nothing: an exchange that has failed ends by itself."""
+        """Do nothing: a failed exchange ends by itself."""
 
     def serve_exchanges(self) -> None:
         with self._lock:
             self._serve()
 
     def _serve(self) -> None:
-        """Run what gives inputs, and what it depends on, as far as no other process holds it up."""
+        """Run the commands that send inputs, and their predecessors, up to those that wait for another process."""
         for queue, commands in list(self._to_give.items()):
-            with suppress(AcceleratorError):  # later calls on the device report it
+            with suppress(AcceleratorError):  # later calls on the device report the error
                 while commands and self._engine.runner.run_until(commands[0], waits=False, fails=False):
                     _drop_done(commands)
             if not commands:
@@ -112,7 +112,7 @@ class ExchangeCalls(Calls):
                 raise failure
 
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
-        if streams is None:  # those of one group use nothing that is not used by others, and end by themselves
+        if streams is None:  # those of one group share all state with others, and end by themselves
             self.await_exchanges()
 
 
@@ -122,13 +122,13 @@ def _drop_done(commands: deque[Command]) -> None:
 
 
 def run_give(command: Command) -> None:
-    """Give the inputs to the other processes.  Accesses: the inputs.  detail: the exchange and its modelled start."""
+    """Send the inputs to the other processes.  Accesses: the inputs.  detail: the exchange and its modelled start."""
     exchange, start_ns, late, computes = command.detail
     exchange.give(arrays_of(command) if computes else (), settled(start_ns, late)[0])
 
 
 def run_finish(command: Command) -> None:
-    """Write the outputs; poison, if the exchange has failed.  Accesses: the outputs.  detail: the exchange."""
+    """Write the outputs, or poison if the exchange has failed.  Accesses: the outputs.  detail: the exchange."""
     exchange, computes = command.detail
     try:
         command.end_ns = max(command.end_ns, exchange.finish(arrays_of(command) if computes else None))

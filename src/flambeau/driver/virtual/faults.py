@@ -1,7 +1,7 @@
-"""Failures of virtual GPUs on demand: their names, their spelling, and the countdowns that the driver reads.
+"""Injected failures of virtual GPUs: their names, their text form, and the countdowns that the driver reads.
 
-A failure is a name and a value: oom=3 in Python, `oom:3` as text.  A value of several numbers is a tuple, (0, 1), in
-text `0:1`.  `FORMS` has an example of each.
+A failure is a name and a value: oom=3 in Python, `oom:3` as text.  Several numbers are a tuple in
+Python, (0, 1), and `0:1` as text.  `FORMS` has an example of each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMS = {
     "kill_worker": "kill_worker:0:3",
     "kill_rank": "kill_rank:1:5",
 }
-MEANINGS = {  # of values that are tuples
+MEANINGS = {  # names of the numbers of values that are tuples
     "lost_link": ("device", "device"),
     "slow_link": ("device", "device", "factor"),
     "kill_worker": ("worker", "batch"),
@@ -33,7 +33,7 @@ MEANINGS = {  # of values that are tuples
 FROM_ZERO = ("device", "worker", "rank")
 OPERATOR = "faults"
 
-_met_in = 0  # id of the process whose first machine has met FLAMBEAU_FAULTS
+_met_in = 0  # id of the process whose first machine has applied FLAMBEAU_FAULTS
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def check(name: str, value: Any, devices: int | None = None) -> None:
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of a size.  Raises ArgumentError."""
+    """Return the number of bytes in a text such as 64MiB.  Raises ArgumentError."""
     try:
         size = parse_bytes(text)
     except ConfigError as failure:
@@ -125,8 +125,8 @@ class Countdown:
 class Faults:
     """Injected failures of one machine.  n = 1 is the next call.
 
-    is_used: whether any was asked for; until then, calls need not look here.
-    too_large: blocks of at least so many bytes are refused, 0 for none.
+    is_used: whether any failure was requested; until then, calls skip all checks.
+    too_large: blocks of at least this many bytes are refused; 0 refuses none.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Faults:
         self.launch.left, self.is_used = n, True
 
     def break_capture_at(self, n: int) -> None:
-        """Make the n-th operation captured from now find its capture invalidated, as if by another thread."""
+        """Invalidate the capture at the n-th operation captured from now, as another thread might."""
         self.capture.left, self.is_used = n, True
 
     def drop_peer(self, a: int, b: int) -> None:
@@ -166,11 +166,11 @@ class Faults:
         return self._slow.get(frozenset((a, b)), 1) if self._slow else 1
 
     def refuses_block(self, nbytes: int) -> bool:
-        """Return whether a block that an allocator takes is refused."""
+        """Return whether the allocation of a block is refused."""
         return bool(self.too_large and nbytes >= self.too_large) or self.block.strikes()
 
     def ask_once(self, text: str, devices: int) -> None:
-        """Ask for the failures of a text, if no other machine of the process has: its first one meets them."""
+        """Request the failures of a text, unless another machine of the process has: only the first applies them."""
         global _met_in
         wanted = parse(text)
         for name, value in wanted.items():
@@ -180,7 +180,7 @@ class Faults:
         _met_in = os.getpid()
 
     def ask(self, wanted: dict[str, Any]) -> Callable[[], None]:
-        """Make these failures, whose values are checked, happen from now on.  Return a function that ends them."""
+        """Inject failures, whose values are already checked, from now on.  Return a function that ends them."""
         self.is_used = True
         countdowns = {
             "oom": self.block,

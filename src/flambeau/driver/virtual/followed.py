@@ -1,11 +1,11 @@
-"""The driver of a checked program on other GPUs: it makes their driver's calls, and follows them with the model.
+"""The driver of a checked program on real GPUs: it calls their driver, and follows the calls with the model.
 
 - Each call is made on the real driver, and then on a model of a virtual GPU with the same addresses.  The model finds
   races as for virtual GPUs.  It computes no values and models no time: its commands are done when they are submitted.
-- What is done is what the real driver says.  A wait orders what was submitted before it began.
-- Memory that the model does not know, of other libraries and processes, is not compared; nor are kernels that do not
-  declare what they access.
-- If the model cannot follow a call, the program goes on, and `lost` says why nothing more is compared.
+- The real driver determines what is done.  A wait orders what was submitted before it began.
+- Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are kernels that
+  do not declare their accesses.
+- If the model cannot follow a call, the program continues, and `lost` has the reason why nothing more is compared.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .schedule import Schedule
 
 
 class RealStreams:
-    """An exchange, with the real driver's handles of its streams."""
+    """An exchange that uses the real driver's stream handles."""
 
     def __init__(self, exchange: Exchange, handles: Mapping[Any, Any]) -> None:
         self._exchange, self._handles = exchange, handles
@@ -64,7 +64,7 @@ class RealStreams:
 
 
 class FollowedCalls(HotCalls):
-    """The frequent calls: those of the real driver, each followed by the model.
+    """The frequent calls: each calls the real driver, then the model.
 
     They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it.
     """
@@ -104,8 +104,8 @@ class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
     Handles are the model's.  lost: why the model no longer follows, "" while it does.
-    unseen: the kernels of which the model does not know what they access.
-    loaded: kernels and library plans;  alone: what the model knows of each stream.
+    unseen: the kernels whose accesses the model does not know.
+    loaded: kernels and library plans;  alone: the model's state of each stream.
     """
 
     _engine: FollowingEngine
@@ -136,7 +136,7 @@ class FollowedDriver(VirtualDriver):
             super().watch(witness)
 
     def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
-        """Make a call of the model.  If it fails, the model follows no more."""
+        """Call the model.  If the call fails, stop following."""
         if not self.lost:
             try:
                 call(*arguments)
@@ -144,7 +144,7 @@ class FollowedDriver(VirtualDriver):
                 self._lose(call.__name__, failure)
 
     def _lose(self, name: str, failure: Exception) -> None:
-        """Follow no more, because a call of the model has failed."""
+        """Stop following, because a call of the model has failed."""
         fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
         self.lost = f"{name} at {callers.call_site()}: {fact}"
         self.watch(None)
@@ -154,7 +154,7 @@ class FollowedDriver(VirtualDriver):
             return [self._events_of.point(queue) for queue in queues]
 
     def _host_learns(self, points: Sequence[Generation]) -> None:
-        """Order all later work after some points, which the host has waited for."""
+        """Order all later work after points that the host has waited for."""
         with self._lock:
             for point in points:
                 self._engine.clocks.host_learn(point.clock)
@@ -219,7 +219,7 @@ class FollowedDriver(VirtualDriver):
             self._memory.devices[device].drop_mapped(address, nbytes)
 
     def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
-        """Return the driver orders uses of its pool, so that each allocation is memory of its own."""
+        """Allocate from the pool.  To the model this is new memory: the driver orders uses of its pool."""
         address = self._real.pool_alloc(device, nbytes, self._real_handles[stream])
         with self._lock:
             self._memory.devices[device].adopt(address, nbytes)
@@ -268,10 +268,10 @@ class FollowedDriver(VirtualDriver):
             self._real.block_taken(device, address, nbytes, self._real_handles[stream])
         queue = self.alone[stream].queue
         if queue.device != device:
-            self._follow(super().block_taken, device, address, nbytes, stream)  # it says so
+            self._follow(super().block_taken, device, address, nbytes, stream)  # reports the failure
         elif not self.lost:
             try:
-                with self._inner_lock:  # an allocator calls it, in a critical section
+                with self._inner_lock:  # called by an allocator in a critical section
                     self._engine.take_block(queue, address, address + nbytes)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("block_taken", failure)
@@ -429,7 +429,7 @@ class FollowedDriver(VirtualDriver):
             self.follow_launch(alone, loaded, bytes(arguments))
 
     def follow_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any) -> None:
-        """Let the model follow a launch or a library call that the real driver has got."""
+        """Make the model follow a launch or a library call that the real driver has accepted."""
         if not self.lost:
             try:
                 self._engine.launch(alone, loaded, arguments, callers.origin())

@@ -1,10 +1,10 @@
-"""The model of GPUs that another driver runs: their memory, at its addresses, and who uses it.
+"""The model of GPUs that another driver runs: their memory, at its addresses, and the streams that use it.
 
-- Commands are done when they are submitted: what runs is elsewhere.  No values are computed, and no time is modelled.
+- Commands are done when they are submitted: the real GPU runs them.  No values are computed, and no time is modelled.
 - Most blocks are used only by the stream that allocated them.  Their uses are ordered, so nothing is compared: each
-  launch is kept as it was made, in a list of the block.  Accesses and commands are made of these launches when another
-  stream uses or allocates the bytes (`SoleHistory.settle`).  From then on, uses of the block are compared one by one.
-- A kernel's first launch from a source line makes a command at once: tools read the line's variables then.
+  launch is appended to a list of the block.  The list becomes accesses and commands when another stream uses or
+  allocates the bytes (`SoleHistory.settle`).  From then on, uses of the block are compared one by one.
+- A kernel's first launch from a source line makes a command at once, because tools read the line's variables then.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .space import EmptySpace, Space
 from .submission import INVALID_HANDLE, Command
 
 FEW_LAUNCHES = 64  # a longer list of a block's launches is shortened
-PRUNE_AFTER = 4096  # operations of a stream, after which the lists of its blocks are shortened
-MANY_ARRAYS = 64  # of a launch, with more of which its memory is not remembered
-MAX_LINES = 1 << 14  # source lines that are remembered
+PRUNE_AFTER = 4096  # operations of a stream between prunings of the lists of its blocks
+MANY_ARRAYS = 64  # the accesses of launches with more arrays are not cached
+MAX_LINES = 1 << 14  # source lines that are cached
 
 
 class Handles(dict[Any, Any]):
-    """The objects of handles.  Looking up an unknown handle raises AcceleratorError."""
+    """Objects by handle.  Looking up an unknown handle raises AcceleratorError."""
 
     def __missing__(self, handle: int) -> Any:
         raise AcceleratorError(
@@ -56,7 +56,7 @@ class Touched:
     __slots__ = ("_accesses", "_addresses", "_form", "highs", "loaded", "lows")
 
     def __init__(self, loaded: FollowedKernel, form: Form | None, addresses: Sequence[int], accesses: Accesses) -> None:
-        """form, addresses: what makes the accesses, if these are not there yet."""
+        """Keep the accesses or, if they are None, the form and addresses that make them."""
         self.loaded = loaded
         if form is None:
             self.lows = tuple([access.low for access in accesses])
@@ -81,7 +81,7 @@ class FollowedKernel(Loaded):
     __slots__ = ("_shapes", "_touched", "real")
 
     def __init__(self, real: Any, device: int, name: str, bind: Bind, split: Split | None) -> None:
-        """split: of the arguments, into addresses and what shapes depend on; None if it is not known."""
+        """Keep the real handle.  split: how the arguments are split into addresses and the rest; None if unknown."""
         super().__init__(device, name, _nothing, bind, no_time)
         self.real = real
         self._shapes = split
@@ -104,24 +104,24 @@ class FollowedKernel(Loaded):
 
 
 def _nothing(*operands: Any) -> None:
-    """Stand for a reference, which is never called."""
+    """Serve as a reference implementation that is never called."""
 
 
 def no_time(accesses: list[Access]) -> int:
-    """Return no device time: the model has no clock here."""
+    """Return 0 as the device time: this model has no clock."""
     return 0
 
 
 def shapes_of(kernel: Kernel) -> Split | None:
-    """Return the split of a kernel's argument buffer into addresses and what the arrays' shapes depend on.
+    """Return the split of a kernel's argument buffer into addresses and values that determine shapes.
 
-    None for kernels of the program, whose buffers may hold more.
+    It is None for kernels of the program, whose buffers may hold other arguments.
     """
     if type(kernel) is not Kernel:
         return None
     sizes = {size for param in kernel.params if isinstance(param, Pointer) for size in param.shape}
     starts: list[int] = []
-    singles: list[int] = []  # the indices of starts that are operands of their own
+    singles: list[int] = []  # indices of the starts of single operands
     shapes: list[tuple[int, int]] = []
     for param, start, end in zip(kernel.params, kernel.offsets, [*kernel.offsets[1:], kernel.nbytes]):
         if type(param) is Pointer:
@@ -163,8 +163,8 @@ def _fields(fields: Sequence[tuple[int, int, str]]) -> Struct:
 class Line:
     """A part of a source line that submits work.
 
-    origin: of its latest call, whose code lives on, so that no other gets its id;  launched: the kernels that it has
-    launched.
+    origin: its latest call, which keeps the code object alive, so that its id is not reused;  launched: the kernels
+    that it has launched.
     """
 
     __slots__ = ("launched", "origin", "site")
@@ -177,19 +177,19 @@ class Line:
 
 # blocks that one stream uses
 
-# What is kept of a launch: its memory, its number on its stream and among all operations, the program's call, and the
-# base, changes and version of its stream's clock.
+# Record of a launch: its memory, its number on its stream and among all operations, the program's call, and the base,
+# changes and version of its stream's clock.
 Launch = tuple[Touched, int, int, Origin, Base, dict[StreamKey, int], int]
-# Of an allocation: the operation before it, its number, the program's call, whether the bytes are fresh, and the clock.
+# Record of an allocation: the preceding operation, its number, the program's call, whether the bytes are fresh, clock.
 Allocation = tuple[Launch | Command, int, Origin, bool, Base, dict[StreamKey, int], int]
 
 
 class Alone:
-    """The blocks that a stream uses alone.
+    """The blocks that only one stream uses.
 
     real: the other driver's handle of the stream;  state: its clock.
     histories: of the blocks, by the addresses in them that launches have used.  Some are no longer open.
-    latest: the stream's latest operation, if that is a launch without a command, else None.
+    latest: the stream's latest operation if it is a launch without a command, else None.
     prunes_at: the number of the operation after which the lists of launches are shortened.
     """
 
@@ -205,7 +205,7 @@ class Alone:
         self.prunes_at = PRUNE_AFTER
 
     def command(self, launch: Launch | Command) -> Command:
-        """Return the command of a launch, made if there is none."""
+        """Return the command of a launch; create it if there is none."""
         if isinstance(launch, Command):
             return launch
         command = self.new_command(launch)
@@ -216,7 +216,7 @@ class Alone:
         return command
 
     def new_command(self, launch: Launch) -> Command:
-        """Make the command of a launch, without accesses."""
+        """Create the command of a launch, without accesses."""
         touched, number, sequence, origin, base, changes, version = launch
         command = Command(self.queue, touched.loaded.name, run_reference, None, (), (), origin)
         command.number, command.sequence = number, sequence
@@ -224,18 +224,18 @@ class Alone:
         return command
 
     def reusable(self, history: History) -> SoleHistory | None:
-        """A dead block's history, if it is of this stream alone and of no other block, and nothing was compared."""
+        """Return the history of a dead block that only this stream used, if no other block and no comparison has it."""
         if type(history) is SoleHistory and history.alone is self and history.by_key is None and not history.is_shared:
             return history
         return None
 
     def settle_last(self) -> None:
-        """Let the queue's last command be of the stream's latest operation."""
+        """Make the queue's last command that of the stream's latest operation."""
         if self.latest is not None:
             self.queue.last, self.latest = self.command(self.latest), None
 
     def settle(self) -> None:
-        """Make accesses and commands of all launches."""
+        """Convert all recorded launches to accesses and commands."""
         self.settle_last()
         for history in self.histories.values():
             history.settle()
@@ -250,19 +250,19 @@ class Alone:
 
 
 class SoleHistory(History):
-    """The uses of a block that the stream which allocated it may use alone.
+    """The uses of a block that only the stream that allocated it may have used.
 
     high: the end of the block.
     is_open: whether the block is live, and no other stream has used it.
-    is_shared: whether other dead blocks have this history, too.
-    launches: those that used it, in order, and are not among the groups yet.
+    is_shared: whether other dead blocks share this history.
+    launches: the launches that used it, in order, and are not in the groups yet.
     """
 
     is_shared = False
     _allocation: Allocation | None = None
 
     def __init__(self, alone: Alone, low: int, high: int) -> None:
-        """The host has waited for all earlier work of the stream, unless an allocation follows."""
+        """Begin a history.  The host has waited for all earlier work of the stream, unless an allocation follows."""
         self.stream = alone.queue.handle
         self.alone = alone
         self.high = high
@@ -271,13 +271,13 @@ class SoleHistory(History):
         self._low = low
 
     def begin(self, allocation: Allocation) -> None:
-        """Begin anew with an allocation of the block, which the stream has used alone before."""
+        """Restart with an allocation of the block, which only this stream has used before."""
         self.is_open = True
         self.launches.clear()
         self._allocation = allocation
 
     def prune(self, known: int) -> None:
-        """Drop uses that the host has waited for, and launches that were made again."""
+        """Drop uses that the host has waited for, and repeated launches."""
         latest = {launch[0]: launch for launch in self.launches if launch[1] > known}
         self.launches = sorted(latest.values(), key=_number)
         if len(self.launches) > FEW_LAUNCHES:
@@ -369,15 +369,15 @@ class FollowedDevice(DeviceMemory):
     def give(self, low: int, high: int) -> None:
         block = self.blocks.at.get(low)
         if block is None or not block.is_live or block.high != high:
-            super().give(low, high)  # it raises
+            super().give(low, high)  # raises
             return
         block.is_live = False
         history = block.history
-        if type(history) is SoleHistory:  # as `close`
+        if type(history) is SoleHistory:  # the same as `close`
             history.is_open = False
 
     def pieces(self, low: int, high: int) -> list[Block]:
-        """As in DeviceMemory.  Dead blocks lie side by side, so that most need no search."""
+        """Return the blocks in a range, as DeviceMemory does.  Dead blocks are adjacent, so most need no search."""
         found, at, blocks = [], low, self.blocks.at
         while at < high:
             block = blocks.get(at)
@@ -388,7 +388,7 @@ class FollowedDevice(DeviceMemory):
         return found
 
     def take_pieces(self, pieces: Sequence[Block], low: int, high: int, history: History) -> None:
-        """Like `take`, given the result of `pieces`."""
+        """Make a block as `take` does, given the result of `pieces`."""
         if not pieces or pieces[0].low != low or any([piece.is_live for piece in pieces]):
             self.take(low, high, history)
             return
@@ -411,21 +411,21 @@ class FollowedDevice(DeviceMemory):
 
 
 def close(block: Block) -> None:
-    """Let no launch be added to the uses of a block that is freed."""
+    """End the list of launches of a block that is freed."""
     history = block.history
     if type(history) is SoleHistory:
         history.is_open = False
 
 
 def share(block: Block) -> None:
-    """Keep the history of a dead block as it is, for parts of the block."""
+    """Freeze the history of a dead block, to be shared by parts of the block."""
     history = block.history
     if type(history) is SoleHistory:
         history.is_shared = True
 
 
 class FollowedMemory(Memory):
-    """The memory of real GPUs: all of it, pinned memory too, has addresses of one range."""
+    """The memory of real GPUs.  Device and pinned memory share one range of addresses."""
 
     devices: list[FollowedDevice]
 
@@ -435,7 +435,7 @@ class FollowedMemory(Memory):
         self._unknown = Space(0, None)
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """Return the live block around [low, high); a new one, without a history, for memory that is not known."""
+        """Return the live block around [low, high), or a new one without a history for unknown memory."""
         block = self.devices[device].blocks.at.get(low)
         if block is None or not block.is_live or high > block.high:
             block = self.around(low)
@@ -465,7 +465,7 @@ class FollowedMemory(Memory):
 class FollowingEngine(Engine):
     """An engine whose commands are done when they are submitted.
 
-    alone: by stream, the blocks that it uses alone.
+    alone: by stream, the blocks that only it uses.
     """
 
     memory: FollowedMemory
@@ -474,10 +474,10 @@ class FollowingEngine(Engine):
         super().__init__(choice, schedule, lock)
         self.memory = FollowedMemory(choice.count)
         self.alone: dict[StreamKey, Alone] = Handles()
-        self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code and the offset in it
+        self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code object and the offset in it
 
     def settle(self) -> None:
-        """Make accesses and commands of all launches, while the tool that was told of them watches."""
+        """Convert all recorded launches to accesses and commands, while their witness is still attached."""
         for alone in self.alone.values():
             alone.settle()
 
@@ -492,7 +492,7 @@ class FollowingEngine(Engine):
         super().retire(queue)
 
     def _line(self, origin: Origin) -> Line:
-        """Remember the source line of a call."""
+        """Make and cache the source line of a call."""
         if len(self._lines) >= MAX_LINES:
             self._lines.clear()
         line = self._lines[id(origin[0]), origin[1]] = Line(origin)
@@ -507,7 +507,7 @@ class FollowingEngine(Engine):
             return
         state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
         if line.origin == origin:
-            origin = line.origin  # so that fewer objects are kept
+            origin = line.origin  # keeps fewer objects alive
         else:
             line.origin = origin
         number = state.count = state.count + 1
@@ -531,7 +531,7 @@ class FollowingEngine(Engine):
             alone.prune(self.clocks.host.get(queue.handle, UNKNOWN))
 
     def _use_others(self, alone: Alone, launch: Launch) -> None:
-        """Compare and record a launch's uses of blocks that are not known to be used by its stream alone."""
+        """Compare and record a launch's uses of blocks that other streams may have used."""
         queue, touched, origin = alone.queue, launch[0], launch[3]
         accesses, blocks = [], []
         for access in touched.accesses:

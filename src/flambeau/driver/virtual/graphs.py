@@ -1,11 +1,11 @@
 """Graphs of virtual GPUs: captured once, then queued again as a whole.
 
-- A launch queues every node as a command of its own, so values, races and modelled times are those of the same calls
-  made again.  The origin's nodes go to the launching stream, those of each other stream to a hidden queue of its own:
+- A launch queues every node as a separate command, so values, races and modelled times are those of the same calls
+  made again.  The origin's nodes go to the launching stream, those of each other stream to a separate hidden queue:
   two nodes are ordered in the launch exactly if they were in the capture.
 - Where races are errors, a dry run comes first: if one of the nodes races, none is queued.
-- A launch follows the work before it on its stream and the graph's own last launch; the stream goes on after all nodes.
-- Memory that the capture took is used as it is.  All other memory must still be what it was at the capture.
+- A launch follows earlier work of its stream and the graph's own last launch; the stream continues after all nodes.
+- Memory that was allocated in the capture is reused.  All other memory must be in the same blocks as at the capture.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Graph:
 
 
 class Launchable:
-    """A graph that can be launched.  branches: its hidden queues;  last: the point after its last launch."""
+    """A launchable graph.  branches: its hidden queues;  last: the point after its last launch."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -103,7 +103,7 @@ class Trial(Submission):
 
     def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
-        engine.clocks.witness = None  # tools must not be told of a dry run
+        engine.clocks.witness = None  # tools must not be notified of a dry run
         self._saved = [(branch, branch.waits, engine.clocks.stream(branch.handle).copy()) for branch in branches]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}
@@ -282,7 +282,7 @@ class GraphCalls(Calls):
             self._launch_graph(launchable, queue, blocks)
 
     def _launch_graph(self, launchable: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
-        """Queue all nodes, after which the stream continues.  If one of them would raise, queue none."""
+        """Queue all nodes; later work of the stream follows them.  If a node would raise, queue none."""
         site = callers.call_site()
         for branch in launchable.branches:
             branch.launched_on = queue
@@ -306,7 +306,10 @@ class GraphCalls(Calls):
         return [self._block(node, access, home) for access, home in zip(node.accesses, node.homes)]
 
     def _block(self, node: Node, access: MemoryAccess, home: Home) -> Block:
-        """The block whose bytes a node accesses.  Raises AccessError if they are not what they were at the capture."""
+        """Return the block whose bytes a node accesses.
+
+        Raises: AccessError if they have another owner than at the capture.
+        """
         memory = self._engine.memory
         device = node.device if home.block.device is None else home.block.device
         if home.segment is not None:

@@ -1,10 +1,10 @@
 """IPC of virtual GPUs: memory and events shared between processes.
 
 - A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  A process that opens
-  one asks the exporter for the file with the bytes, through a private socket, and checks the answer before it maps it.
-- An imported segment is one live block at an address beyond its device's own memory.  It costs no capacity here.
-- Two processes' work is ordered by being run in that order: recording an interprocess event, and sharing a block, run
-  the stream to that point.  Opening an event gives one that is done.  Modelled time does not cross processes.
+  one requests the file with the bytes from the exporter, through a private socket, and checks it before mapping it.
+- An imported segment is one live block at an address beyond its device's own memory.  It uses none of its capacity.
+- Work of two processes is ordered by running it in that order: recording an interprocess event or sharing a block runs
+  the stream up to that point.  An opened event is done.  Modelled time does not cross processes.
 - Sharing a block reads it on its stream, so sharing it too early is a race like any other: RaceError under
   races="error", and poison in the unordered bytes under races="poison".
 - Races between work of two processes are not found.
@@ -120,7 +120,7 @@ class Ipc:
                     engine.runner.run_until(command)
         engine.publish(queue)
 
-    # answering other processes, in the channel's thread: only reads that the interpreter's lock makes atomic
+    # answers to other processes, in the channel's thread: only reads that are atomic under the GIL
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="ipc_open")
@@ -136,11 +136,11 @@ class Ipc:
         raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
 
     def lost(self, peer: Peer) -> None:
-        """Do nothing: the end of an importer changes nothing here."""
+        """Do nothing: the end of an importer has no effect on exports."""
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """Ask the exporter about a handle.  The lock must be free: the exporter may be asking this process."""
+        """Ask the exporter about a handle.  Requires a free lock: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -153,7 +153,7 @@ class Ipc:
         name = name.rstrip(b"\0")
         if name == channel.endpoint().name:
             raise ArgumentError(
-                "the handle was exported by this very process", hint="use what it was made from", operator=what
+                "the handle was exported by this very process", hint="use the original object", operator=what
             )
         connection = channel.endpoint().connect(name)
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
@@ -177,15 +177,13 @@ class Ipc:
                 operator="ipc_open",
             )
         if of != device:
-            raise ArgumentError(
-                f"the memory lies on device {of}, and was opened on device {device}", operator="ipc_open"
-            )
+            raise ArgumentError(f"the memory is on device {of}, but was opened on device {device}", operator="ipc_open")
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         buffer = mmap.mmap(files[0], min(length, status.st_size - offset), offset=offset)
         imported = Import(handle, connection, self._engine.memory.devices[device].map_import(nbytes, buffer))
         self._imports[device, handle] = self._imports_at[imported.block.low] = imported
         connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
-        if connection.is_lost:  # between its answer and now
+        if connection.is_lost:  # since its answer
             self.exporter_lost()
         return imported
 
@@ -194,7 +192,7 @@ class Ipc:
         imported = self._imports_at.get(address)
         if imported is None or device_of(address) != device:
             raise AcceleratorError(
-                f"device {device} has nothing of another process at {address:#x}",
+                f"device {device} has no imported memory at {address:#x}",
                 error_code=INVALID_VALUE,
                 operator="ipc_close",
             )
@@ -282,7 +280,7 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """The work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
+    """Run the work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
     (access,), (block,) = command.accesses, command.blocks
     for overlap in command.poisoned_reads or ():
         overlap.clipped(access.low, access.high).poison(block.space)

@@ -39,9 +39,9 @@ def device_of(address: int) -> int | None:
 class Block:
     """A block: bytes [low, high) with one owner, and their access history.  device: None for pinned memory.
 
-    fate: how it ended, for errors;  takes: how many times a new owner took it again.
+    fate: how it ended, for errors;  takes: how often it was allocated again.
     is_unused: whether no block was taken in it since `mem_alloc`.
-    whole, poisoning: what its allocation writes, once it has been taken again.
+    whole, poisoning: the access and the poison of its allocation, set when it is first allocated again.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Block:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its bytes were never used since `mem_alloc`."""
+        """Whether its bytes have not been used since `mem_alloc`."""
         return self.is_unused and not self.history.newest
 
     def part(self, low: int, high: int) -> Block:
@@ -77,8 +77,8 @@ class Segment:
     """An allocation of `mem_alloc`: one block until `carved`.
 
     shared: None, or one block with the access history of the whole segment, made when a capture first takes a part.
-    From then on the segment belongs to graphs: their launches use its bytes whether they are taken or not, and all of
-    its blocks have this history.
+    From then on the segment belongs to graphs: their launches use its bytes, allocated or not, and all its blocks share
+    this history.
     """
 
     __slots__ = ("carved", "high", "low", "shared", "space")
@@ -92,7 +92,7 @@ class Segment:
 
 
 class Reservation(Segment):
-    """Reserved addresses, with bytes of their own.  pages: (low, high) of each piece that is mapped, by its start."""
+    """A range of reserved addresses with its own bytes.  pages: (low, high) of each mapped piece, by its start."""
 
     __slots__ = ("mapped", "pages")
 
@@ -165,7 +165,7 @@ class DeviceMemory:
         return Address(low)
 
     def unreserve(self, address: int) -> None:
-        """Release reserved addresses, of which none is mapped."""
+        """Release reserved addresses; none may be mapped."""
         reservation = self._reservations.get(address)
         if reservation is None or reservation.pages:
             mapped = f"has {len(reservation.pages)} mapped pieces" if reservation else "does not begin a reservation"
@@ -189,7 +189,10 @@ class DeviceMemory:
         self._forget(low, high)
 
     def mapped_blocks(self, address: int, nbytes: int) -> list[Block]:
-        """The blocks whose uses are uses of a mapped piece.  Raises AcceleratorError if there is no such piece."""
+        """Return the blocks that count as users of a mapped piece.
+
+        Raises: AcceleratorError if there is no such piece.
+        """
         reservation = self._around(address, nbytes, "mem_unmap")
         if reservation.pages.get(address) != address + nbytes:
             raise self._refused(
@@ -199,7 +202,7 @@ class DeviceMemory:
         return blocks if reservation.shared is None else [*blocks, reservation.shared]
 
     def unmap(self, address: int, nbytes: int) -> None:
-        """Free the memory that one `map` mapped.  Its bytes are remembered as unmapped, for errors."""
+        """Free the memory that one call of `map` mapped.  Its bytes are remembered as unmapped, for errors."""
         low, high = address, address + nbytes
         reservation = self._around(address, nbytes, "mem_unmap")
         del reservation.pages[low]
@@ -227,18 +230,18 @@ class DeviceMemory:
         return AcceleratorError(f"device {self.device}: {why}", error_code=INVALID_VALUE, operator=name)
 
     def segment(self, address: int, name: str) -> Segment:
-        """Return the segment that begins at `address`, and is no reservation."""
+        """Return the segment that begins at `address`; reservations are excluded."""
         segment = self._segments.at.get(address)
         if segment is None or isinstance(segment, Reservation):
             raise AcceleratorError(
-                f"{address:#x} does not begin an allocation of device {self.device}",
+                f"{address:#x} is not the start of an allocation of device {self.device}",
                 error_code=INVALID_VALUE,
                 operator=name,
             )
         return segment
 
     def blocks_in(self, segment: Segment) -> list[Block]:
-        """Return all blocks whose uses are uses of the segment."""
+        """Return all blocks that count as users of the segment."""
         low, high = segment.low, segment.high
         blocks = self.blocks.overlapping(low, high)
         return blocks if segment.shared is None else [*blocks, segment.shared]
@@ -248,12 +251,12 @@ class DeviceMemory:
         return self._segments.at.get(segment.low) is segment
 
     def of_graphs(self, low: int) -> Segment | None:
-        """Return the segment around an address, None if it does not belong to graphs."""
+        """Return the segment around an address if it belongs to graphs, else None."""
         segment = self._segments.find(low)
         return segment if segment is not None and segment.shared is not None else None
 
     def take_for_graph(self, low: int, high: int) -> Block:
-        """Make a block for a capture.  Its segment belongs to graphs from now on."""
+        """Allocate a block for a capture.  From then on its segment belongs to graphs."""
         segment = self._segments.find(low)
         assert segment is not None
         if segment.shared is None:
@@ -276,19 +279,22 @@ class DeviceMemory:
         return [block for block in self.blocks.overlapping(low, high) if block.is_live]
 
     def pieces(self, low: int, high: int) -> list[Block]:
-        """Like `room_for`, with a fast path for a dead block of exactly this range."""
+        """Return what `room_for` does, with a fast path for a dead block of exactly this range."""
         block = self.blocks.at.get(low)
         return [block] if block is not None and not block.is_live and block.high == high else self.room_for(low, high)
 
     def room_for(self, low: int, high: int) -> list[Block]:
-        """The blocks whose bytes a block at [low, high) would take over.  Raises AccessError if one is in use."""
+        """Return the blocks whose bytes a block at [low, high) would take over.
+
+        Raises: AccessError if one is in use.
+        """
         segment = self._segments.find(low)
         is_there = segment is not None and low < high <= segment.high
         if is_there and isinstance(segment, Reservation):
             is_there = segment.mapped.within(low, high) == [(low, high)]
         if segment is None or not is_there:
             raise AccessError(
-                f"bytes [{low:#x}, {high:#x}) do not lie in one allocation of device {self.device}",
+                f"bytes [{low:#x}, {high:#x}) are not within one allocation of device {self.device}",
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
@@ -304,7 +310,7 @@ class DeviceMemory:
         return blocks
 
     def take(self, low: int, high: int, history: History) -> Block:
-        """Make the block that `room_for` allowed; a dead block of exactly this range becomes live again."""
+        """Make a block live after `room_for`; a dead block of exactly this range becomes live again."""
         block = self.blocks.at.get(low)
         if block is not None and not block.is_live and block.high == high:
             block.is_live, block.is_unused = True, False
@@ -322,7 +328,7 @@ class DeviceMemory:
         return block
 
     def give(self, low: int, high: int) -> None:
-        """Mark the live block [low, high) as dead.  Takes no lock: it is one assignment."""
+        """Mark the live block [low, high) as dead.  No lock is needed: it is one assignment."""
         block = self.blocks.at.get(low)
         if block is None or not block.is_live or block.high != high:
             raise AcceleratorError(
@@ -433,7 +439,7 @@ class Memory:
         return self._search(device, low, high, name)
 
     def around(self, address: int) -> Block | None:
-        """Return the block, live or dead, or the pinned memory that an address lies in."""
+        """Return the block, live or dead, or the pinned memory that contains an address."""
         owner = device_of(address)
         return self.pinned.blocks.find(address) if owner is None else self.devices[owner].blocks.find(address)
 
@@ -442,7 +448,7 @@ class Memory:
         return device_of(address)
 
     def graph_segment(self, block: Block) -> Segment | None:
-        """Return the segment that a block lies in, if it belongs to graphs."""
+        """Return the segment that contains a block if it belongs to graphs."""
         return None if block.device is None else self.devices[block.device].of_graphs(block.low)
 
     def pinned_block(self, low: int, high: int, name: str) -> Block | None:

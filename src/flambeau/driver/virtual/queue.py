@@ -7,10 +7,10 @@
 - A command with a `gate` (exchanges.py) is not ready before other processes have done their part.  When nothing else
   can run, a wait releases the driver's lock and waits for a gate.
 - Times after such a command depend on when it ends: see clock.Late.
-- A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
-- A reference that fails in any other way raises InternalError from the wait that ran it, or KernelReferenceError if it
-  is the program's; the device stays usable.
-- Poison that is only recorded for a range is written to the bytes before they are read.
+- A command that fails as it would on a GPU stops its device permanently: every later call on the device reports it.
+- A reference that fails in any other way raises InternalError in the wait that ran it, or KernelReferenceError if the
+  program defined it; the device stays usable.
+- Poison that is recorded but not yet written is written to the bytes before they are read.
 - A command with `poisoned_reads` gets a private copy of the array with poison in those bytes.  An array that is also
   written gets the poison in place: bytes that two unordered writers share end as poison anyway.
 """
@@ -54,7 +54,7 @@ LOG_LENGTH = 1 << 20  # commands
 WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
-MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
+MODELLED = (FlambeauError, InjectedFailure)  # failures that GPUs have, such as traps, and injected ones
 LOST_HINT = "correct the launch, then call torch.virtual.reset() or start the process again: the device is lost"
 
 
@@ -97,12 +97,11 @@ Work = Callable[["Command"], None]
 class Queue:
     """One stream.  end_ns: the end of everything submitted so far;  waits: the predecessors of its next command.
 
-    late: what the end depends on besides `end_ns`, None if it is known.
-
+        late: what the end depends on besides `end_ns`, None if it is known.
     name: the program's name for it, "" if there is none;  site: the source line that made it.
-    launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
-    share: the fraction of the device's multiprocessors that its kernels run on.
-    capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
+        launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
+        share: the fraction of the device's multiprocessors that its kernels run on.
+        capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (
@@ -154,7 +153,7 @@ class Queue:
         self.joined = None
 
     def follow(self, awaited: Awaited | None) -> None:
-        """Make the next command follow this too."""
+        """Make the next command follow this one too."""
         if awaited is not None and not awaited.done:
             self.waits.append(awaited)
 
@@ -172,7 +171,7 @@ class Runner:
         self.is_interruptible = True  # whether signal handlers may run, and raise, between commands
 
     def follow(self, schedule: Schedule) -> None:
-        """Let a schedule choose from now on.  Where values must not depend on it, waits run only what they need."""
+        """Set the schedule.  Where values must not depend on it, waits run only the commands that they need."""
         self.schedule = schedule
         self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
@@ -198,7 +197,7 @@ class Runner:
         """Run until `target` is done; return whether it is.
 
         waits: whether the host waits for other processes where the target needs them.
-        fails: whether a collective that has failed may raise; if not, it is left.
+        fails: whether a failed collective raises; if not, it is left in the queue.
         Raises: AcceleratorError if a command fails or has failed; CollectiveError.
         """
         if target is None or target.done:
@@ -221,10 +220,10 @@ class Runner:
         return True
 
     def _is_held_up(self, target: Awaited, fails: bool) -> bool:
-        """Return whether a gate is found shut without a look at more than the first commands of streams.
+        """Return whether the first commands of streams alone show that the target waits for a closed gate.
 
-        Looks at one thing after the other that holds up the target.  Its cost does not depend on how many commands the
-        streams hold.
+        Follows the chain of commands that block the target.  Its cost does not depend on the number of commands on the
+        streams.
         """
         holder = target.holder()
         while holder is not None and self._ancestors_only and not self.failures:
@@ -243,7 +242,7 @@ class Runner:
             self._lock.inner._acquire_restore(state)
 
     def _run_ready(self, target: Awaited, needed: dict[Queue, int], fails: bool) -> list[Exchange]:
-        """Run what can run until `target` is done; return the gates that hold it up."""
+        """Run what can run until `target` is done; return the closed gates that block it."""
         shut: list[Exchange] = []
         ready = Ready()
         held_up: dict[Command, list[Queue]] = {}
@@ -267,7 +266,7 @@ class Runner:
         return shut
 
     def _goes_on(self, queue: Queue, needed: dict[Queue, int]) -> bool:
-        """Return whether a queue's next command is ready and follows nothing else, where no other queue is ready."""
+        """Return whether a queue's next command is ready and has no predecessors, and no other queue is ready."""
         if not queue.pending:
             return False
         head = queue.pending[0]
@@ -278,7 +277,7 @@ class Runner:
     def run_before_host(self, number: int) -> None:
         """Run what the schedule chooses before an access of the host, which waits for none of it.
 
-        number: of the access, among those of the host that race.
+        number: the index of the access among the racing accesses of the host.
         """
         ready = Ready()
         held_up: dict[Command, list[Queue]] = {}
@@ -311,7 +310,7 @@ class Runner:
     ) -> None:
         """Examine a queue's first command, if the wait may run it.
 
-        Add the queue to `ready`; or to `held_up`, by what blocks it; or its gate, if the wait needs it, to `shut`.
+        Add the queue to `ready`, or to `held_up` by what blocks it, or add its gate to `shut` if the wait needs it.
         """
         if not queue.pending or queue.device in self.failures:
             return
@@ -341,7 +340,7 @@ class Runner:
             command.finish()
             raise user_reference_failed(command.name, _where(command), error.__cause__) from error.__cause__
         except MODELLED as error:
-            if command.gate is not None:  # of the collective, not of the GPU
+            if command.gate is not None:  # the failure is the collective's, not the GPU's
                 command.finish()
                 raise
             failure = self.failures[queue.device] = _failure(command, error)
@@ -401,12 +400,12 @@ class HostOrReady(Sequence[StreamHandle]):
 
     @property
     def points(self) -> list[tuple[StreamHandle, int]]:
-        """As of `Ready`, with the number of the host's access."""
+        """The points of `Ready`, with the number of the host's access."""
         return [(HOST_HANDLE, self._number), *self._ready.points]
 
 
 def needed_numbers(target: Awaited) -> dict[Queue, int]:
-    """Per queue, the number of the last command that must run before `target` is done."""
+    """Return, per queue, the number of the last command that must run before `target` is done."""
     needed: dict[Queue, int] = {}
     seen: set[Join] = set()
     stack = [target]
@@ -446,13 +445,13 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
 
 
 def _poison_note(command: Command) -> str:
-    """Text for an error if an operand of the failed command holds poison, "" if none does."""
+    """Return a note for an error if an operand of the failed command holds poison, "" if none does."""
     for access, block in zip(command.accesses, command.blocks):
         if not access.reads:
             continue
         shape, dtype = access.form
         array = host.numpy().ascontiguousarray(_array(access, block, command.poisoned_reads or []))
-        size = array.dtype.itemsize  # of one byte, poison is a usual value
+        size = array.dtype.itemsize  # in one byte, poison is a common value
         if size > 1 and (array.reshape(-1).view("uint8").reshape(-1, size) == POISON).all(axis=1).any():
             value = "-1" if array.dtype.kind == "i" else "NaN" if array.dtype.kind == "f" else "all bits set"
             what = f"its {dtype} operand of shape {list(shape or ())} holds poison ({value})"
@@ -460,15 +459,15 @@ def _poison_note(command: Command) -> str:
     return ""
 
 
-BOUND_LAUNCHES = 1024  # argument buffers per kernel and device whose accesses are cached
+BOUND_LAUNCHES = 1024  # cached argument buffers per kernel and device
 ADDRESS_BYTES = 8
-STAND_IN_BITS = 44  # stand-ins of addresses are multiples of 2**44: no array is longer
+STAND_IN_BITS = 44  # placeholder addresses are multiples of 2**44: no array is longer
 
 
 class Split(NamedTuple):
-    """How launch arguments are split into addresses and the rest, and joined with other addresses.
+    """Functions that split launch arguments into addresses and the rest, and join the rest with other addresses.
 
-    The rest is equal for arguments that differ in nothing but addresses, and have the same operands.
+    The rest is equal for arguments that differ only in addresses and have the same operands.
     """
 
     split: Callable[[Any], tuple[Sequence[int], Hashable]]
@@ -476,16 +475,19 @@ class Split(NamedTuple):
 
 
 def absent(addresses: Sequence[int]) -> Hashable:
-    """Which operands are absent, if any: their addresses are 0."""
+    """Return which operands are absent, if any: their addresses are 0."""
     return None if all(addresses) else tuple(map(bool, addresses))
 
 
-# of a library plan
+# the split of a library plan
 ADDRESSES = Split(lambda addresses: (addresses, absent(addresses)), lambda _, addresses: tuple(addresses))
 
 
 def of_kernel(kernel: Kernel) -> Split | None:
-    """The split of a kernel's argument buffer; None for kernels of the program, and those with lists of arrays."""
+    """Return the split of a kernel's argument buffer.
+
+    It is None for kernels of the program, and those with lists of arrays.
+    """
     if type(kernel) is not Kernel or any(type(param) is Pointers for param in kernel.params):
         return None
     starts = [at for param, at in zip(kernel.params, kernel.offsets) if type(param) is Pointer]
@@ -510,8 +512,8 @@ def of_kernel(kernel: Kernel) -> Split | None:
 class Bound:
     """The bound arguments of a launch: the values of `Kernel.bind`, the accesses to check and the device time.
 
-    blocks: those of the accesses at the last launch, none before the first.
-    made: the arguments of the reference, where they are the same at every launch;  None until they are made.
+    blocks: the blocks of the accesses at the last launch, empty before the first.
+    made: the arguments of the reference if they are the same at every launch;  None until then.
     """
 
     __slots__ = ("accesses", "blocks", "duration_ns", "made", "values")
@@ -527,7 +529,7 @@ class Bound:
 class Form:
     """The bound arguments of launches that differ only in addresses, bound once.
 
-    places: per access, the index of its address, the distances of its first byte and of its end from there, and itself.
+    places: per access, the index of its address, the offsets of its first byte and its end from there, and the access.
     """
 
     __slots__ = ("bound", "places")
@@ -549,9 +551,9 @@ class Loaded:
     """A kernel or library plan on one device.
 
     bind: from launch arguments to arrays and numbers;  duration: from arrays to device time in nanoseconds.
-    split: how addresses are told from other arguments, None if they are not.
+    split: how addresses are separated from other arguments, or None.
     bounds: the bound arguments of the latest launches, by the arguments;  grid: of the last launch.
-    is_own: whether the reference is the library's, not the program's: it leaves the arrays that it gets as they are.
+    is_own: whether the reference is this library's, not the program's: it does not modify its input arrays.
     """
 
     __slots__ = ("_bind", "_duration", "_forms", "_split", "bounds", "device", "grid", "is_own", "name", "reference")
@@ -595,7 +597,7 @@ class Loaded:
 
     def _by_form(self, arguments: Any, split: Split) -> Bound:
         addresses, rest = split.split(arguments)
-        firsts = [addresses.index(address) + 1 if address else 0 for address in addresses]  # equal ones count once
+        firsts = [addresses.index(address) + 1 if address else 0 for address in addresses]  # equal addresses count once
         return self._form((rest, *firsts), arguments, split, firsts).at(addresses, self.name)
 
     def form(self, arguments: Any, split: Split, addresses: Sequence[int], rest: Hashable) -> Form:
@@ -606,7 +608,7 @@ class Loaded:
         return self._form(rest, arguments, split, [at if each else 0 for at, each in enumerate(addresses, 1)])
 
     def _form(self, key: Hashable, arguments: Any, split: Split, operands: Sequence[int]) -> Form:
-        """Return the form kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
+        """Return the cached form of a key.  operands: per address, the number of its operand from 1, 0 for none."""
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:
@@ -637,11 +639,11 @@ def run_reference(command: Command) -> None:
             loaded.reference(*values)
 
 
-_quiet: list[Context] = []  # idle contexts without floating point warnings, which GPUs do not give either
+_quiet: list[Context] = []  # idle contexts without floating point warnings, as GPUs give none
 
 
 def _run_quietly(reference: Callable[..., None], values: list[Any]) -> None:
-    """Call a reference of the library in such a context: this takes a fraction of the time of `errstate`."""
+    """Call a reference without warnings in a cached context, which is much faster than `errstate`."""
     if _quiet:
         context = _quiet.pop()
     else:
@@ -702,17 +704,17 @@ def run_poison(command: Command) -> None:
 
 
 def run_failure(command: Command) -> None:
-    """Fail, as a test injected it."""
+    """Raise a failure that a test injected."""
     raise InjectedFailure("launch failed on demand")
 
 
 def run_assertion(command: Command) -> None:
-    """Fail as an assertion of device code does, as a test injected it."""
+    """Raise a failed assertion of device code that a test injected."""
     raise DeviceAssertError("an assertion failed on demand")
 
 
 def prepare(command: Command) -> None:
-    """Let the accessed bytes be read and written: write pending poison that is read, drop what is overwritten."""
+    """Prepare bytes for an access: write pending poison that will be read, drop poison that will be overwritten."""
     for access, block in zip(command.accesses, command.blocks):
         if access.reads or not access.dense:
             block.space.materialise(access.low, access.high)

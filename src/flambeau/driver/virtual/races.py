@@ -5,12 +5,12 @@
 - races="error": the call raises RaceError, which names every conflicting access, and changes nothing.
 - races="poison": a reader gets poison in the shared bytes, in a private copy; two writers leave poison behind, each
   after it ran.  If the reader already ran, the writer leaves poison behind.  So no result depends on their order.
-- races="real": the bytes are what the schedule makes them.
+- races="real": the bytes depend on the schedule.
 - Accesses to the same bytes form a group: a reader is compared with its writers only.
 - A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
   Commands that have not read yet are linked to the write's command, so that poison reaches them.
 - Other accesses are dropped once the host knows that they are done, as the history grows.
-- Allocating a block is a write of its stream: an operation of its own, even if no command is queued for it.
+- Allocating a block is a write of its stream: a separate operation, even if no command is queued for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .events import Waited
     from .submission import Command
 
-FEW_STREAMS = 8  # up to so many streams of a block, their latest uses are compared first
+FEW_STREAMS = 8  # for at most this many streams of a block, the latest uses are compared first
 HOST = "host"  # the stream key of host accesses to pinned memory
 
 
@@ -61,10 +61,10 @@ class Witness(ClockWitness, Protocol):
     """Interface of a tool that is notified of every operation and every race.  It does not change what happens."""
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
-        """Operation `number` of a stream, or an access of the host, is about to be compared."""
+        """Handle the start of the comparison of operation `number` of a stream, or of an access of the host."""
 
     def submitted(self, command: Command) -> None:
-        """Called when a command was queued."""
+        """Handle the submission of a command to a queue."""
 
     def found(
         self,
@@ -75,16 +75,16 @@ class Witness(ClockWitness, Protocol):
         conflicts: Sequence[Conflict],
         accesses: Sequence[MemoryAccess],
     ) -> None:
-        """Called when an operation races, with the arguments of `race_error` and all accesses of the operation."""
+        """Handle a race of an operation, with the arguments of `race_error` and all accesses of the operation."""
 
 
 class Races:
     """Compares and records the accesses of all commands.
 
-    witness: the tool that watches, None for none.
+    witness: the tool that is notified, or None.
     looks: whether accesses are compared.
-    explains: whether the lines of waits, records and allocations are kept for reports.
-    explores: whether a schedule may run more than a wait needs: racing allocations are then choices.
+    explains: whether the source lines of waits, records and allocations are kept for reports.
+    explores: whether a schedule may run more than a wait needs; racing allocations are then its choices.
     poisoned: how many racing accesses became poison;  first: the lines of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
@@ -125,7 +125,7 @@ class Races:
                 self.first = older_side(conflicts[0].use).site, call[0]
 
     def take_note(self) -> str:
-        """Text about accesses that became poison since the last call, "" if there were none."""
+        """Return a note about accesses that became poison since the last call, "" if there were none."""
         if self.first is None:
             return ""
         one, other = map(shown_site, self.first)
@@ -246,7 +246,7 @@ class Races:
         if not access.writes:
             return
         pending = [earlier for earlier in older if not earlier.done]
-        if use.access.writes and pending:  # earlier writes are overwritten, and their readers race as well
+        if use.access.writes and pending:  # earlier writes are overwritten; their readers race as well
             pending[-1].poison_write(block.space, overlap)
         if use.access.reads:
             for earlier in pending:
@@ -258,7 +258,7 @@ class Races:
         taking = Taking(History(), [], [])
         for piece in pieces if self.looks else ():
             if self.mode == "real" and piece.history.is_of(stream):
-                continue  # ordered, and nothing has to know what is replaced
+                continue  # ordered, and no command needs to know which use is replaced
             for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
                 overlap = access.overlap(group.access)
                 if overlap is None:
@@ -267,7 +267,7 @@ class Races:
                 taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.access)  # with copies: the dead block's uses must not change
+                    left = Group(group.access)  # holds copies: the dead block's uses must not change
                     left.keep(use.of_former(piece.history) for use in racing)
                     taking.history.put(left)
         return taking
@@ -283,14 +283,14 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the accesses to [low, high) that precede a point which the owner has waited for."""
+        """Drop the accesses to [low, high) before a point that the owner has waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([group for group in history.groups() if not group.is_empty])
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
-    """Unfinished commands that access one of the blocks; commands that these follow may be left out."""
+    """Return the unfinished commands that access one of the blocks; commands that these follow may be left out."""
     groups = [group for block in blocks for group in block.history.groups()]
     return [command for group in groups for use in group.uses() for command in use.commands if not command.done]
 
@@ -304,7 +304,7 @@ def race_error(
 ) -> RaceError:
     """Return the error of a call that races with older work.
 
-    queue: the call's stream, None for the host;  waited: the waits that it made so far.
+    queue: the call's stream, None for the host;  waited: its waits so far.
     """
     needed = needed_of(conflicts)
     newer = [newer_side(conflict, queue, name, call) for conflict in needed]
@@ -333,7 +333,10 @@ def race_error(
 
 
 def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
-    """One conflict per stream to wait for, the latest work first, without those that another wait would order."""
+    """Return one conflict per stream to wait for, the latest work first.
+
+    Conflicts that another wait would order are left out.
+    """
     latest: dict[Queue, Conflict] = {}
     for conflict in conflicts:
         known = latest.get(awaited_queue(conflict.use))
@@ -428,7 +431,7 @@ def _shared(conflict: Conflict) -> str:
 
 
 def _on(access: RaceAccess, conflict: Conflict) -> str:
-    """Text of a stream, with its device if it differs from the bytes' device."""
+    """Return the name of a stream, with its device if it differs from the bytes' device."""
     if access.device is None:
         return "on the host"
     return f"on {access.stream}" + ("" if access.device == conflict.block.device else f" of device {access.device}")
@@ -451,7 +454,7 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
 
 
 def rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
-    """Text about an event whose wait refers to another record than the one that would order the use; "" if none."""
+    """Return a note if the event was recorded again since the wait that should order the use, else ""."""
     for event, point, site in reversed(waited):
         if event.is_mark or point not in event.records:
             continue

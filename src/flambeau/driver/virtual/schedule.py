@@ -21,7 +21,7 @@ class Schedule(Protocol):
     ancestors_only: bool = False
 
     def stream_made(self, stream: StreamHandle) -> None:
-        """Called when a machine makes a stream, or first adopts a default one."""
+        """Handle the creation of a stream, or the first use of a default stream."""
         return None
 
     def choose(self, ready: Sequence[StreamHandle]) -> int:
@@ -52,7 +52,7 @@ class Seeded(Schedule):
 
 
 class Delay(Schedule):
-    """Delays one stream behind all others: the one with `handle`, or number `ordinal` in creation order.
+    """Delays one stream behind all others: the stream with `handle`, or number `ordinal` in creation order.
 
     Streams count from 0 in the order in which the machine made or adopted them.
     """
@@ -72,9 +72,9 @@ class Delay(Schedule):
 
 
 class Replay(Schedule):
-    """Repeats given choices, then picks the first.  taken: the choices made;  ready_counts: among how many streams.
+    """Repeats given choices, then picks the first.  taken: the choices made;  ready_counts: how many were ready.
 
-    A choice that does not fit raises ArgumentError once and ends the repetition: work can still run to its end.
+    A choice that is out of range raises ArgumentError once and ends the repetition, so that work can still finish.
     """
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
@@ -98,7 +98,7 @@ class Replay(Schedule):
 
     @property
     def surplus(self) -> str:
-        """Text about given choices that were not used, "" if all were."""
+        """A note about given choices that were not used, "" if all were."""
         given, used = len(self.choices), len(self.taken)
         if used >= given:
             return ""

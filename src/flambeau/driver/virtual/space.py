@@ -21,11 +21,11 @@ from ... import callers, host
 from ...config import VALUES_HINT
 from ...errors import ConfigError, NotSupportedError
 
-FEW = 8  # up to so many ranges, a linear scan is faster than the index
+FEW = 8  # for at most this many ranges, a linear scan is faster than the index
 
 
 class Ranges:
-    """Disjoint ranges [low, high); ranges that touch become one.  Many have an index of their starts."""
+    """Disjoint ranges [low, high); ranges that touch become one.  Large sets have an index of their starts."""
 
     __slots__ = ("_high", "_lows")
 
@@ -170,8 +170,9 @@ class Spans(Generic[T]):
                 del self._by_length[length]
 
     def overlapping(self, low: int, high: int) -> Iterator[T]:
-        """Yield the items that overlap [low, high).  The other items examined begin less than their rounded-up length
-        before it.
+        """Yield the items that overlap [low, high).
+
+        The other items examined begin less than their rounded-up length before it.
         """
         for length, starts in self._by_length.items():
             for start in starts.irange(low - (1 << length), high, (False, False)):
@@ -187,7 +188,7 @@ POISON = 0xFF
 def reservable(nbytes: int, count: int) -> int:
     """Return the number of bytes, at most `nbytes`, that each of `count` devices can map.
 
-    Under a limit of the address space (RLIMIT_AS) the devices share half of what is left; the host keeps the rest.
+    Under a limit of the address space (RLIMIT_AS) the devices share half of the free space; the host keeps the rest.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -211,7 +212,7 @@ def _mapped() -> int:
 class Space:
     """Bytes by address: pinned host memory, where poison is written at once.
 
-    is_lasting: whether its addresses are these bytes as long as the machine exists.
+    is_lasting: whether the bytes stay at these addresses as long as the machine exists.
     """
 
     __slots__ = ("base", "buffer", "is_lasting")
@@ -236,13 +237,13 @@ class Space:
         """Drop the pending poison of [low, high), before a write of the bytes that have it."""
 
 
-GRAIN = 512  # bytes: poison is pending for whole grains
+GRAIN = 512  # bytes: the unit of pending poison
 
 
 class DeviceSpace(Space):
-    """The bytes of one device.  A grain's poison is pending until the grain is read, or other bytes are written there.
+    """The bytes of one device.  A grain's poison is pending until the grain is read or partly written.
 
-    Behind the bytes lies a mark per grain: 0 while its poison is pending, as in new memory, else 1.
+    After the bytes there is a mark per grain: 0 while its poison is pending, as in new memory, else 1.
 
     file: the descriptor of the memory file, -1 before `open`;  exported: segments that other processes may see.
     """
@@ -252,7 +253,7 @@ class DeviceSpace(Space):
     def __init__(self, base: int, nbytes: int, is_lasting: bool = False) -> None:
         super().__init__(base, None, is_lasting)
         self.nbytes = nbytes
-        self._marks = -(-nbytes // GRANULE) * GRANULE  # where they begin
+        self._marks = -(-nbytes // GRANULE) * GRANULE  # the offset of the marks
         self.exported = Ranges()
         self.file = -1
 
@@ -269,7 +270,7 @@ class DeviceSpace(Space):
                     f"virtual GPUs: {self.nbytes} bytes of memory cannot be mapped beside the {_mapped()} that this "
                     f"process uses: {error.strerror}; the limit of addresses (RLIMIT_AS) is "
                     f"{resource.getrlimit(resource.RLIMIT_AS)[0]}",
-                    hint="set less, as in FLAMBEAU_GPUS=virtual:2,memory=1GiB, or raise the limit: ulimit -v",
+                    hint="set a smaller size, as in FLAMBEAU_GPUS=virtual:2,memory=1GiB, or raise the limit: ulimit -v",
                 ) from error
 
     def __del__(self) -> None:
@@ -278,7 +279,7 @@ class DeviceSpace(Space):
 
     def poison(self, low: int, high: int) -> None:
         start, end = low - self.base, high - self.base
-        first, last = -(-start // GRAIN), end // GRAIN  # the grains that lie in it
+        first, last = -(-start // GRAIN), end // GRAIN  # the whole grains in the range
         if first > last:
             self._poison_part(start, end)
             return
@@ -351,7 +352,7 @@ class EmptySpace(DeviceSpace):
         )
 
     def poison(self, low: int, high: int) -> None:
-        """Keep nothing, as the next three."""
+        """Do nothing, as the next three methods: there are no bytes."""
 
     def materialise(self, low: int, high: int) -> None: ...
 

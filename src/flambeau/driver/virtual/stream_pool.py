@@ -1,8 +1,8 @@
 """The driver's own pool of device memory: stream-ordered allocation.
 
-- A chunk is an allocation of the device, of 32 MiB or more.  Each stream has the idle ranges of what was freed on it.
-- Memory that was freed on a stream serves that stream only, until `pool_trim` returns the chunks that are wholly idle.
-  A real driver also gives it to streams that it knows to be ordered after the free.
+- A chunk is an allocation of the device, of 32 MiB or more.  Each stream keeps the idle ranges that were freed on it.
+- Memory that was freed on a stream is reused by that stream only, until `pool_trim` returns the chunks that are
+  entirely idle.  A real driver also reuses it on streams that it knows to be ordered after the free.
 - Allocations are blocks like those of flambeau's allocator: taking one is a write on its stream.
 """
 
@@ -22,7 +22,7 @@ GRAIN = 512  # bytes
 
 
 class DevicePool:
-    """The pool of one device.  taken: the bytes of each allocation, as asked and as rounded, by address."""
+    """The pool of one device.  taken: the requested and the rounded size of each allocation, by address."""
 
     def __init__(self) -> None:
         self.chunks: dict[int, Segment] = {}
@@ -42,7 +42,7 @@ class PoolCalls(Calls):
         self._pools = [DevicePool() for _ in self._engine.memory.devices]
 
     def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
-        with self._inner_lock:  # an allocator calls it, in a critical section
+        with self._inner_lock:  # called by an allocator in a critical section
             self._call(device)
             queue = self._pool_queue(device, stream, "pool_alloc")
             if nbytes <= 0:

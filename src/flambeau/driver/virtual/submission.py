@@ -1,8 +1,8 @@
-"""Commands, and all that a warm operation executes of the virtual driver.
+"""Commands, and the part of the virtual driver that a warm operation executes.
 
 - `WarmCalls` are the calls of the Driver that a warm operator makes: `block_given`, `block_taken` and `launch`.
 - `Submission` is the engine's part in them: it queues commands and allocates blocks.
-- In the usual case nothing here calls another module of the driver, so what other calls share with these is inlined:
+- In the usual case nothing here calls another module of the driver.  Functions shared with other calls are inlined:
   `HostClocks.spend`, `VectorClocks.advance`, `callers.origin`, `signals.look`, `History.add`, `Queue.append` and
   `ReentrantLock.acquire`.  The usual case: a stream's own memory, no capture, no tool that watches, no failure.
 """
@@ -58,13 +58,13 @@ class Command:
     number: its index on the stream;  sequence: its index among all commands.
     base, changes, version: of its clock.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
-    notes: what a tool keeps about it.
-    gate: what must be ready before it runs, None for no more than its predecessors.
-    late: what its end depends on besides `end_ns`, None once that is known.
+    notes: data that a tool attaches to it.
+    gate: what must be ready before it runs besides its predecessors, or None.
+    late: what its end depends on besides `end_ns`, None once the end is known.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
-    # The values of a new command.
+    # Initial values of a command.
     number = sequence = end_ns = version = 0
     base = EMPTY
     changes: dict[StreamKey, int] = EMPTY.numbers
@@ -108,7 +108,7 @@ class Command:
 
     @property
     def clock(self) -> Clock:
-        """The work that is done once this command is."""
+        """The clock at the completion of this command."""
         return Clock(self.queue.handle, self.number, self.base, self.changes, self.version)
 
     @property
@@ -118,7 +118,7 @@ class Command:
 
     @property
     def called(self) -> str:
-        """The operation that the program called, "" if unknown."""
+        """The operation that the program called; "" if unknown."""
         return callers.described(self.origin)[1]
 
     @property
@@ -137,7 +137,7 @@ class Command:
         self.poisoned_writes.append((space, overlap))
 
     def cover(self, uses: Iterable[Use]) -> None:
-        """Add the replaced uses whose commands have not read yet to `covered`."""
+        """Add replaced uses with pending reads to `covered`."""
         left = [use for use in uses if use.has_to_read]
         if self.covered is None:
             self.covered = left or None
@@ -152,7 +152,7 @@ class Command:
         self.finish()
 
     def finish(self) -> None:
-        """Mark this command as done, and keep only the data for reports."""
+        """Mark this command as done, and drop all data except what reports need."""
         self.done = True
         self.detail = None
         self.accesses = self.blocks = ()
@@ -161,7 +161,7 @@ class Command:
         self.gate = None
 
     def holder(self) -> Command | None:
-        """This command until it is done, then None."""
+        """Return this command until it is done, then None."""
         return None if self.done else self
 
 
@@ -192,7 +192,7 @@ class BusySpans:
         spans.append([start_ns, end_ns])
 
     def percent(self, now_ns: int, *others: BusySpans) -> int:
-        """Percent of the sample ending now, or of the machine's lifetime if shorter, that these spans cover."""
+        """Return the percentage of the current sample, or of the machine's shorter lifetime, that spans cover."""
         begin = max(0, now_ns - SAMPLE_NS)
         busy, reached = 0, begin
         for start, end in sorted(chain(self._spans, *(each._spans for each in others))):
@@ -203,9 +203,9 @@ class BusySpans:
 
 
 class Submission:
-    """The engine's part that queues commands and allocates blocks.  Callers hold the driver's lock.
+    """The part of the engine that queues commands and allocates blocks.  Callers hold the driver's lock.
 
-    left_out: the work that is skipped where values are not computed.
+    left_out: the work functions that are skipped where values are not computed.
     slowdown: the factor of all durations; a straggler has more than 1.
     """
 
@@ -238,7 +238,7 @@ class Submission:
     ) -> None:
         """Submit a command to a queue, or record it if the queue is capturing.
 
-        origin: the program's call, by default the present one.
+        origin: the program's call, by default the current one.
         launched: the source line of the graph's launch, for a node of a graph.
         is_seen: whether tools are told of it.
         Raises: RaceError, or the failure of a command that had to run to make room.
@@ -332,7 +332,7 @@ class Submission:
     def show(self, command: Command, start_ns: int, late: Late | None, nbytes: int | None = None) -> None:
         """Call the hook for a command.
 
-        late: what its start depends on besides.  nbytes: what it moves, if its accesses do not say so.
+        late: what its start depends on besides.  nbytes: the bytes that it moves, if its accesses do not tell.
         """
         assert hooks.on_span is not None
         if nbytes is None:
@@ -361,8 +361,8 @@ class Submission:
     def take_block(self, queue: Queue, low: int, high: int) -> None:
         """Allocate the block [low, high) on a stream: an operation of the stream that writes poison.
 
-        Here is the usual case: a dead block of exactly this range becomes live again, which only its stream has used,
-        and the last command of the stream leaves the poison behind when it runs.
+        This is the fast path: a dead block of exactly this range, used only by this stream, becomes live again.
+        The last command of the stream writes the poison when it runs.
         """
         handle, last, races = queue.handle, queue.last, self.races
         block = self.memory.devices[queue.device].blocks.at.get(low)
@@ -402,12 +402,12 @@ class Submission:
             last.poisoned_writes.append(block.poisoning)
 
     def _take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Like `take_block`, in any case.
+        """Take a block as `take_block` does, without its fast path.
 
         - If the host has waited for all work of the stream, the poison is written at once.
-        - If the stream has new waits or no command yet, the allocation is a command of its own.  So it is if it races
-          and the schedule may run more than a wait needs: the older use may then come first, or second.
-        - Otherwise the stream's last command leaves the poison behind when it runs.
+        - If the stream has new waits or no command yet, the allocation is a separate command.  The same holds if it
+          races and the schedule may run more than a wait needs: the older use may then run before or after it.
+        - Otherwise the stream's last command writes the poison when it runs.
         """
         memory = self.memory.devices[queue.device]
         if queue.capture is not None:
@@ -461,12 +461,12 @@ def _nbytes(command: Command) -> int:
 
 
 def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
-    """Return the start and the end of work that followed a collective, which has run."""
+    """Return the start and the end of work that followed a collective that has run."""
     return settled(start_ns, start)[0], settled(end_ns, end)[0]
 
 
 class WarmCalls:
-    """The calls of the Driver that a warm operator makes.  The subclass has the state and the checks."""
+    """The calls of the Driver that a warm operator makes.  The subclass provides the state and the checks."""
 
     faults: Faults
     _engine: Submission
@@ -478,7 +478,7 @@ class WarmCalls:
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         devices = self._engine.memory.devices
         if not 0 <= device < len(devices):
-            self._check_index(device)  # and no more: blocks of a lost device are freed too
+            self._check_index(device)  # the only check: blocks of a lost device are freed too
         block = devices[device].blocks.at.get(address)
         if block is None or not block.is_live or block.high != address + nbytes:
             devices[device].give(address, address + nbytes)
@@ -486,7 +486,7 @@ class WarmCalls:
             block.is_live = False
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        with self._inner_lock:  # an allocator calls it, in a critical section
+        with self._inner_lock:  # called by an allocator in a critical section
             queue = self._streams.get(stream)
             if queue is None or self._engine.runner.failures:
                 queue = self._queue(stream)
@@ -499,7 +499,7 @@ class WarmCalls:
             if self.faults.is_used and self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand",
-                    hint="flambeau.testing.faults, or --fault, asked for it",
+                    hint="flambeau.testing.faults or --fault requested it",
                     operator="allocate",
                 )
             self._engine.take_block(queue, address, address + nbytes)
@@ -564,7 +564,7 @@ class WarmCalls:
         engine.submit(queue, loaded.name, work, (loaded, bound), accesses, blocks, duration_ns, host_ns, (), origin)
 
     def _work_on_demand(self, device: int, name: str) -> Work:
-        """Return the work of a launch while failures are asked for.  Raises AcceleratorError for a refused launch."""
+        """Return the work of a launch while failures are injected.  Raises AcceleratorError for a refused launch."""
         faults = self.faults
         if faults.kill.strikes():
             os.kill(os.getpid(), signal.SIGKILL)
