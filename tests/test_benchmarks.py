@@ -22,6 +22,7 @@ from benchmarks import (
     check,
     collectives,
     device_rows,
+    examples,
     graph_rows,
     host_rows,
     image_rows,
@@ -302,6 +303,48 @@ def test_loaders_that_are_measured_give_pytorch_s_batches(name):
 def test_epochs_are_measured_in_turn():
     found = loading.measured(lambda library: library.utils.data.DataLoader([1, 2, 3]), {"flambeau": flambeau}, 2)
     assert list(found) == ["flambeau"] and found["flambeau"] > 0
+
+
+# examples
+
+
+def test_an_example_differs_in_its_imports_alone_for_pytorch(tmp_path):
+    folders = examples.copied(tmp_path)
+    for program in (*examples.PROGRAMS, "training"):
+        ours, theirs = ((folder / f"{program}.py").read_text().splitlines() for folder in folders.values())
+        changed = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+        assert ("import flambeau as torch", "import torch") in changed
+        assert all(own.replace("import flambeau as torch", "import torch").replace("flambeau", "torch") == other
+                   for own, other in changed)  # fmt: skip
+        assert not any("flambeau" in text for text in theirs if "import" in text)
+
+
+def test_every_example_that_trains_is_measured():
+    shared = [path.stem for path in examples.FOLDER.glob("*.py") if "from training import" in path.read_text()]
+    assert sorted(shared) == sorted(examples.PROGRAMS)
+
+
+@pytest.mark.slow
+def test_an_example_is_run_and_its_failure_told(tmp_path):
+    folder = examples.copied(tmp_path)["flambeau"]
+    found = examples.measured({"flambeau": folder}, "digits_vae", 1, ["--steps", "2"])["flambeau"]
+    assert 0 < found.seconds < found.process
+    with pytest.raises(RuntimeError, match=r"digits_vae .* status 2:\n[\s\S]*--no-such-option"):
+        examples.run(folder, "digits_vae", ["--no-such-option"])
+
+
+@pytest.mark.full
+def test_an_example_runs_with_pytorch(tmp_path):
+    pytest.importorskip("torch")
+    assert examples.run(examples.copied(tmp_path)["torch"], "digits_vae", ["--steps", "2"]).seconds > 0
+
+
+def test_a_row_is_met_by_its_ratio_and_its_whole_time():
+    row = {"flambeau": examples.Run(3.0, 2.0, 5.0), "torch": examples.Run(1.0, 4.0, 9.0)}
+    text = " ".join(examples.line("digits", row).split())
+    assert text == "digits 3.00 1.00 3.00 2.00 4.00 0.50 5.00 met"
+    for slow in (examples.Run(3.1, 2.0, 5.0), examples.Run(3.0, 2.0, 121.0)):
+        assert examples.line("digits", {**row, "flambeau": slow}).endswith("missed")
 
 
 @pytest.fixture
