@@ -6,7 +6,7 @@ import pytest
 import flambeau as torch
 from flambeau.core import thread
 from flambeau.nn import functional as F
-from flambeau.ops.normalization import _spread, native_norm, normal_sums
+from flambeau.ops.normalization import _spread, native_norm, normal_sums, without_repetition
 from flambeau.testing import gradgradcheck
 
 RANDOM = np.random.default_rng(5)
@@ -196,3 +196,13 @@ def test_a_thread_loads_as_many_values_of_a_sum_as_lie_in_runs(gpus):
 def test_a_part_of_a_sum_has_whole_runs():
     assert _spread(3, 18_000, False, run=8) == (256, 4, 4504)
     assert _spread(3, 18_000, False) == (256, 4, 4500)
+
+
+@pytest.mark.parametrize("kept", [(0,), (1,), (0, 2), ()])
+def test_products_of_two_broadcast_operands_are_one_per_channel(kept):
+    full = 3, 4, 5
+    values = RANDOM.random([size if dim in kept else 1 for dim, size in enumerate(full)])
+    found = without_repetition(np.broadcast_to(values, full))
+    assert found.shape == values.shape and np.array_equal(found, values)
+    assert without_repetition(np.float64(2.0)) == 2.0
+    assert without_repetition(np.broadcast_to(np.ones((1, 4, 1)), (0, 4, 5))).shape == (0, 4, 1)

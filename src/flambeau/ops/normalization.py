@@ -948,12 +948,18 @@ def _affine_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3, 4)), *statistics, *affine))
 
 
+def without_repetition(operand: Any) -> Any:
+    """Return an array without the repeats of a broadcast: products of two such arrays are computed once per channel."""
+    return operand[tuple([slice(0, 1) if step == 0 else slice(None) for step in operand.strides])]
+
+
 @channel_pointwise(
     dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", whole=("input",), samples=_affine_samples,
     dtypes=FLOATING_TYPES, cost=4.0, method=False, function=False,
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
     """Return (input - mean) * rstd * weight + bias, all broadcast to the input."""
+    rstd, weight = map(without_repetition, (rstd, weight))
     out: Any = input - mean
     out *= rstd * weight
     out += bias
@@ -990,6 +996,7 @@ def normal_slope(
     of_sum, of_product: sums of slope and of its product with the normalised input; times factor * share, they are the
     means of slope * weight and of its product.
     """
+    rstd, of_product, factor = map(without_repetition, (rstd, of_product, factor))
     normal: Any = input - mean
     normal *= rstd * of_product
     normal += of_sum
