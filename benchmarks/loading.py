@@ -20,7 +20,7 @@ ROWS = 20_000  # samples of the TensorDataset
 IMAGES, IMAGE_BATCH = 256, 32
 ARRAYS = 2048  # enough that the start of workers is not what is measured
 TENSORS, RECORDS, BATCH = 4096, 8192, 64
-WORKERS = 0, 1, 2
+WORKERS = 0, 1, 2, 8
 
 Make = Callable[[Any], Any]  # a loader of a library
 

@@ -294,7 +294,7 @@ def test_startup_rows():
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [name for name, _ in loading.cases() if "shuffled" not in name])
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*8 worker processes:UserWarning")
 def test_loaders_that_are_measured_give_pytorch_s_batches(name):
     torch = pytest.importorskip("torch")
     assert str(loading.batches_of(flambeau, name)) == str(loading.batches_of(torch, name))
