@@ -57,7 +57,7 @@ def test_virtual_gpus_give_the_losses_of_the_cpu(digits, on_cpu, devices, capsys
     assert any("Allocated memory" in line for line in lines)
 
 
-STREAMS = 4  # two default streams, the prefetcher's and the test set's
+STREAMS = 5  # two default streams, the prefetcher's, the test set's and that of DataParallel's copies
 SCHEDULES = ["submission", *(f"delay:{made}" for made in range(STREAMS)), *(f"seeded:{seed}" for seed in range(10))]
 
 
