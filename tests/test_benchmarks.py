@@ -29,6 +29,7 @@ from benchmarks import (
     loading,
     models,
     networks,
+    prefetch,
     product_rows,
     race_tools,
     raw,
@@ -303,6 +304,12 @@ def test_loaders_that_are_measured_give_pytorch_s_batches(name):
 def test_epochs_are_measured_in_turn():
     found = loading.measured(lambda library: library.utils.data.DataLoader([1, 2, 3]), {"flambeau": flambeau}, 2)
     assert list(found) == ["flambeau"] and found["flambeau"] > 0
+
+
+def test_copies_that_a_loader_makes_ahead_lie_beside_kernels_but_for_the_first():
+    with machine(1, preset="h200"):
+        found = prefetch.measured(prefetch.NETWORKS["digits"], 5)
+    assert found.copies_ns > 0 and 0.75 <= found.beside <= 0.81
 
 
 # examples
