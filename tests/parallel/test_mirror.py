@@ -780,3 +780,25 @@ def test_python_runs_as_often_for_any_number_of_operators_on_a_further_device():
             calls[layers, devices] = python_calls(layers, devices)
     steps = {calls[layers, at + 1] - calls[layers, at] for layers in (2, 6) for at in (2, 3)}
     assert max(steps) - min(steps) <= 2 and max(steps) <= 100
+
+
+def test_an_error_between_the_copies_leaves_no_device_without_a_wait(monkeypatch):
+    waits, copy = [], mirror.queue_between
+
+    def fails(copier, other, *rest):
+        copy(copier, other, *rest)
+        raise KeyboardInterrupt
+
+    with machine(2, races="error"):
+        net = nn.DataParallel(nn.Linear(2, 2).cuda())
+        x = torch.ones(4, 2, device="cuda")
+        expected = net(x).tolist()
+        monkeypatch.setattr(mirror, "queue_between", fails)
+        watched = {"on_wait": lambda stream, event: waits.append(stream.device_index)}
+        subscribe(**watched)
+        with pytest.raises(KeyboardInterrupt):
+            net(x)
+        unsubscribe(**watched)
+        monkeypatch.undo()
+        assert waits[-2:] == [0, 1]
+        assert net(x).tolist() == expected

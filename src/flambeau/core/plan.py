@@ -423,7 +423,7 @@ def _are_mirrored(bound: list[Any], mirror: Any) -> bool:
             memory = value._storage
             if memory.device.index >= 0 and (memory.twins is None or memory.twins.group is not mirror.group):
                 return False
-            if memory.twins is not None and memory.twins.late is not None:
+            if memory.twins is not None and memory.twins.arrival is not None:
                 mirror.arrive(memory.twins)
     return True
 

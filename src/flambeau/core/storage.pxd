@@ -18,7 +18,7 @@ cdef class Twins:
     cdef public Py_ssize_t start
     cdef public Twins before
     cdef public Storage kept
-    cdef public object late
+    cdef public object arrival
     cdef public bint is_live
 
 @cython.final

@@ -38,16 +38,16 @@ class Twins:
 
     memories: one storage per device;  start: where it begins in each, in bytes;  group: see queue.Mirror.
     before: the twins that these replaced;  is_live: whether a mirror may use them.
-    late: what their bytes come with, while their devices do not wait for it yet (see Mirror.arrive), or None.
+    arrival: the end of the copies that fill them, until their devices wait for it (see Mirror.arrive), or None.
     kept: what has the bytes in memory that others share (see Mirror.lockstep), or None.
     """
 
-    __slots__ = ("before", "group", "is_live", "kept", "late", "memories", "start")
+    __slots__ = ("arrival", "before", "group", "is_live", "kept", "memories", "start")
 
     def __init__(
-        self, group: Any, memories: list[Any], start: int, before: Any = None, kept: Any = None, late: Any = None
+        self, group: Any, memories: list[Any], start: int, before: Any = None, kept: Any = None, arrival: Any = None
     ) -> None:
-        self.before, self.kept, self.late = before, kept, late
+        self.before, self.kept, self.arrival = before, kept, arrival
         self.is_live, self.group, self.memories, self.start = True, group, memories, start
 
 

@@ -6,6 +6,7 @@
 - Anything else ends the mirror: a value that is read, a copy, an event, a custom Function, a question for the device,
   an operand without twins, a write to a parameter or an input.  The first replica continues on its device alone.  The
   others run in threads, from the state that they started with.
+- Parameters and buffers are copied to the other devices beside the forward.  A step waits for those that it uses.
 - A write to a buffer writes its twins, which are dropped in the end.
 """
 
@@ -150,7 +151,7 @@ class Mirror(MirrorBase):
         self.late: list[Any] | None = None
         self.side = _side_stream(machine, streams[0].device_index)
         self.arrivals: list[_Arrival] = []  # of copies that the devices do not all wait for yet
-        self.packs: list[Any] = []  # what these copies read
+        self.sources: list[Any] = []  # tensors that these copies read: kept until the copies end
         self.stream = MirroredStream.over(streams[0], self)
         self.streams = {**{each.device_index: each for each in streams}, self.stream.device_index: self.stream}
         self.states = [each.generator.random_state for each in self.devices]
@@ -173,7 +174,7 @@ class Mirror(MirrorBase):
 
     def arrive(self, twins: Twins) -> None:
         """Make the further devices wait for the copies of some twins, which a step uses now."""
-        arrival, twins.late = twins.late, None
+        arrival, twins.arrival = twins.arrival, None
         if not arrival.is_awaited:
             arrival.is_awaited = True
             for queue in self.queues[1:]:
@@ -182,13 +183,14 @@ class Mirror(MirrorBase):
     def arrive_all(self) -> None:
         """Make all devices wait for all copies: what these read may change, and the memory of all may be freed."""
         arrivals, self.arrivals = self.arrivals, []
-        if self.packs:
+        if self.sources:
             mark = self.side._marked()
-            for queue in self.queues[: 1 if all([each.is_awaited for each in arrivals]) else None]:
+            are_awaited = bool(arrivals) and all([each.is_awaited for each in arrivals])  # none: an error came before
+            for queue in self.queues[: 1 if are_awaited else None]:
                 queue.wait(mark)
             for each in arrivals:
                 each.is_awaited = True
-            self.packs = []
+            self.sources = []
 
     def load(self, step: Any) -> Any:
         if isinstance(step, Launch):
@@ -213,13 +215,13 @@ class Mirror(MirrorBase):
     # its own
 
     def adopt(
-        self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage], late: _Arrival | None = None
+        self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage], arrival: _Arrival | None = None
     ) -> None:
         """Give the storages of tensors their twins, until `release`."""
         group, twinned = self.group, self.twinned
         for start, each in zip(starts, tensors):
             memory = each._storage
-            memory.twins = twins = Twins(group, memories, start, memory.twins, None, late)
+            memory.twins = twins = Twins(group, memories, start, memory.twins, None, arrival)
             twinned.append((memory, twins))
 
     def release(self) -> None:
@@ -670,7 +672,7 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
     ]
     places = list(zip(mirror.devices[1:], mirror.queues[1:]))
     copies = [[on_device(at, each._layout.nbytes, queue.handle) for at, queue in places] for each in sources]
-    mirror.packs += sources
+    mirror.sources += sources
     if packs is not None:
         packs += sources
     side, arrival, taken = mirror.side, _Arrival(), 0

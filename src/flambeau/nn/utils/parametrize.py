@@ -105,7 +105,7 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError as error:  # there is no inverse: the tensor is kept
+                    except NotImplementedError as error:  # the module states that it has no inverse: keep the value
                         if isinstance(error, DtypeError):  # a subclass, from a mistake in right_inverse
                             raise
         if not isinstance(value, (TensorBase, Sequence)):
