@@ -4,6 +4,9 @@ How much of the time of these copies lies beside the kernels of a training: at l
 batches that the loader copies to the GPU on a stream of its own; the trace of its steps has the times of all copies and
 kernels: from CUPTI on NVIDIA GPUs, and from the model's clock on virtual ones, where `values=no` in FLAMBEAU_GPUS saves
 the computing.  The first batch comes before the trace; the copy of the next one has no kernels beside it.
+
+The GPU has to be what is waited for.  The dataset holds whole batches, as the host cannot collate as fast as these
+networks train, and they are so large that a step's kernels take longer than the host's calls, which the trace slows.
 """
 
 from __future__ import annotations
@@ -24,26 +27,25 @@ from .models import residual_net
 GOAL = 0.95
 
 
-class Images(Dataset[Any]):
-    """Images of one shape, and classes."""
+class Batches(Dataset[Any]):
+    """Batches of images, all alike, and their classes."""
 
-    def __init__(self, count: int, shape: tuple[int, ...], classes: int) -> None:
-        self.image, self.count, self.classes = torch.randn(*shape), count, classes
+    def __init__(self, count: int, images: tuple[int, ...], classes: int) -> None:
+        self.count, self.batch = count, (torch.randn(*images), torch.arange(images[0]) % classes)
 
     def __len__(self) -> int:
         return self.count
 
     def __getitem__(self, index: int) -> Any:
-        return self.image, index % self.classes
+        return self.batch
 
 
 class Network(NamedTuple):
-    """A network, its images and how many a batch has."""
+    """A network, the shape of its batches, and the number of classes."""
 
     make: Callable[[], Any]
-    shape: tuple[int, ...]
+    images: tuple[int, ...]
     classes: int
-    batch: int
 
 
 def digits() -> Any:
@@ -54,8 +56,8 @@ def digits() -> Any:
 
 
 NETWORKS = {
-    "digits": Network(digits, (1, 28, 28), 10, 64),
-    "ResNet-18": Network(lambda: residual_net(torch, (2, 2, 2, 2), False, 64, 1000), (3, 224, 224), 1000, 64),
+    "digits": Network(digits, (4096, 1, 28, 28), 10),
+    "ResNet-50": Network(lambda: residual_net(torch, (3, 4, 6, 3), True, 64, 1000), (256, 3, 224, 224), 1000),
 }
 
 
@@ -70,8 +72,8 @@ def measured(network: Network, batches: int) -> Found:
     """Train on `batches` batches, and trace all but the first."""
     net = network.make().cuda()
     optimizer = optim.SGD(net.parameters(), lr=0.01)
-    images = Images(network.batch * (batches + 1), network.shape, network.classes)
-    rest = iter(DataLoader(images, batch_size=network.batch, pin_memory=True, device="cuda"))
+    dataset = Batches(batches + 1, network.images, network.classes)
+    rest = iter(DataLoader(dataset, batch_size=None, pin_memory=True, device="cuda"))
 
     def step(x: Any, classes: Any) -> None:
         optimizer.zero_grad()

@@ -307,8 +307,9 @@ def test_epochs_are_measured_in_turn():
 
 
 def test_copies_that_a_loader_makes_ahead_lie_beside_kernels_but_for_the_first():
+    network = prefetch.NETWORKS["digits"]
     with machine(1, preset="h200"):
-        found = prefetch.measured(prefetch.NETWORKS["digits"], 5)
+        found = prefetch.measured(network._replace(images=(64, *network.images[1:])), 5)
     assert found.copies_ns > 0 and 0.75 <= found.beside <= 0.81
 
 
