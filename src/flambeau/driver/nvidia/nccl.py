@@ -41,7 +41,9 @@ from .library import SUCCESS, check_nccl, declare, in_wheels, open_first, packag
 
 SONAME = "libnccl.so.2"
 UNIQUE_ID_BYTES = 128  # NCCL_UNIQUE_ID_BYTES
-ABORT_WAIT = 5.0  # seconds that an abort waits for a call of another thread to return
+# Seconds that an abort waits for a call of another thread to return.  An abort beside a call may crash; a first message
+# between two members, which connects them, can take more than 5 s where many processes share the GPUs.
+ABORT_WAIT = 30.0
 IN_PROGRESS = 7  # ncclInProgress
 
 # nccl.h: ncclDataType_t, ncclRedOp_t
