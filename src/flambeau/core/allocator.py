@@ -1,6 +1,6 @@
-"""The part of the caching allocator that every allocation runs: take a block, free it, drain what was freed.
+"""The hot path of the caching allocator: takes blocks, frees them, and returns freed blocks to their pools.
 
-memory/allocator.py has the rest, and documents how blocks are chosen and which invariants hold.
+memory/allocator.py contains the rest, and documents the choice of blocks and the invariants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .queue import hooks
 
 
 class BlockAllocator:
-    """Takes and frees blocks of one device.  The subclass defines `_poll` and `_find_room`."""
+    """Takes and frees memory blocks of one device.  The subclass defines `_poll` and `_find_room`."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
         self.device, self._driver = device, driver
@@ -30,14 +30,14 @@ class BlockAllocator:
         self._total = Counters()
         self._small, self._large = Pool(True, self._total), Pool(False, self._total)
         self._small_limit = SMALL_LIMIT
-        self._routes: Routes | None = None  # while a capture or a thread allocates from private pools
+        self._routes: Routes | None = None  # set while a capture or a thread uses private pools
         self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """Like `CachingAllocator.allocate`.
+        """Return a block of at least `nbytes` bytes, first used on `stream`.  Raises: ArgumentError, OutOfMemoryError.
 
-        The caller holds `lock` until the block has an owner; else an interrupt could lose it.
+        The caller holds `lock` until the block has an owner; otherwise an interrupt could leak the block.
         """
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were requested; a block has at least 1", operator="allocate")
@@ -72,13 +72,13 @@ class BlockAllocator:
         try:
             self._driver.block_taken(self.device, block.address, nbytes, stream)
         except BaseException:
-            pool = block.segment.pool  # in a shortage, another pool than the requested one may have served it
+            pool = block.segment.pool  # when memory is short, it may come from a pool other than the requested one
             assert pool is not None
             pool.put(block)
             raise
 
     def free(self, block: Block) -> None:
-        """Free a block.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+        """Free a block.  Safe in finalizers and under any lock; takes effect when the allocator next drains its list.
 
         Host:   returns at once.
         Raises: AcceleratorError if the block was freed already.
@@ -136,9 +136,9 @@ class BlockAllocator:
 
     # methods of the subclass, called with the lock held
     def _poll(self) -> None:
-        """Make blocks reusable whose events are done."""
+        """Make the blocks reusable whose events have completed."""
         raise AssertionError("the subclass defines _poll")
 
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
-        """Return a block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
+        """Obtain a block of at least `size` bytes that the pool cannot serve.  Raises: OutOfMemoryError."""
         raise AssertionError("the subclass defines _find_room")

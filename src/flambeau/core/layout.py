@@ -20,8 +20,8 @@ WIDEST_ACCESS = 16  # bytes: the widest access of one GPU thread
 class Layout:
     """dtype, device, shape and strides (in elements) of a tensor, and the properties that follow from them.
 
-    aligned: whether the first element lies at a multiple of WIDEST_ACCESS bytes.
-    dense: whether the elements lie in row-major order without gaps;  compact: without gaps, in any order of dimensions.
+    aligned: whether the address of the first element is a multiple of WIDEST_ACCESS bytes.
+    dense: whether the elements are in row-major order without gaps;  compact: without gaps, in any order of dimensions.
     plain: the numpy.dtype;  steps: the strides in bytes; both are None until `prepare` sets them for a CPU call.
     views: the geometry of views of such tensors (see views.KnownViews), None before the first.
     """

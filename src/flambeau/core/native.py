@@ -35,7 +35,7 @@ _put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions tha
 
 
 def is_unshared(buffer: object) -> bool:
-    """Return False: only compiled callers know how many references they own."""
+    """Return False: the interpreter holds an unknown number of references in uncompiled code."""
     return False
 
 
@@ -95,13 +95,13 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-entries = {enter_critical.__code__: sys.maxsize}  # by code that begins a section: where it has done so
+entries = {enter_critical.__code__: sys.maxsize}  # {code that begins a section: offset inside it}
 
 
 class Lock:
     """A mutex.  Holding it is a critical section.
 
-    Raises ReentryError if its thread holds it already.
+    `acquire` raises ReentryError if its thread already holds the lock.
     """
 
     __slots__ = ("_lock", "_owner")

@@ -1,4 +1,4 @@
-"""Locks, critical sections and small helpers, in C.  native.py has the same for uncompiled runs."""
+"""Locks, critical sections and small helpers, in C.  native.py is the uncompiled equivalent."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
 from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyObject, PyTypeObject
@@ -50,12 +50,12 @@ cpdef bytearray copied(bytearray buffer):
 
 
 cpdef bint is_unshared(buffer) noexcept:
-    """Return whether the caller's reference to an object is the only one.  Only compiled callers may ask: they own one."""
+    """Return whether the caller owns the only reference to an object.  Only compiled callers own one themselves."""
     return Py_REFCNT(buffer) == 1
 
 
 cpdef Py_ssize_t identity(value) noexcept:
-    """As id()."""
+    """Return the address of an object, like id()."""
     return <Py_ssize_t><PyObject*>value
 
 
@@ -69,14 +69,14 @@ cpdef long long next_number() noexcept:
     return _numbers
 
 
-# critical sections: see native.py.  No `return` stands in a `try` whose `finally` may raise: Cython would leak its value.
+# critical sections: see native.py.  No `try` whose `finally` may raise has a `return`: Cython would leak its value.
 
 cdef unsigned long long _main = threading.main_thread().ident
 cdef Py_ssize_t _main_depth = 0
 cdef Py_ssize_t _depth = 0
 cdef bint _collects = False
 cdef list _put_off = []
-entries = {}  # by code that begins a section: the offset where it has done so
+entries = {}  # {code that begins a section: offset of the first instruction inside it}
 
 
 cpdef void enter_critical() noexcept:
@@ -139,7 +139,7 @@ os.register_at_fork(after_in_child=_in_child)
 cdef class Lock:
     """A mutex.  Holding it is a critical section.  An acquire that succeeds at once makes no Python call.
 
-    Raises ReentryError if its thread holds it already.
+    `acquire` raises ReentryError if its thread already holds the lock.
     """
 
     def __cinit__(self):

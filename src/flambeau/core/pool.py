@@ -33,7 +33,7 @@ _GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # C numbers where compiled
 class Flow:
     """A counter of allocated and freed blocks or bytes, with its peak.
 
-    `allocated` and `freed` only grow.  A reset remembers their values, as `allocated_before` and `freed_before`.
+    `allocated` and `freed` only grow.  A reset saves their values as `allocated_before` and `freed_before`.
     """
 
     __slots__ = ("allocated", "allocated_before", "freed", "freed_before", "peak")
@@ -106,7 +106,7 @@ class Segment:
     """One allocation of the driver.  nbytes in bytes;  first: the block at its start.
 
     is_oversize: whether it has at least max_split_size bytes, by the settings when it was made.
-    pool: the pool that has it.  memories: its memory on several devices (parallel/lockstep.py), or None.
+    pool: the pool that it belongs to.  memories: its memory on several devices (parallel/lockstep.py), or None.
     """
 
     __slots__ = ("address", "first", "is_oversize", "is_small", "memories", "nbytes", "pool", "stream")
@@ -125,7 +125,7 @@ class Segment:
 class Block:
     """A block of a segment: allocated, waiting for events, or idle.
 
-    nbytes:     its size, a multiple of 512;  requested: the bytes that were asked for;  served: these, rounded.
+    nbytes:     its size, a multiple of 512;  requested: the bytes requested;  served: these, rounded up.
     streams:    recorded streams, other than its own, without an event yet;  pending: the number of unfinished events.
     allocated:  whether it has an owner;  is_idle: whether it is in its pool's idle list.
     free_list:  the free list of its size class, once it has been in one;  below: the next block of that list.
@@ -173,7 +173,7 @@ class FreeList:
 class FreeLists:
     """The free lists of one stream.
 
-    small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes, also for sizes that exact settings leave.
+    small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes, also sizes that settings do not round.
     """
 
     __slots__ = ("large", "small")
@@ -203,8 +203,8 @@ class Pool:
 
     `total` counts both pools together.  A part is an idle block of a split segment.
     counters: shared with other pools of the same size class, if passed;  id: of the private pool that it belongs to;
-    segments: how many it has;  is_expandable: whether these are expandable ones, whose parts are not counted.
-    max_split: larger blocks are oversize;  filled: the free lists that got blocks since `coalesce` emptied all.
+    segments: their number;  is_expandable: whether these are expandable ones, whose parts are not counted.
+    max_split: larger blocks are oversize;  filled: the free lists that received blocks since the last `coalesce`.
     """
 
     __slots__ = (
@@ -324,7 +324,7 @@ class Pool:
 
 
 def take_block(pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
-    """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit; None without either."""
+    """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit, or None."""
     free_list = pool.free_list_of(nbytes, stream)
     kept = free_list.top
     if kept is None:

@@ -3,7 +3,7 @@
 - `Storage.address` is the only source of a storage's address.
 - Dropping the last reference returns device and pinned memory to its cache; nothing waits.
 - Memory on the CPU belongs to a NumPy array, whose address is looked up on demand.
-- A placeholder stands for memory of a call that is being lowered.  It has an index in the call's plan, and no address.
+- A placeholder represents memory of a call that is being lowered.  It has an index in the call's plan, and no address.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class NotLowerable(Exception):
 class Twins:
     """The counterparts of a storage on other devices.
 
-    memories: one storage per device;  start: where it begins in each, in bytes;  group: see queue.Mirror.
+    memories: one storage per device;  start: the offset in each, in bytes;  group: see queue.Mirror.
     before: the twins that these replaced;  is_live: whether a mirror may use them.
     arrival: the end of the copies that fill them, until their devices wait for it (see Mirror.arrive), or None.
-    kept: what has the bytes in memory that others share (see Mirror.lockstep), or None.
+    kept: the storage that owns these bytes, if `memories` are shared (see Mirror.lockstep), or None.
     """
 
     __slots__ = ("arrival", "before", "group", "is_live", "kept", "memories", "start")
@@ -56,11 +56,11 @@ class Storage:
 
     version: counts writes in place, so that autograd detects overwritten saved values.  It is negative for memory made
     in inference mode, which autograd does not save.
-    aligned: whether its address suits a GPU's widest access; True for host memory.
+    aligned: whether its address is a multiple of WIDEST_ACCESS bytes; True for host memory.
     whole: the array of the tensor that spans all of the memory, in the layout `whole_layout`.
     place: of a placeholder, its index among the plan's operands; else NO_PLACE.
     twins: its counterparts on other devices, or None (see queue.Mirror).
-    block: of a cache, None for memory that no cache owns.
+    block: its block in a cache, None for memory that no cache owns.
     """
 
     __slots__ = (
@@ -174,7 +174,7 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
 
 
 def add_twins(memory: Storage, mirror: Any) -> None:
-    """Allocate a new storage's twins.  Where there is no memory, the mirror ends."""
+    """Allocate a new storage's twins.  If a device is out of memory, the mirror ends."""
     try:
         if (further := mirror.lockstep) is None:
             memory.twins = mirror.twins_of(memory)
@@ -197,7 +197,7 @@ def of_array(array: Any, layout: Layout) -> Storage:
 
 
 def new_array(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Make a NumPy array of unset values.  Raises OutOfMemoryError."""
+    """Make a NumPy array of uninitialized values.  Raises OutOfMemoryError."""
     try:
         return host.np.empty(shape, dtype)
     except MemoryError as error:

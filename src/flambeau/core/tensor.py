@@ -104,7 +104,7 @@ class TensorBase:
         return self._layout.numel
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Return whether the elements lie without gaps in row-major order, or in another memory format.
+        """Return whether the elements are stored without gaps in row-major order, or in another memory format.
 
         Example:
             >>> torch.zeros(2, 3).is_contiguous(), torch.zeros(2, 3).t().is_contiguous()
@@ -116,7 +116,7 @@ class TensorBase:
         return formats.lies_in(memory_format, self._layout.shape, self._layout.strides)
 
     def is_aligned(self) -> bool:
-        """Return whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
+        """Return whether the first element's address is a multiple of 16 bytes, the widest access of a GPU."""
         return self._layout.aligned
 
     def address(self) -> int:
@@ -135,7 +135,7 @@ class TensorBase:
 
 
 def array_of(tensor: TensorBase) -> Any:
-    """Return a NumPy array over a CPU tensor's memory.  Do not keep it where the tensor's memory may move."""
+    """Return a NumPy array over a CPU tensor's memory.  Do not keep it if the tensor's memory may move."""
     memory, layout = tensor._storage, tensor._layout
     if memory.whole_layout is layout and tensor._offset == 0:
         return memory.whole
@@ -183,7 +183,7 @@ def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
 
 
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
-    """Like `new_tensor`, of a given class."""
+    """Like `new_tensor`, with a given class."""
     tensor: TensorBase = blank(cls)
     tensor._storage = storage
     tensor._layout = layout
@@ -196,7 +196,7 @@ def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offse
 
 
 def taken(layout: Layout, stream: Any) -> TensorBase:
-    """Make a tensor of a layout without gaps, with unset values; on a GPU its first use is on `stream`.
+    """Make a tensor of a layout without gaps, with uninitialized values; on a GPU its first use is on `stream`.
 
     Raises: OutOfMemoryError.
     """
@@ -212,7 +212,7 @@ def taken(layout: Layout, stream: Any) -> TensorBase:
 
 
 def new_on_host(layout: Layout) -> TensorBase:
-    """Make a CPU tensor of a layout without gaps, with unset values, in memory from NumPy."""
+    """Make a CPU tensor of a layout without gaps, with uninitialized values, in memory from NumPy."""
     if layout.plain is None:
         layout.prepare()
     if layout.dense:
@@ -223,7 +223,7 @@ def new_on_host(layout: Layout) -> TensorBase:
 def empty_tensor(
     shape: Sequence[int], dtype: dtype, index: int, pin_memory: bool = False, name: str = "empty"
 ) -> TensorBase:
-    """Make a contiguous tensor with unset values, on CUDA device `index` or, if negative, on the CPU.
+    """Make a contiguous tensor with uninitialized values, on CUDA device `index` or, if negative, on the CPU.
 
     On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
     """

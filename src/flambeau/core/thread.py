@@ -1,6 +1,6 @@
 """Per-thread state, and the process's machine and devices.
 
-All implicit state is here: a call reads any that it is not passed from this module.
+All implicit state is here: a call reads from this module whatever is not passed to it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Thread:
     task: the running backward pass, or None.
     inference: whether new tensors are inference tensors, without version counters.
     lowering: the Call that operators are being lowered into (see lowering.py), or None.
-    autocast: what casts the operands of public calls (see autograd/autocast.py), or None.
+    autocast: the object that casts the operands of public calls (see autograd/autocast.py), or None.
     """
 
     __slots__ = (
@@ -255,7 +255,7 @@ def quietly(function: Any, arguments: list[Any]) -> Any:
         context = contextvars.Context()
         context.run(host.np.seterr, all="ignore")
         quiet = context.run
-    now._quiet = None  # a finalizer that runs meanwhile may come here: a context cannot be entered twice
+    now._quiet = None  # for a finalizer that runs meanwhile and calls this: a context cannot be entered twice
     try:
         return quiet(function, *arguments)
     finally:

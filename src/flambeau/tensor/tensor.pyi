@@ -613,7 +613,7 @@ class Tensor:
     def is_conj(self) -> _bool:
         """Return False: conjugation is never deferred, since tensors are real."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
-        """Return whether the elements lie without gaps in row-major order, or in another memory format."""
+        """Return whether the elements are stored without gaps in row-major order, or in another memory format."""
     @property
     def is_cpu(self) -> _bool:
         """Whether this tensor is on the CPU."""
