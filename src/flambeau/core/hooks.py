@@ -1,27 +1,27 @@
 """Hooks: the points at which tools are notified, and their subscribers.
 
 An attribute of `queue.hooks` is None until a tool subscribes.  The runtime tests it and calls it.  The hooks of
-`callers` are called after the events that they report.  Addresses are plain integers here, because an Address costs a
-call.
+`callers` are called after the events that they report.  Addresses are plain integers here, because making an Address
+costs a call.
 
-on_submit(stream)                            work is about to be put on a stream; one of the next five follows
-on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
-on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
-on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
-on_graph_launch(stream, graph)               a whole graph was put on a stream
-on_exchange(stream, exchange)                a collective of several processes was put on a stream
+on_submit(stream)                            work is about to be queued on a stream; one of the next five follows
+on_launch(stream, kernel, arguments)         a kernel or library call was queued on a stream
+on_copy(stream, dst, src, nbytes, kind)      a copy was queued on a stream
+on_fill(stream, dst, nbytes)                 a fill of bytes was queued on a stream
+on_graph_launch(stream, graph)               a whole graph was queued on a stream
+on_exchange(stream, exchange)                a collective of several processes was queued on a stream
 on_span(device, stream, name, start_ns, end_ns, nbytes, site)
-                                             virtual GPUs: something put on a stream has its modelled times.  Of work
-                                             that follows a collective of several processes, these are the earliest
-                                             ones; `settle` then returns the two that it has, once it is known:
+                                             virtual GPUs: queued work got its modelled times.  For work that follows
+                                             a collective of several processes, these are the earliest possible
+                                             ones; `settle` returns the actual two, once they are known:
                                              on_span(device, ..., site, settle)
 on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
                                              moment; start_ns is None if the range began before the hook was set
 on_block_taken(block, stream)                the allocator handed out a block
 on_block_freed(block)                        the program freed a block.  May be called in a finalizer, while any lock is
-                                             held: it takes no lock
+                                             held, so the function must take no lock
 on_block_given(block)                        the allocator took a freed block back, at its next call
-on_workspace(storage)                        what was just allocated, with its twins, is a library call's workspace
+on_workspace(storage)                        the workspace of a library call was allocated, with its twins
 on_memory(action, device, address, nbytes, stream, pool)
                                              an allocator's rarer events, named as in a memory snapshot: segment_alloc,
                                              segment_free, segment_map, segment_unmap; free_completed of a block that
@@ -33,9 +33,9 @@ on_blocked(start_ns, end_ns)                 the driver blocked the calling thre
 on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.py) on a stream, None on the host;
                                              between devices, `other` is the stream that waits before and after
 on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
-on_done(awaited)                             the host was told that an event or a stream is done
-on_host_call(step, accesses, operands)       a function is about to work on host memory (plan.HostCall); True keeps it
-                                             from running.  Called only while one of the next two is subscribed to
+on_done(awaited)                             a query or a wait has found that an event or a stream is done
+on_host_call(step, accesses, operands)       a function is about to work on host memory (plan.HostCall); returning
+                                             True skips it.  Called only while one of the next two is subscribed to
 on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
 on_host_write(access)                        the host writes memory that a device may read
 """
@@ -88,7 +88,7 @@ def _renew(name: str) -> None:
 
 
 def touched(accesses: Sequence[Any]) -> list[Any]:
-    """Call the hooks for the memory that a host function touches; return the function's arguments, with arrays."""
+    """Call the hooks for the memory that a host function accesses; return its arguments, with arrays for accesses."""
     _note_touched(accesses)
     return [_array_at(access) for access in accesses]
 

@@ -1,4 +1,4 @@
-"""Streams, events and functions of the nvidia driver, for uncompiled runs.  nvidia.pyx also has the driver's calls."""
+"""Streams, events and functions of the nvidia driver, for uncompiled runs.  nvidia.pyx also makes its calls."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 class Stream:
     """A stream.
 
-    cu: the CUstream, as cuda.bindings takes it;  raw: its number.  is_ours: this driver made it, and destroys it.
-    context: the number of its device's context, 0 while unknown.
+    cu: the CUstream of cuda.bindings;  raw: its address.  is_ours: whether this driver made it and must destroy it.
+    context: the address of its device's CUcontext, 0 while unknown.
     """
 
     __slots__ = ("context", "cu", "device", "is_ours", "raw")
@@ -35,13 +35,13 @@ class Stream:
 class Event:
     """An event.
 
-    cu: the CUevent, as cuda.bindings takes it;  raw: its number.  interprocess: whether other processes may open it.
+    cu: the CUevent of cuda.bindings;  raw: its address.  interprocess: whether other processes may open it.
     """
 
     __slots__ = ("cu", "device", "interprocess", "is_plain", "raw", "timing")
 
     def __init__(self, device: int, cu: Any, timing: bool, is_plain: bool = False, interprocess: bool = False) -> None:
-        """is_plain: it has no options, so that it may be reused after it was destroyed."""
+        """is_plain: whether it has no options, so that it may be reused after its destruction."""
         self.device = device
         self.cu = cu
         self.raw = int(cu)
@@ -50,14 +50,14 @@ class Event:
         self.interprocess = interprocess
 
     def is_put_off(self) -> bool:
-        """Return whether a native thread still has to make the call of its latest record.  Uncompiled there is none."""
+        """Return whether its latest record is still in a native thread's ring.  Uncompiled, there is no such thread."""
         return False
 
 
 class Function:
     """A kernel on one device.
 
-    address: the CUfunction's number.  shared_limit: the bytes of dynamic shared memory that it may ask for.
+    address: the CUfunction's address.  shared_limit: most bytes of dynamic shared memory of a launch.
     """
 
     __slots__ = ("address", "device", "shared_limit")

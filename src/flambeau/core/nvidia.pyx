@@ -1,15 +1,15 @@
-"""Launches, events, waits, copies, products and attention of the nvidia driver without Python in between.
+"""Frequent calls of the nvidia driver without Python: launches, events, waits, copies, products and attention.
 
-nvidia.py is what runs uncompiled: it has the classes of streams, events and functions, and no calls.
+nvidia.py is the uncompiled form: it has the classes of streams, events and functions, but no calls.
 
-- No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h, cublasLt.h and
-  cudnn_graph.h say what they take.
-- Only what goes well is done here.  A handle that is unknown, a device that was not used yet, an error code: all these
-  go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
-  made once more there, and fails again.
-- The interpreter is unlocked around each call into the driver, which may block while a queue is full.
-- A call may be made later, by a native thread of the device (submission.h).  `flush` waits until all are made, and comes
-  before every other call of the driver.  Between `hold` and `release` all calls are made at once.
+- No header of NVIDIA's is needed: functions are looked up by name in loaded libraries; their signatures are those of
+  cuda.h, cublasLt.h and cudnn_graph.h.
+- Only the successful case is handled here.  After an error code, and for an unknown handle or a device not used before,
+  the slow path is taken: the driver's methods in Python, which recover or raise.  A call that has failed is made
+  again there, and fails again.
+- The GIL is released around each call into the driver, which may block while a queue is full.
+- A call may be made later, by a native thread of the device (submission.h).  `flush` waits until all are made, and must
+  precede every other call of the driver.  Between `hold` and `release` all calls are made at once.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
@@ -68,11 +68,11 @@ cdef extern from "submission.h" nogil:
 
 CALLS = (
     "launch", "event_record", "stream_wait_event", "copy", "fill", "graph_launch", "stream_synchronize",
-)  # what stands in for the driver's own methods
+)  # methods of Native that replace those of the driver
 
 NO_DEVICE = -1
-MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
-MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
+MAX_ARGUMENT_BYTES = 32_764  # most argument bytes of one launch, on every architecture since Volta
+MAX_ALIGNMENT = 256  # bytes: cublasLt requires no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 NAMES = (  # of the calls, by their kinds
     "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cuGraphLaunch",
@@ -81,7 +81,7 @@ NAMES = (  # of the calls, by their kinds
 
 cdef enum:
     LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, SYNCHRONIZE, PRODUCT, EXECUTION  # kinds
-    RINGS = 64  # at most; calls of further devices are made at once
+    RINGS = 64  # most devices with a ring; calls on further devices are made at once
 
 
 cdef class Stream:
@@ -113,8 +113,8 @@ cdef class Event:
     cdef public unsigned long long raw
     cdef public bint is_plain
     cdef public bint interprocess
-    cdef Ring* ring  # of its latest record, which is at that position
-    cdef unsigned long long position
+    cdef Ring* ring  # the ring of its latest record, or NULL
+    cdef unsigned long long position  # the ring's head after that record
 
     def __init__(self, int device, cu, bint timing, bint is_plain=False, bint interprocess=False):
         self.device, self.cu, self.raw = device, cu, int(cu)
@@ -189,7 +189,7 @@ cdef list _addresses_of_rings = []  # of all drivers; rings live as long as the 
 
 
 def _in_child():
-    """Empty the rings in a forked child, which has no threads and must not use the driver."""
+    """Empty the rings in a forked child, which lacks their threads and must not use the driver."""
     for address in _addresses_of_rings:
         ring_forget(<Ring*><uintptr_t>address)
 
@@ -232,7 +232,7 @@ cdef class Native(HotCalls):
     cdef Ring* _rings[RINGS]
     cdef int _holds
     cdef object _kernels, _streams, _events, _graphs, _contexts, _library_calls
-    cdef object _slow  # the driver's class: its methods, which this object's replace in the driver itself
+    cdef object _slow  # the driver's class: its Python methods, which this object's replace on the instance
     cdef object _last_handle
     cdef Stream _last_stream
 
@@ -245,7 +245,7 @@ cdef class Native(HotCalls):
             self._functions[kind] = found(library, NAMES[kind].encode())
         self._cu_current = <CurrentContext>found(library, b"cuCtxGetCurrent")
         self._cu_set_current = <SetContext>found(library, b"cuCtxSetCurrent")
-        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
+        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread that submits would compete for the only core
         self._kernels, self._streams, self._events, self._graphs = kernels, streams, events, graphs
         self._contexts, self._library_calls = contexts, library_calls
         self._slow = type(driver)
@@ -253,7 +253,7 @@ cdef class Native(HotCalls):
     def current(self):
         """Return the thread's current context, 0 if it has none."""
         cdef void* now = NULL
-        self._cu_current(&now)  # it fails only before the driver was initialised, when there is none
+        self._cu_current(&now)  # it fails only before the driver is initialized, when no context exists
         return <uintptr_t>now
 
     cdef Stream _stream(self, handle):
@@ -267,7 +267,7 @@ cdef class Native(HotCalls):
         return found
 
     cpdef flush(self):
-        """Wait until every call so far is made.  Raises AcceleratorError if one failed, and the device is not lost."""
+        """Wait until every call so far is made.  Raises AcceleratorError if one failed without losing the device."""
         cdef Ring* ring
         cdef int index, kind, code
         for index in range(RINGS):
@@ -281,7 +281,7 @@ cdef class Native(HotCalls):
                 self._driver.failed_earlier(NAMES[kind], code)
 
     cpdef hold(self):
-        """Make calls at once, until `release`.  Nests.  Raises as `flush`, after which nothing is held."""
+        """Make calls at once, until `release`.  Nests.  If it raises, as `flush` does, no `release` may follow."""
         self._holds += 1
         try:
             self.flush()
@@ -294,7 +294,7 @@ cdef class Native(HotCalls):
         self._holds -= 1
 
     cdef Ring* _ring(self, Stream stream):
-        """Return the ring that takes a call on a stream.  NULL if the caller must make it; the calls before it are made."""
+        """Return the ring for a call on a stream.  NULL if the caller must make it: earlier calls are made by then."""
         cdef Ring* ring = stream.ring
         if ring == NULL:
             ring = stream.ring = self._ring_of(stream)
@@ -419,7 +419,7 @@ cdef class Native(HotCalls):
         return self._make(stream, &call.call, is_placed)
 
     cpdef event_record(self, event, stream, bint external=False):
-        """See Driver.  Other processes ask only the driver for an event that they may open: its records are not put off."""
+        """See Driver.  Interprocess events are recorded at once: other processes can query them in the driver only."""
         cdef Event recorded = entry(self._events, event)
         cdef Stream of = self._stream(stream)
         if external or recorded is None or of is None or recorded.device != of.device or recorded.interprocess:
@@ -431,7 +431,7 @@ cdef class Native(HotCalls):
             recorded.position = ring_head(of.ring)
 
     cpdef stream_wait_event(self, stream, event, bint external=False):
-        """See Driver.  Where the record was put off, whoever makes the wait awaits it: it is earlier, so no circle arises."""
+        """See Driver.  The thread that makes this call waits for a record in a ring, which is earlier: no deadlock."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = self._stream(stream)
         if external or awaited is None or of is None:
@@ -440,7 +440,7 @@ cdef class Native(HotCalls):
             self._slow.stream_wait_event(self._driver, stream, event)
 
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):
-        """See Driver.  A copy of host memory is made at once: of pageable memory, it is done with it when it returns."""
+        """See Driver.  A copy of host memory is made at once: the call must return after its use of pageable memory."""
         cdef Stream of = self._stream(stream)
         cdef bint is_made = False
         if not nbytes or of is None:
@@ -470,7 +470,7 @@ cdef class Native(HotCalls):
             self._slow.graph_launch(self._driver, graph, stream)
 
     cpdef stream_synchronize(self, stream):
-        """See Driver.  A tool that asks how long the host was blocked is told on the slow path."""
+        """See Driver.  While a tool subscribes to `on_blocked`, the slow path is taken, which measures the time."""
         cdef Stream of = self._stream(stream)
         cdef StreamCall call
         if of is None or _hooks.on_blocked is not None:
@@ -492,13 +492,13 @@ cdef class Native(HotCalls):
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
-cdef void* STAYS = <void*><uintptr_t>1  # no context: the current one may stay
+cdef void* STAYS = <void*><uintptr_t>1  # not a context: the current one need not be restored
 cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
 cdef int BIAS = DESC_BIAS_POINTER
 
 
 cdef enum:
-    POINTERS = 16  # of a library's call, at most
+    POINTERS = 16  # most operands of a library call
 
 ctypedef unsigned long long Addresses[POINTERS]
 
@@ -511,7 +511,7 @@ cdef struct LibraryRun:
 
 
 cdef class LibraryCall:
-    """A plan of a library's, on any operands.  It lives as long as the driver.
+    """A library plan, which runs on any operands.  It exists as long as the driver.
 
     lock: held while a run is made, unless a ring makes it; None if none is needed.
     """
@@ -530,12 +530,12 @@ cdef class LibraryCall:
         return True
 
     cdef bint _make(self, Native calls, bytearray packed, unsigned long long workspace, Stream stream) except -1:
-        """Make a run at once.  False if the slow path has to be taken, as where the lock is held."""
+        """Make a run at once.  False if the slow path has to be taken, for example because the lock is held."""
         cdef LibraryRun run
         cdef bint is_made = False
         if self.lock is not None and not self.lock.try_acquire():
             return False
-        calls._holds += 1  # rings make such calls without the lock
+        calls._holds += 1  # the threads of rings do not take the lock
         try:
             if self.prepare(&run, packed, workspace, stream.raw):
                 is_made = calls._make(stream, &run.call, False)
@@ -550,11 +550,11 @@ cdef class LibraryCall:
     cdef bint prepare(
         self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
     ) except -1:
-        """Describe a run.  False where the slow path has to be taken."""
+        """Fill in a run.  False if the slow path has to be taken."""
         return False
 
     cdef void failed(self):
-        """Note that a run which `prepare` described could not be made."""
+        """Reset state after a run that `prepare` filled in could not be made."""
 
 
 cdef struct Multiplication:
@@ -588,8 +588,8 @@ cdef int multiply(RingCall* call) noexcept nogil:
 cdef class Product(LibraryCall):
     """cublasLtMatmul of one plan.
 
-    parts: the fields of Multiplication, as bytes.  algorithms: their addresses, by the alignment of the operands.
-    lock: held from setting a bias to using it;  None without a bias.
+    parts: the fields of Multiplication, as bytes.  algorithms: their addresses, by the operands' alignment in bytes.
+    lock: held from setting a bias until its use;  None without a bias.
     """
 
     cdef Multiplication _of
@@ -624,7 +624,7 @@ cdef enum:
 
 
 cdef class KernelCall(LibraryCall):
-    """A product by a launch of an own kernel on a grid.
+    """A matrix product made by a launch of one of the driver's own kernels.
 
     arguments: the launch's, at most KERNEL_BYTES;  places: where in them the operands' addresses go.
     """
@@ -689,9 +689,9 @@ cdef int execute(RingCall* call) noexcept nogil:
 cdef class Execution(LibraryCall):
     """cudnnBackendExecute of one plan.  Each run makes a pack, the descriptor of its addresses, and destroys it.
 
-    dnn: has the lock of its handle and that one's `stream`.  calls: the addresses of dnn.PACK_CALLS, as bytes.
-    uids, pointers: of the tensors, as bytes.  A run names the first ones; those from `scratch` to `scalars` are offsets
-    in the workspace.
+    dnn: has the cuDNN handle, its lock and its `stream`.  calls: the addresses of dnn.PACK_CALLS, as bytes.
+    uids, pointers: of the tensors, as bytes.  A run supplies the first `scratch` pointers; those up to `scalars` are
+    offsets in the workspace.
     """
 
     cdef Executable _of

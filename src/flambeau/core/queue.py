@@ -14,9 +14,9 @@ from .native import enter_critical, leave_critical
 class Mirror:
     """Queues of several devices: the work of plans on the first is repeated on the others (parallel/mirror.py).
 
-    group: the same object for all mirrors of the same queues.  drawn: for a call that draws random numbers, per further
-    device, what it draws there.  made: gets a weak reference to every new tensor, unless it is None.
-    lockstep: the Device of parallel/lockstep.py, None where each device allocates on its own.
+    group: the same object for all mirrors of the same queues.  drawn: for a call that draws random numbers, the
+    draws per further device.  made: a list that gets a weak reference to every new tensor, or None.
+    lockstep: the Device of parallel/lockstep.py, None if each device allocates on its own.
     The subclass defines `end`, `load`, `draw`, `arrive` and `twins_of`.
     """
 
@@ -24,7 +24,7 @@ class Mirror:
 
 
 class Queue:
-    """The part of a Stream that calls the driver.  mirror: where plans repeat the work of this queue, or None."""
+    """The part of a Stream that calls the driver.  mirror: the Mirror on which plans repeat its work, or None."""
 
     __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark", "mirror")
     mirror: Any  # a Mirror or None
@@ -43,9 +43,9 @@ class Queue:
         self.hot = machine.driver.hot
         self.device_index = device_index
         self.handle = handle
-        self.alone = {device_index: self}  # the streams by device of work on this stream alone
+        self.alone = {device_index: self}  # for nodes of calls that use this stream only
         self.mirror = None
-        self.mark = None  # event that others wait for to follow this stream; a wait means its latest record
+        self.mark = None  # the event that others wait for to follow this stream; a wait is for its latest record
 
     def record(self, event: EventHandle, external: bool = False) -> None:
         """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
@@ -191,7 +191,7 @@ Hook = Callable[..., Any]
 class Hooks:
     """The hook points.  Each is None, the only subscriber's function, or a function that calls all subscribers.
 
-    hooks.py says what each reports, and sets them.
+    hooks.py documents and sets them.
     """
 
     on_submit: Hook | None

@@ -2,10 +2,10 @@
  *
  * - A call is put into the ring by ring_reserve and ring_commit.  It is made later, by the thread; or by ring_drain while
  *   the thread sleeps.  The caller must hold the GIL from ring_reserve to ring_commit.
- * - The thread looks for calls in a loop for SPIN_NS, and then sleeps.  Waking it takes longer than a call, so callers
+ * - The thread polls for calls for SPIN_NS (ns), and then sleeps.  Waking it takes longer than a call, so callers
  *   make the first DIRECT_CALLS calls themselves, counted since it fell asleep or since the last drain (ring_takes).
- * - Of calls that fail, the first one's code is kept until ring_failure asks for it.  The calls after it are made.
- * - A call may wait for earlier ones of another ring (ring_wait).  Its caller has put those in before.
+ * - Of calls that fail, the first one's code is kept until ring_failure reads it.  Later calls are still made.
+ * - A call may wait for earlier ones of another ring (ring_wait).  Those were put in earlier, so rings cannot deadlock.
  * - A forked child has no thread, and must not use the driver: its rings are emptied (ring_forget).
  */
 #ifndef FLAMBEAU_SUBMISSION_H
@@ -22,8 +22,8 @@
 enum { RING_BYTES = 1 << 20, RING_LINE = 64, DIRECT_CALLS = 8, SPIN_NS = 200000, SPINS_PER_LOOK = 64 };
 
 typedef struct RingCall RingCall;
-struct RingCall {  /* what a caller puts into the ring begins with it */
-  int (*perform)(RingCall *);  /* returns 0, or the code of a failure; NULL: nothing, up to the ring's end */
+struct RingCall {  /* the header of every call in a ring */
+  int (*perform)(RingCall *);  /* returns 0, or the code of a failure; NULL: padding up to the ring's end */
   int kind;                    /* which call it is, for the report of a failure */
   uint32_t nbytes;
 };
@@ -41,9 +41,9 @@ typedef struct {
   int started, direct;
   int failed_kind, failed_code;
   char pad0[RING_LINE];
-  uint64_t head;  /* bytes put in */
+  uint64_t head;  /* bytes put in so far */
   char pad1[RING_LINE];
-  uint64_t tail;  /* bytes done */
+  uint64_t tail;  /* bytes of calls made so far */
   char pad2[RING_LINE];
   int asleep, busy;  /* busy: a call is being made */
 } Ring;
@@ -107,7 +107,7 @@ static void *ring_run(void *given) {
   return NULL;
 }
 
-/* A ring whose calls are made with a context current; NULL without memory.  The thread starts when it is first needed. */
+/* A ring whose calls are made with a context current; NULL if out of memory.  The thread starts when first needed. */
 static Ring *ring_new(void *context, RingContextGet get_context, RingContextSet set_context) {
   Ring *ring = (Ring *)calloc(1, sizeof(Ring));
   if (ring == NULL || posix_memalign((void **)&ring->bytes, RING_LINE, RING_BYTES)) { free(ring); return NULL; }
@@ -118,7 +118,7 @@ static Ring *ring_new(void *context, RingContextGet get_context, RingContextSet 
   return ring;
 }
 
-/* Start the thread, which takes no signals.  Return whether it runs. */
+/* Start the thread, with all signals blocked.  Return whether it runs. */
 static int ring_start(Ring *ring) {
   sigset_t all, former;
   sigfillset(&all);
@@ -139,7 +139,7 @@ static inline int ring_takes(Ring *ring) {
   return ring->started || ring_start(ring);
 }
 
-/* Room for a call of nbytes, this struct included; NULL if there is none now (ring_wait_for_room). */
+/* Reserve room for a call of nbytes, RingCall included; NULL if the ring is full (see ring_wait_for_room). */
 static inline RingCall *ring_reserve(Ring *ring, size_t nbytes) {
   uint64_t head = ring_head(ring), room = RING_BYTES - (head - ring_tail(ring));
   size_t at = head % RING_BYTES, rest = RING_BYTES - at;
@@ -156,7 +156,7 @@ static inline RingCall *ring_reserve(Ring *ring, size_t nbytes) {
   return call;
 }
 
-/* Give the call that was reserved last to the thread. */
+/* Put the call that was reserved last into the ring, and wake the thread. */
 static inline void ring_commit(Ring *ring, RingCall *call) {
   __atomic_store_n(&ring->head, ring->head + call->nbytes, __ATOMIC_SEQ_CST);
   if (!__atomic_load_n(&ring->asleep, __ATOMIC_SEQ_CST)) return;
@@ -191,7 +191,7 @@ static void ring_drain(Ring *ring) {
   ring_wait(ring, ring_head(ring));
 }
 
-/* The code of the first call that failed, and which kind it was; 0 if none did since the last time. */
+/* Return the code and the kind of the first call that failed since the last call of this; 0 if none did. */
 static int ring_failure(Ring *ring, int *kind) {
   int code = ring->failed_code;
   *kind = ring->failed_kind, ring->failed_code = 0;
