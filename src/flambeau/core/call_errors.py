@@ -1,4 +1,4 @@
-"""Errors that calls and backward passes raise.  The compiled modules detect the mistakes; this module has the texts."""
+"""Errors raised by calls and backward passes: their texts.  The compiled modules detect the mistakes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..errors import (
 from ..strides import Size
 
 MAX_COUNT = 2**63 - 1  # bytes in one tensor
-MAX_NBYTES = 1 << 60
+MAX_NBYTES = 1 << 60  # 1 EiB: larger tensors are refused before an allocation
 INVALID_HANDLE = 400  # CUresult
 INVALID_VALUE = 1  # CUresult of an invalid pointer
 
@@ -31,7 +31,7 @@ INVALID_VALUE = 1  # CUresult of an invalid pointer
 
 
 def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
-    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension, OutOfMemoryError for over 1EB."""
+    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension, OutOfMemoryError from 1 EiB on."""
     if any(size < 0 for size in shape):
         raise ValueRangeError(
             f"trying to create a tensor with negative dimension: {list(shape)}",
@@ -42,7 +42,7 @@ def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
     if nbytes >= MAX_NBYTES:
         raise OutOfMemoryError(
             f"{dtype.name}{list(shape)} needs {nbytes} bytes, more than 1EB memory",
-            hint="no device holds that: check how the size was computed",
+            hint="no device has so much memory: check how the size was computed",
             operator=name,
         )
     return Size(shape)
@@ -54,7 +54,7 @@ def checked_numel(dtype: Any, shape: Sequence[int]) -> int:
     if numel * dtype.itemsize > MAX_COUNT:
         raise ValueRangeError(
             f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
-            hint="no memory holds that: check how the size was computed",
+            hint="a tensor has at most 2**63 - 1 bytes: check how the size was computed",
         )
     return numel
 
@@ -97,7 +97,7 @@ def checked_integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
         with suppress(TypeError):
             return tuple([index(size) for size in values])
     described = ", ".join([shown(size) for size in values])
-    raise ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name)
+    raise ArgumentTypeError(f"expected ints, got ({described})", hint="pass integers, as in (2, 3)", operator=name)
 
 
 def no_out(operator: Any, out: Any) -> ArgumentTypeError:
@@ -116,7 +116,7 @@ def method_out(operator: Any, out: Any) -> ArgumentTypeError:
 
 
 def out_is_no_tensor(operator: Any, out: Any) -> ArgumentTypeError:
-    return ArgumentTypeError(f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called)
+    return ArgumentTypeError(f"out must be a Tensor, got {shown(out)}", hint="omit out=", operator=operator.called)
 
 
 def out_in_graph(operator: Any, out: Any) -> AutogradError:
@@ -149,13 +149,13 @@ def overflow(called: str, kind: Any, value: Any) -> ValueRangeError:
     """Return the error for a number that does not fit its parameter of a kernel."""
     return ValueRangeError(
         f"value cannot be converted to type {kind} without overflow: {shown(value)}",
-        hint="integers have 64 bits, and floating point numbers reach about 1.8e308: use float('inf')",
+        hint="integers have 64 bits, and floating point numbers reach about 1.8e308; for more, use float('inf')",
         operator=called,
     )
 
 
 def raise_failed(operator: Any, error: Exception) -> NoReturn:
-    """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
+    """Raise the error for a host function's exception: a FlambeauError itself, OutOfMemoryError or InternalError."""
     called = "" if operator is None else operator.called
     if isinstance(error, FlambeauError):
         try:
@@ -226,7 +226,7 @@ def wrong_count(name: str, gradients: int, inputs: int) -> AutogradError:
 
 
 def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
-    """Raise AutogradError, with `fact` as its operation, if `shape` does not broadcast to the gradient's shape."""
+    """Raise AutogradError, under the operator name `fact`, if `shape` does not broadcast to the gradient's shape."""
     have = grad.shape[len(grad.shape) - len(shape) :]
     if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
         raise AutogradError(
