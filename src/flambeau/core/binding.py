@@ -54,7 +54,7 @@ class Signature:
 
 
 class Caller:
-    """Interface that runs calls of operators.  The core sets its implementation when it is imported (call.py)."""
+    """Interface for running operator calls.  The core sets its implementation when it is imported (call.py)."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class OperatorBase:
         return _caller.call(self, args, kwargs)
 
     def derive(self, bound: list[Any]) -> Any:
-        """Run the derivative on the values that `saves` lists, without recording."""
+        """Run the derivative on the values that `saves` lists, without recording it for autograd."""
         if self.derivative_call is None:
             operator: Any = self
             self.derivative_call = operator.as_derivative()

@@ -1,10 +1,10 @@
 """Operator calls: bind the arguments, build the key, look the entry up, run it, record it for autograd.
 
-- The key of a call is the operator and its setting, each tensor's layout, the type of each number that is passed
-  afresh in every call, and the canonical form of every other argument.  Each machine has one dictionary of entries.
+- The key of a call is the operator and its setting, each tensor's layout, the type of each number whose value
+  is passed to every call, and the canonical form of every other argument.  Each machine has one dictionary of entries.
 - An entry is a Plan, or an instruction that replaces one: Delegation, MovedScalars or RunBody.
 - A call that has no entry is lowered.
-- A view is computed at once; it has no key.
+- A view is computed directly, without a key.
 - The outermost call of a thread is the public one: errors take its name, and autocast casts its operands.
 """
 
@@ -52,7 +52,7 @@ def set_lowering(lowering: Lowering) -> None:
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator on tensors and numbers.
 
-    out=: a tensor of the result's shape to write into, or an empty one, which is resized; a tuple of several results.
+    out=: a tensor of the result's shape to write into, or an empty one, which is resized; a tuple for several results.
     Raises: DeviceMismatchError, and the operator's own errors.  State is unchanged after an error.
     """
     out = kwargs.pop("out", None) if kwargs else None
@@ -176,7 +176,7 @@ def inplace_method_of(operator: Operator) -> Any:
 
 
 def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
-    """Make the method of a binary symbol, `x + y`;  otherwise: called with both if y is not a tensor or number."""
+    """Make the special method of `x + y` and the like.  otherwise: called if y is neither a tensor nor a number."""
 
     def method(self: Any, other: Any) -> Any:
         if is_operand(other):
@@ -241,7 +241,7 @@ def _served(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> An
 
 
 def _named(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any:
-    """Run a call; errors of the outermost call of a thread take its name."""
+    """Run a call.  Errors in the outermost call of a thread are reported under the name of that call."""
     now = thread.here()
     if now.operator is not None:
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
@@ -352,7 +352,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
 
 
 def _key(operator: Operator, bound: list[Any]) -> list[Any]:
-    """Build the key of a call.  In `bound`, replace numbers of NumPy and of subclasses by Python's.
+    """Build the key of a call.  Replace numbers of NumPy and of subclasses in `bound` by plain Python ones.
 
     Raises: TypeError for an argument that cannot be in a key.
     """
@@ -436,7 +436,7 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> An
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and record.joins(operator, bound)
     if joins or not operator.takes_out or not isinstance(out, TensorBase) or now.grad_enabled and in_graph(out):
-        check_out(operator, out, joins, now.grad_enabled)  # stands for several tensors that are in no graph
+        check_out(operator, out, joins, now.grad_enabled)  # accepts a tuple of tensors that are in no graph
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
@@ -470,7 +470,7 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 
 
 def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
-    """Run a call that stores its result in `target`.  Autograd does not see it, and no version is counted."""
+    """Run a call that stores its result in `target`.  Autograd does not record it, and no version changes."""
     key = _key(operator, bound)
     key.append(INTO)
     key.append(target._layout)
@@ -491,9 +491,9 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
 
 
 def run_into(name: str, called: str, target: TensorBase, *arguments: Any, **named: Any) -> Any:
-    """Run an operator that writes a new tensor, its first operand.  Unlike a write in place, it counts no version.
+    """Run an operator that writes its first operand, a new tensor.  Unlike a write in place, no version changes.
 
-    called: the name that errors take.
+    called: the operator's name in error messages.
     """
     if target._layout.numel:
         operator, lowering = REGISTRY[name], thread.here().lowering

@@ -23,16 +23,16 @@ from .record import NO_STREAMS, AccumulateGrad, Edge, Node
 from .tensor import new_tensor
 
 NOTHING: tuple[Any, ...] = ()
-NOWHERE: dict[int, Stream] = {}  # only the current streams
+NOWHERE: dict[int, Stream] = {}  # marks gradients computed on the current streams
 _accumulating = Lock()  # several threads may run backward into one leaf
 
 
 class Waiting:
     """State of a node during one backward pass; made by `_waiting`.
 
-    left: edges to this node that have not delivered yet.  grads: the sums so far, one per output, or None.
+    left: edges to this node that have not delivered a gradient yet.  grads: the sums so far, or None.
     is_target: whether the pass returns its gradients, which `captured` keeps.  leads: whether it leads to a target.
-    is_needed: either of these.
+    is_needed: whether one of these two is set.
     """
 
     __slots__ = ("captured", "grads", "is_needed", "is_target", "leads", "left", "node")
@@ -71,11 +71,11 @@ class GraphTask:
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, usually the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
-        self.shared: set[int] = set()  # ids of storages that others may hold; a reused id costs a copy
+        self.shared: set[int] = set()  # ids of storages that user code may hold; a reused id costs a copy
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # streams of the nodes that do not run on their forward streams
-        self.former: list[Any] | None = None  # the caller's streams, where those of nodes are current
-        self.device = 0  # the caller's, then
+        self.former: list[Any] | None = None  # the caller's streams, while those of nodes are current
+        self.device = 0  # the caller's device, during that time
 
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> list[Any]:
         """Run every needed node, starting with `grads` at `roots`; return the gradients of the targets."""
@@ -95,7 +95,7 @@ class GraphTask:
                 waiting = self.next
                 self.next = heappop(self.ready)[1] if self.ready else None
                 self._run_node(waiting)
-        finally:  # not a function call: a signal handler could raise inside one
+        finally:  # assignments only: a signal handler could raise inside a function call
             if self.former is not None:
                 now.streams, now.device = self.former, self.device
             now.grad_enabled = recorded
@@ -134,7 +134,7 @@ class GraphTask:
             self._narrow(self.targets)
 
     def _narrow(self, targets: Sequence[Edge]) -> None:
-        """Keep only nodes that lead to a target.  Except for leaves, inputs' nodes have lower numbers."""
+        """Mark only nodes that lead to a target as needed.  Except for leaves, nodes of inputs have lower numbers."""
         inner: list[tuple[int, Waiting]] = []
         for node, waiting in self.waiting.items():
             waiting.is_needed = waiting.leads = False
@@ -269,7 +269,7 @@ class GraphTask:
         return input_grads
 
     def _add_to_leaf(self, leaf: Any, grad: Any) -> None:
-        if not leaf._requires_grad:  # any more
+        if not leaf._requires_grad:  # changed since the forward call
             return
         _accumulating.acquire()
         try:
@@ -289,7 +289,7 @@ class GraphTask:
             leaf._grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
-        """Return the gradient, or a copy if others may hold it or its strides differ from the leaf's (see `copied`)."""
+        """Return the gradient; a copy if user code may hold it or its strides differ from the leaf's (see `copied`)."""
         layout, wanted, storage = grad._layout, leaf._layout, grad._storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
         whole = grad._offset == 0 and lies_so and layout.nbytes == storage.nbytes

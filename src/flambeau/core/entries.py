@@ -1,4 +1,4 @@
-"""Entries of the call cache: those that replace a plan, the interface that makes entries, additions and eviction."""
+"""Entries of the call cache that replace a plan, the interface that makes entries, and their addition and eviction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Marker:
         return self._text
 
 
-TRUE, FALSE = Marker("TRUE"), Marker("FALSE")  # in keys: 1 == True
+TRUE, FALSE = Marker("TRUE"), Marker("FALSE")  # in keys, because 1 == True
 
 
 class Delegation:
@@ -34,8 +34,8 @@ class Delegation:
     arguments: the other operator's, without those that `sources` supplies.
     sources: pairs (index among the composite's arguments, index among the other operator's arguments).
     part: index of the composite's result among several results, or -1.  used: as in Plan.
-    plan: the other operator's plan, which serves calls outside a graph at once; None before the first one, or without.
-    may_keep: whether a plan can be kept: no setting of the user is in its key.
+    plan: the other operator's plan, which serves calls outside a graph directly, or None.
+    may_keep: whether a plan may be kept, which requires a key without user settings.
     """
 
     __slots__ = ("arguments", "may_keep", "operator", "part", "plan", "sources", "used")

@@ -18,7 +18,7 @@ _indexes = indexes  # typed where compiled
 
 
 def resolve(value: Any) -> int:
-    """Return a device's index, as runtime.device.resolve; names that were resolved before are looked up."""
+    """Return a device's index, like runtime.device.resolve; names that were resolved before are looked up."""
     if type(value) is not str:
         return device.resolve(value)
     device_index: int = _indexes.get(value, _UNKNOWN)
@@ -54,7 +54,7 @@ def explain_by(function: Any) -> None:
 
 
 def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any = False) -> TensorBase:
-    """Return a tensor with unset values.  The arguments are checked only after a failure."""
+    """Return a tensor with uninitialized values.  The arguments are checked only after a failure."""
     try:
         if not size:
             raise TypeError("no size")

@@ -73,7 +73,7 @@ class HostDraw(Step):
 
 
 def host_call(step: Any) -> HostCall:
-    """Return a call of the step's reference on arrays."""
+    """Return a HostCall that runs the step's NumPy reference."""
     marks = bytearray(step.template)
     for number, position in enumerate(step.addresses):
         ADDRESS.pack_into(marks, position.at, number + 1)
@@ -108,7 +108,7 @@ def host_call(step: Any) -> HostCall:
 
 
 def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_checked: bool = False) -> HostCall:
-    """Return a call of a function that does the work of a step."""
+    """Return a HostCall of a function that does the work of a step."""
     if isinstance(step, HostDraw):
         return HostCall(function, arguments, step, step.accesses, step.reference, is_checked)
 
@@ -172,7 +172,7 @@ def _is_row_major(access: Access) -> bool:
 
 
 def direct_call(step: Any, layout: Layout) -> HostCall | None:
-    """Return a call of a pointwise launch's body, making the result of `layout`; None if it must write a result."""
+    """Return a HostCall of a pointwise launch's body, whose array becomes the result; None if that is not possible."""
     kernel = step.kernel
     if kernel.body is None or step.draws or not layout.shape:
         return None
@@ -192,5 +192,5 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
-    """Return a call of a function on the arrays of whole operands; it returns the result as a new array."""
+    """Return a HostCall of a function that takes the arrays of whole operands and returns the result as a new array."""
     return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands])

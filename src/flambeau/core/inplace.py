@@ -1,4 +1,4 @@
-"""Writes in place in the gradient graph: checks for forbidden ones, and their nodes.
+"""Writes in place in the gradient graph: the checks that forbid some of them, and the nodes that record them.
 
 - A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
   passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
@@ -87,7 +87,7 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
 
 
 def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
-    """Make the node of `view` as a part of `base`, whose gradient goes to `edge`."""
+    """Make the node of `view` as a part of `base`.  edge: where the gradient of `base` goes."""
     operator = REGISTRY["as_strided"]
     node = operator_node(operator, (edge,), streams_of([base]), [base._layout], 1)
     known = {
@@ -168,7 +168,7 @@ def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
 
 
 def disown(result: Any, operands: Sequence[Any]) -> None:
-    """Detach a composite's result from a base that only the composite's body has seen."""
+    """Detach a composite's result from a base that exists only inside the composite's body."""
     for operand in operands:
         if isinstance(operand, TensorBase):
             tensors: Sequence[Any] = (operand,)
@@ -183,7 +183,7 @@ def disown(result: Any, operands: Sequence[Any]) -> None:
 
 
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
-    """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
+    """Make a tensor that was written in place output `index` of `node`.  Before, it was the operand of edge `operand`.
 
     If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
     """

@@ -32,11 +32,11 @@ from .binding import Need, OperatorBase, Setting, Signature
 VALUE_ANNOTATIONS = ("Value", "Value | None")
 TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", *VALUE_ANNOTATIONS)
 VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-NEEDED = inspect.Parameter.empty  # stands for a missing default
+NEEDED = inspect.Parameter.empty  # the default of a parameter that must be passed
 
 
 class Sample(NamedTuple):
-    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor.
+    """Inputs for the operator sweep.  In `args`, an `Array` describes a tensor.
 
     Example:
         >>> from flambeau.ops.operator import Array, Sample
@@ -240,10 +240,10 @@ class Operator(OperatorBase):
     takes_out: whether out= is accepted; no view does.
     gives_views: whether a composite returns several views of its input; none of them may be written in a graph.
     other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
-    quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
-    quick_node: the operator as a call of which `quick` is recorded; without one, `quick` serves no call in a graph.
+    quick: of a view, the fast path of plain calls (views.py), without a body and a key, or None.
+    quick_node: calls served by `quick` are recorded as calls of this operator; if None, none in a graph are served.
     derivative_call: the derivative as a composite, made by the first backward pass.
-    is_derivative: whether this is one.
+    is_derivative: whether this operator is such a derivative.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     Example:
         >>> torch.add.name, torch.add.kind, torch.add.host
@@ -393,7 +393,7 @@ class Operator(OperatorBase):
         return composite
 
     def _need(self, name: str) -> Need:
-        """Return the Need that a parameter of the derivative stands for."""
+        """Return the Need of a parameter of the derivative."""
         if name in OF_BACKWARD:  # kinds are compared by identity: take the constant
             return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)
         if name.startswith(OUT) and (name == OUT or name[len(OUT) :].isdigit()):
@@ -453,12 +453,12 @@ class Operator(OperatorBase):
         return [self.index_of[name] for name in passed]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
-        """Return the parameter that a keyword means: another one only if that is not passed under its own name."""
+        """Return the parameter that a keyword names: its alias only if the call does not pass that parameter itself."""
         own = self.other_names.get(name) or OF_NUMPY.get(name, name)
         return name if name in self.index_of or own in others else own
 
     def usage(self) -> str:
-        """Return the call's form, for a hint.
+        """Return how the operator is called, as the hint of an error.
 
         Example:
             >>> torch.add.usage()

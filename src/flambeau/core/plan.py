@@ -48,10 +48,10 @@ class Place:
 
 
 class Step:
-    """One operation that a plan puts on a stream: its argument buffer, and the positions of addresses in it.
+    """One operation that a plan queues on a stream: its argument buffer, and the positions of addresses in it.
 
-    spare: a buffer of an earlier call that has no other owner.  A call overwrites all parts in which calls differ.
-    called: the operator's public name.  mirrored: what `Mirror.load` returned last, or None.
+    spare: a buffer of an earlier call, without another owner.  A call overwrites all parts in which calls differ.
+    called: the operator's public name.  mirrored: the last result of `Mirror.load`, or None.
     """
 
     __slots__ = ("addresses", "called", "mirrored", "spare", "template")
@@ -168,8 +168,8 @@ class Argument:
 class HostCall:
     """A step on the CPU: a function, and the sources of its arguments.
 
-    arguments: None where the arrays have to be found by their addresses in the argument buffer.
-    accesses: for the operands and draws of a call, returns the arguments of `reference`, with the memory they lie in.
+    arguments: None if the arrays have to be found by their addresses in the argument buffer.
+    accesses: a function of a call's operands and draws; returns the arguments of `reference`, arrays as Access.
     is_checked: whether the returned array's strides may differ from the result's.
     """
 
@@ -200,7 +200,7 @@ def _called(function: Any, arguments: list[Any]) -> Any:
     """Call a host function.  Its exceptions become errors of the operator."""
     try:
         return thread.quietly(function, arguments)
-    except Exception as error:  # noqa: BLE001  (it is raised, translated)
+    except Exception as error:  # noqa: BLE001  (translated and raised)
         call_errors.raise_failed(thread.here().operator, error)
 
 
@@ -243,7 +243,7 @@ def _number(argument: Argument, value: Any) -> Any:
 
 
 class Part:
-    """A result that is a view of memory that a plan allocates.  place: the memory's index among the operands."""
+    """A result that is a view of memory that a plan allocates.  place: its operand index;  offset: in elements."""
 
     __slots__ = ("layout", "offset", "place")
 
@@ -293,7 +293,7 @@ class Plan:
         self.settings: list[tuple[Any, Any]] | None = None
 
     def run(self, bound: list[Any], target: Any) -> Any:
-        """Run the call; return its results.  Raises: OutOfMemoryError, and errors of putting work on a stream."""
+        """Run the call; return its results.  Raises: OutOfMemoryError, and errors of queueing work."""
         if self.is_on_host:
             if self.direct is not None and hooks.on_host_read is None and hooks.on_host_write is None:
                 return self._run_direct(bound)

@@ -28,7 +28,7 @@ from .tensor import TensorBase, in_graph, new_tensor
 
 Edge = tuple["Node", int]
 SavedEdge = tuple["Node | None", int]  # without a node: an output of the node that saves it
-LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
+LAST_NUMBER = 1 << 62  # added for leaves, which run as soon as their gradient is complete
 NO_EDGES: tuple[Any, ...] = ()
 NO_STREAMS: dict[int, Stream] = {}
 
@@ -51,7 +51,7 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
 class Saved:
     """A tensor saved for backward, with its version and its edge.  Made by `save`.
 
-    packed: where saved-tensor hooks hold the tensor, a function that gets it for the node of a name; storage is None.
+    packed: with saved-tensor hooks, a function of the node's name that returns the tensor; storage is then None.
     """
 
     __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
@@ -109,7 +109,7 @@ class Node:
     """A node of the graph: computes the gradients of its inputs from those of its outputs.
 
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
-    shares: whether user code may keep gradients that `apply` returns; such a node also runs without any gradient.
+    shares: whether user code may keep gradients that `apply` returns; such a node also runs if all gradients are None.
     hooks: a NodeHooks or None.  face: a weak reference to the node's public object (autograd/graph.py), or None.
     """
 
@@ -130,7 +130,7 @@ class Node:
         self.shares = False
 
     def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zeros."""
+        """Return the gradients of the inputs, one per edge.  `grads` holds one per output; None means zeros."""
         raise AssertionError("subclasses implement it")
 
     def release(self) -> None:
@@ -165,7 +165,7 @@ class OperatorNode(Node):
         return input_grads
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
-        """Return the gradients of the inputs as the derivative computes them: None may stand for zeros.
+        """Return the gradients of the inputs as the derivative computes them: None may mean zeros.
 
         own: the node that saved outputs belong to.
         """
@@ -272,7 +272,7 @@ def edge_of(tensor: Any) -> Edge | None:
 
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
-    """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it.
+    """Return the node that adds to a leaf's gradient.  It exists as long as a graph refers to it.
 
     It is made on the current stream of the leaf's device.
     """

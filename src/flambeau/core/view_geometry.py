@@ -1,4 +1,4 @@
-"""Views that the bodies of their operators compute, and the geometry of those that `views.KnownViews` computes once."""
+"""Views computed by the bodies of their operators, and the geometry of those that `views.KnownViews` computes once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def known_views(*operators: Operator) -> None:
     """Compute the views of operators once per layout of the operand and integer arguments.
 
     For an operator that is a view, or a composite that returns one or several views of its first operand; `gives_views`
-    says whether these may not be written in a graph.  It must not read where in its storage the operand starts.
+    forbids writing these in a graph.  Its body must not depend on the operand's offset in its storage.
     """
     for operator in operators:
         operator.quick = KnownViews(operator, geometry_of, operator.gives_views)
@@ -53,7 +53,7 @@ def known_views(*operators: Operator) -> None:
 def geometry_of(operator: Operator, operand: TensorBase, bound: list[Any]) -> Any:
     """Return (layout, elements from the operand's start) of the view of a call, or a list of these for several.
 
-    Return False for a call whose result is no view or has another layout where the operand starts elsewhere.
+    Return False for a call whose result is no view, or whose layout depends on where the operand starts.
     """
     is_view = operator.kind is VIEW
     result: Any = _of_body(operator, operand, bound) if is_view else operator.body(*bound)
@@ -66,5 +66,5 @@ def geometry_of(operator: Operator, operand: TensorBase, bound: list[Any]) -> An
 def _pair(operand: TensorBase, view: TensorBase) -> tuple[Layout, int] | None:
     layout, step = view._layout, view._offset - operand._offset
     is_view = view is not operand and view._storage is operand._storage
-    follows = operand._layout.aligned or step * layout.itemsize % WIDEST_ACCESS == 0  # whether `aligned` does
+    follows = operand._layout.aligned or step * layout.itemsize % WIDEST_ACCESS == 0  # layouts decide `aligned`
     return (layout, step) if is_view and follows else None

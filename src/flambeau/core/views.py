@@ -4,10 +4,10 @@ Indexes and slices often differ, so these views are computed in every call.  The
 layout of the operand and arguments (`KnownViews`).
 
 A function takes the operand and the bound arguments of its operator.  It returns None for a call that it does not
-serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses memory of another
+serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` rejects memory of another
 machine.  The operator then takes its ordinary path, which raises or copies.
 
-In a graph, a call is recorded as one of the operator `quick_node`; one that has none takes its ordinary path.
+In a graph, a call is recorded as a call of `quick_node`; an operator without one takes its ordinary path.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHOLE = (slice(None),)
 
 
 def is_served(operand: Any) -> bool:
-    """Return whether a value is a tensor whose memory views of this machine may have."""
+    """Return whether a value is a tensor on the CPU or on a device of the current machine."""
     if not isinstance(operand, TensorBase):
         return False
     device = operand._layout.device
