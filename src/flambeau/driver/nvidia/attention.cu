@@ -2,8 +2,8 @@
 //
 //  - A warp holds ROWS rows of one side in registers: lane i has elements i, i + 32, ... of each.  It walks over the
 //    other side's rows, 32 at a time: lane i has the score with row start + i.
-//  - The warps of a block share what they walk over: a square of 32 rows and 32 dimensions in shared memory.
-//  - Sums are kept in ACC: float, or double.  No result depends on the order of blocks.
+//  - The warps of a block share the data that they walk over: a square of 32 rows and 32 dimensions in shared memory.
+//  - ACC is the type of sums: float or double.  No result depends on the order of blocks.
 
 #define LANES 32
 #define WARPS 8
@@ -11,7 +11,7 @@
 #define CHUNKS 8
 #define ALL_LANES 0xffffffffu
 
-// The rows of one batch and head.  What lies outside is 0.
+// The rows of one batch and head.  Elements outside are 0.
 template <class T, class ACC> struct Head {
     const T* data;
     long long rows, dims, row_step, dim_step;
@@ -44,7 +44,7 @@ template <class ACC> inline ACC max_of_lanes(ACC x) {
 
 template <class T, class ACC>
 inline void fetch(Square<ACC>& square, const Head<T, ACC>& from, long long first_row, long long first_dim) {
-    __syncthreads();  // everybody is done with what was there
+    __syncthreads();  // every thread has read the former contents
 #pragma unroll 1
     for (int i = threadIdx.x; i < LANES * LANES; i += LANES * WARPS)
         square.at[i / LANES][i % LANES] = from.at(first_row + i / LANES, first_dim + i % LANES);
@@ -106,7 +106,7 @@ inline void write(T* all, const Layout<1>& layout, long long batch, long long he
         }
 }
 
-// What a block works on: WARPS * ROWS rows of one head of the side that `layout` describes.
+// The work of a block: WARPS * ROWS rows of one head of the side that `layout` describes.
 struct Place {
     long long batch, head, first, row;
 
@@ -160,7 +160,7 @@ inline void attention(T* out, ACC* logsumexp, const T* query, const T* key, cons
     write(out, out_layout, place.batch, place.head, place.row, sums);
 }
 
-// along[b, h, i] = grad[b, h, i] . out[b, h, i]: one warp makes ROWS of them.
+// along[b, h, i] = grad[b, h, i] . out[b, h, i]: one warp computes ROWS of them.
 template <class T, class ACC>
 inline void attention_along(ACC* along, const T* grad, const T* out, const Layout<1>& grad_layout,
                             const Layout<1>& out_layout) {

@@ -1,6 +1,6 @@
 // y[n, o, p] = sum over c, k of x[n, c, p * stride - padding + k * dilation] * w[o, c, k], and the same sums for x and w.
 //
-//  - Every operand has five dimensions (two, and three spatial ones) and any strides.  ACC is what sums are kept in.
+//  - Every operand has five dimensions (two, and three spatial ones) and any strides.  ACC is the type of sums.
 //  - Terms are added in a fixed order, so results are the same in every run.
 
 #define THREADS 256
@@ -25,12 +25,12 @@ inline long long place(const Layout<1>& layout, const Index& index) {
     return place;
 }
 
-// Where x is read for place p of y and element k of the kernel, in one dimension.
+// The index in x that place p of y reads for element k of the kernel, in one dimension.
 inline long long source(const Steps& steps, int dim, long long p, long long k) {
     return p * steps.stride[dim] - steps.padding[dim] + k * steps.dilation[dim];
 }
 
-// Whether a place of y reads element `a` of x by element k of the kernel, in one dimension; `p` is that place.
+// Whether a place of y reads element `a` of x for element k of the kernel, in one dimension; sets p to that place.
 inline bool is_read(const Steps& steps, int dim, long long a, long long k, long long places, long long& p) {
     const long long shifted = a + steps.padding[dim] - k * steps.dilation[dim];
     if (shifted < 0) return false;

@@ -1,7 +1,7 @@
 // out = activation(a b (+ bias)), by blocks of 256 threads.
 //
-// Every operand has any strides.  Squares of out are numbered along x.  ACC is what sums are kept in: float, double, or
-// unsigned long long, whose low bits are every integer type's sum.
+// Operands have any strides.  Squares of out are numbered along grid x.  ACC is the type of sums: float, double, or
+// unsigned long long, whose low bits are the sum of every integer type.
 
 #define TILE 32
 #define ROWS_PER_THREAD 4
@@ -16,7 +16,7 @@ inline ACC fetch(const T* data, const Layout<1>& layout, long long batch, long l
     return load<ACC>(data[batch * stride[0] + row * stride[1] + col * stride[2]]);
 }
 
-// which: its place in problem.ACTIVATIONS.
+// which: the index in problem.ACTIVATIONS.
 inline unsigned long long activated(unsigned long long x, int) { return x; }
 template <class ACC> inline ACC activated(ACC x, int which) {
     if (which == 1) return x < 0 ? ACC(0) : x;
@@ -32,8 +32,8 @@ inline void put(T* out, const T* bias, int activation, const Layout<1>& layout, 
     out[batch * stride[0] + row * stride[1] + col * stride[2]] = store<T>(activated(total, activation));
 }
 
-// A block makes a TILE x TILE square, four elements a thread.  Batches are numbered along z, which wraps where a grid
-// ends.
+// A block computes a TILE x TILE square, four elements a thread.  Batches are numbered along z; blocks loop over those
+// beyond the grid.
 template <class T, class ACC>
 inline void gemm(T* out, const T* a, const T* b, const T* bias, int activation, const Layout<1>& out_layout,
                  const Layout<1>& a_layout, const Layout<1>& b_layout) {
@@ -60,8 +60,8 @@ inline void gemm(T* out, const T* a, const T* b, const T* bias, int activation, 
     }
 }
 
-// A block makes a SMALL_TILE x SMALL_TILE square, one element a thread, from at most SMALL_DEPTH terms: all of them are
-// on their way at once.
+// A block computes a SMALL_TILE x SMALL_TILE square, one element a thread, from at most SMALL_DEPTH terms, whose loads
+// are all in flight at once.
 template <class T, class ACC>
 inline void small_gemm(T* out, const T* a, const T* b, const T* bias, int activation, const Layout<1>& out_layout,
                        const Layout<1>& a_layout, const Layout<1>& b_layout) {
@@ -79,7 +79,7 @@ inline void small_gemm(T* out, const T* a, const T* b, const T* bias, int activa
         }
     __syncthreads();
     ACC sum = 0;
-    for (int start = 0; start < depth; start += SMALL_TILE)  // what is beyond the depth is 0
+    for (int start = 0; start < depth; start += SMALL_TILE)  // elements beyond the depth are 0
         #pragma unroll
         for (int k = 0; k < SMALL_TILE; ++k) sum += a_rows[row][start + k] * b_rows[start + k][col];
     put(out, bias, activation, out_layout, 0, first_row + row, first_col + col, sum);

@@ -8,7 +8,7 @@ inline void move_statistics(T& running_mean, T& running_var, C mean, C variance,
     running_var = store<T>(keep * load<C>(running_var) + share * (variance * C(unbiased)));
 }
 
-// Where the statistics of each result go.  Without `variance` and running statistics these are not written.
+// The destinations of each result's statistics.  `variance` and the running statistics may be null.
 template <class A, class T> struct Statistics {
     A* mean;
     A* rstd;
@@ -39,11 +39,11 @@ inline void join_moments(const Statistics<A, T>& statistics, const Pieces<A>& pi
     pieces.join(lanes, [&](long long i, Moments<A> found) { statistics.put(i, found.mean, found.squares / count); });
 }
 
-#define LOADS 4  // of each operand that are under way in a thread
+#define LOADS 4  // loads of each operand in flight in a thread
 
 // Sums of grad and of grad * (input - mean) * rstd over dimensions [kept, ndim), in `parts` pieces of `chunk` values.
-// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.  A thread loads runs
-// of M values, which lie next to each other.
+// `lanes` threads share a result: neighbours, or with `across` threads BLOCK / lanes apart.  A thread loads runs of
+// M values that are adjacent in memory.
 template <int M, class C, class T>
 inline void normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
                         const Layout<4>& layout, long long outputs, long long count, long long parts, long long chunk,
@@ -95,7 +95,7 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
     }
 }
 
-// As normal_sums, for results that lie next to each other in memory, of one dimension of values: a thread loads WIDE of
+// As normal_sums, for results that are adjacent in memory, of one dimension of values: a thread loads WIDE of
 // the results at once, and threads that are BLOCK / lanes apart share them.
 template <class C, class T>
 inline void wide_normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
@@ -166,7 +166,7 @@ template <class A> struct AddTwo {
     State join(State a, State b) const { return {a.first + b.first, a.second + b.second}; }
 };
 
-// Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1 or a warp or a block, make one result.
+// Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1, a warp or a block, share a result.
 template <class A, class T>
 inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_pieces, long long parts, long long outputs,
                       int lanes) {

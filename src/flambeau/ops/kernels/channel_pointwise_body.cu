@@ -1,5 +1,5 @@
-  // The body of a kernel of channel_pointwise.py, which fills in what a dollar sign marks.  The layout has two dimensions:
-  // channels, which lie next to each other, and rows.  A thread keeps its channels and walks over rows, from the last one:
+  // The body of a kernel of channel_pointwise.py, which replaces names after a dollar sign.  The layout has dimensions
+  // for channels, adjacent in memory, and rows.  A thread keeps its channels and walks over rows, from the last one:
   // sums over all rows have just been made, and the last rows are still in the cache.
   const unsigned int columns = (unsigned int)layout.size[0] / pack, rows = (unsigned int)layout.size[1];
   const unsigned int tiles = (columns + threads - 1) / threads, lanes = (columns + tiles - 1) / tiles;

@@ -1,7 +1,7 @@
 // Losses of classes: the negative logarithm of a target's probability, from logarithms or from logits.  Follows rows.cu.
 
 // The loss of picking class target[i] from a contiguous [n, classes, inner] array of log-probabilities, where i counts
-// [n, inner]: -weight * x and weight.  Target `ignored` counts as nothing; any other outside the classes stops the kernel.
+// [n, inner]: -weight * x and weight.  Target `ignored` gives zeros; any other outside the classes stops the kernel.
 template <class C, class T> struct Picked {
     const T* input;
     const long long* target;
@@ -38,7 +38,7 @@ inline void nll_pieces(C* losses, C* weights, const Picked<C, T>& picked, long l
     if (threadIdx.x == 0) losses[blockIdx.x] = sums.first, weights[blockIdx.x] = sums.second;
 }
 
-// Write a loss and the total weight from their sums.
+// Write the loss and the total weight from the sums of the blocks.
 template <class C, class Out> inline void put_loss(Out* out, C* total, Two<C> sums, bool is_mean) {
     *out = store<Out>(is_mean ? sums.first / sums.second : sums.first), *total = sums.second;
 }
@@ -51,7 +51,7 @@ inline void nll_finish(T* out, C* total, const C* losses, const C* weights, long
     if (threadIdx.x == 0) put_loss(out, total, sums, is_mean);
 }
 
-// The same of few targets, which one block takes.
+// The same for few targets, in one block.
 template <class C, class T>
 inline void nll_whole(T* out, C* total, const Picked<C, T>& picked, long long count, bool is_mean) {
     Two<C> sums = {0, 0};
@@ -105,7 +105,7 @@ inline void nll_backward(T* out, const T* grad, const C* total, const Picked<C, 
 
 // ---- from logits, without the probabilities in between ----
 
-// What `entropy` writes; null results are not written.
+// The results of `entropy`; null ones are not written.
 template <class C, class T> struct EntropyResults {
     T* each;      // the loss of each row, or
     C* losses;    // in the wide type, with

@@ -1,6 +1,6 @@
-// Selections of few elements, whose number the device counts.  Each is a launch of one block.
+// Selections from few elements, whose number the device counts.  Each is a launch of one block.
 //
-//  - Elements keep their order.  `count` gets their number; what lies behind them in a result is not written.
+//  - Elements keep their order.  `count` gets their number; the rest of a result is not written.
 //  - rank_in_block (indexing.cu) has barriers, so every thread makes every round of a loop that calls it.
 
 // The indexes of the elements that are not 0.  places: [elements, dimensions], absent without dimensions.
@@ -39,7 +39,7 @@ inline void few_chosen(M* values, long long* count, const M* input, const bool* 
     if (threadIdx.x == 0) *count = next;
 }
 
-// Where the mask, operand 1 of the layout, is true, the next element of the source, which has `available`; else operand 0.
+// The next of `available` elements of the source where the mask, operand 1 of the layout, is true; else operand 0.
 template <class M>
 inline void few_replaced(M* out, const M* input, const bool* mask, const M* source, const Layout<2>& layout,
                          long long numel, long long available) {
@@ -55,7 +55,7 @@ inline void few_replaced(M* out, const M* input, const bool* mask, const M* sour
     }
 }
 
-// How often 0 to BINS - 1 occur.  ends: the least and the greatest element.
+// Count the occurrences of 0 to BINS - 1.  ends: the least and the greatest element.
 template <int BINS, class T>
 inline void few_bins(long long* counts, long long* ends, const T* input, const Layout<1>& layout, long long numel) {
     __shared__ int own[BINS];
@@ -85,7 +85,7 @@ inline void few_bins(long long* counts, long long* ends, const T* input, const L
     ends[0] = low, ends[1] = high;
 }
 
-// The first elements of runs of equal ones, of at most TILE elements, which are sorted first if `SORTS` says so.
+// The first elements of runs of equal ones, of at most TILE elements, which are sorted first if SORTS.
 //  inverse: the number of each element's run.  counts: the lengths of runs.  Both may be absent.
 template <bool SORTS, class T, class C>
 inline void few_runs(T* values, long long* inverse, long long* counts, long long* count, const T* input, int n) {

@@ -1,5 +1,5 @@
 // Connectionist temporal classification (A. Graves et al., 2006): forward and backward variables in log space.
-// Labels are those of the target with a blank before, between and behind: 2 * length + 1 states.  A block makes one sequence.
+// States: a target's labels with a blank before, between and after them, 2 * length + 1.  One block per sequence.
 
 struct Sequence {
     const long long* labels;

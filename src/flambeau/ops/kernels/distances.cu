@@ -1,4 +1,4 @@
-// Norms of the differences of rows.  Follows reduce.cu.  `lanes` neighbouring threads, one or a warp, make one norm.
+// Norms of the differences of rows.  Follows reduce.cu.  `lanes` neighbouring threads, one or a warp, compute one norm.
 
 enum Power { ZERO, ONE, TWO, INFINITE, OTHER };
 
@@ -18,7 +18,7 @@ template <class C> struct Norm {
     C finish(C total) const { return power == TWO ? sqrt(total) : power == OTHER ? pow(total, inverse) : total; }
 };
 
-// out[i] = the norm of a row of `a` less a row of `b`, which start at the two places that starts(i) returns.
+// out[i] = the norm of a row of `a` less a row of `b`, which start at the two offsets that starts(i) returns.
 template <class C, class T, class Starts>
 inline void row_distances(T* out, const T* a, const T* b, const Norm<C>& norm, long long count, long long size,
                           long long along_a, long long along_b, int lanes, Starts starts) {

@@ -1,8 +1,8 @@
 // Rows of a table by index.
 //
-//  - An index outside the table stops the kernel: every later call on the device reports a device-side assert.
+//  - An index outside the table stops the kernel: every later call on the device fails with a device-side assert.
 //  - The gradient of a table row is the sum of what was read from it, in the order of the indexes: a block owns some
-//    table rows, passes over all indexes once, tile by tile, and adds what concerns its rows; a thread owns a column.
+//    table rows, passes over all indexes once, tile by tile, and adds gradients of its rows; a thread owns a column.
 //    Indexes of the next tile, and gradients of the next uses, are read ahead of the additions.
 
 #define THREADS 256
@@ -21,7 +21,7 @@ template <class I> struct Named {
     }
 };
 
-// C is what sums are kept in, and the type of out.  Index `skipped` gets no gradient.
+// C is the type of sums and of out.  Index `skipped` gets no gradient.
 template <class C, class T, class I>
 inline void sum_rows(C* out, const T* grad, const I* indexes, long long count, long long rows, long long width,
                      long long skipped, long long rows_per_block) {

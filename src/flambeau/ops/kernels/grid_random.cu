@@ -3,7 +3,7 @@
 //  - Thread t reads sequence t of Philox: one counter after another, from `first` on, four words each.
 //  - In one step a thread fills PER elements, `threads` apart: elements t, t + threads, ...; in the next step those
 //    after threads * PER.  So values depend on the number of threads, which depends on the GPU.
-//  - Fractions are of (0, 1].  Functions with a leading __ are the GPU's approximations, as in PyTorch.
+//  - Fractions are in (0, 1].  Functions with a leading __ are the GPU's approximations, as in PyTorch.
 
 inline float open_fraction(unsigned int word) { return __fmaf_rn((float)word, 2.3283064365386963e-10f, 1.1641532182693481e-10f); }
 
@@ -41,7 +41,7 @@ inline double fast_log(double x) { return log(x); }
 inline float fast_exp(float x) { return __expf(x); }
 inline double fast_exp(double x) { return exp(x); }
 
-// ---- what becomes of a fraction, a normal value or an integer ----
+// ---- conversions of a fraction, a normal value or an integer to a result ----
 
 template <class T, class C> struct Between {
     T low, high;
@@ -57,7 +57,7 @@ template <class T, class C> struct IsBelow {
     T operator()(C x) const { return store<T>(x < p); }
 };
 
-template <class T, class C> struct Waiting {  // exponential
+template <class T, class C> struct Waiting {  // of the exponential distribution
     C rate;
     T operator()(C x) const {
         constexpr C HALF_STEP = sizeof(C) == 8 ? (C)1.1102230246251565e-16 : (C)5.9604644775390625e-08;
@@ -82,7 +82,7 @@ template <class T, class C> struct Cauchy {
 
 inline float log_of_failure(float p) { return __logf(1.0f + -p); }
 inline double log_of_failure(double p) { return log1p(-p); }
-template <class T, class C> struct Trials {  // geometric
+template <class T, class C> struct Trials {  // of the geometric distribution
     C p;
     T operator()(C x) const { return store<T>(ceil(fast_log(x) / log_of_failure(p))); }
 };
@@ -99,20 +99,20 @@ template <class T, class C> struct ExponentialOf {
 
 template <class T> struct Offset {
     long long low;
-    unsigned long long span;  // 0 stands for 2^64
+    unsigned long long span;  // 0 means 2^64
     T operator()(unsigned int word) const { return store<T>((long long)(word % (unsigned int)span + (unsigned long long)low)); }
     T operator()(unsigned long long pair) const {
         return store<T>((long long)((span ? pair % span : pair) + (unsigned long long)low));
     }
 };
 
-struct Masked {  // a key
+struct Masked {  // a key to sort by
     long long low;
     unsigned long long span, mask;
     long long operator()(unsigned long long pair) const { return (long long)((pair % span + (unsigned long long)low) & mask); }
 };
 
-// ---- what words become: a functor gets one value of each element ----
+// ---- conversions of words to the value of each element, which a functor gets ----
 
 template <class T, class C, class F> struct OfFractions {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
@@ -176,7 +176,7 @@ inline void fill_grid(T* out, unsigned long long seed, unsigned long long first,
 
 // ---- kernels of another mapping ----
 
-// Element i has word i % 4 of sequence i / 4.  A chance in P is compared in the wider type.
+// Element i has word i % 4 of sequence i / 4.  A probability of type P is compared in the wider type.
 template <class T, class P>
 inline void fill_by_chances(T* out, const P* p, unsigned long long seed, unsigned long long first, long long numel) {
     const Keys keys = keys_of(seed);
@@ -236,7 +236,7 @@ inline void shuffle_equal(
 }
 
 // The category of each sample, of rows of running sums that end at 1: one sample for each thread, from the first word
-// of a counter.  lanes: the threads of a row, a multiple of the block;  rows beyond `span` rows of threads are further steps.
+// of a counter.  lanes: threads of a row, a multiple of the block;  rows from `span` on are later steps of the threads.
 template <class C>
 inline void choose(
     long long* out, const C* sums, const C* chances, long long rows, long long size, long long samples, long long lanes,

@@ -1,15 +1,15 @@
-// Reading and writing where an index tensor says.
+// Reads and writes of elements and rows that an index tensor names.
 //
 //  - "Rows": an array is seen as [outer, size, inner]; an index of `count` entries selects along `size`.
 //  - An index outside [lowest, size) stops the kernel; a negative one that is allowed counts from the end.
-//  - Writes to one place are never raced: `winner` names the entry that writes, or sorted entries are added up in order.
+//  - Writes to one place never race: `winner` names the entry that writes, or sorted entries are added up in order.
 
 inline long long checked(long long index, long long lowest, long long size) {
     device_assert(index >= lowest && index < size);
     return index < 0 ? index + size : index;
 }
 
-// An array seen as rows of `count` entries in each of `outer` blocks, and which row of [outer, size] an entry names.
+// An array seen as rows of `count` entries in each of `outer` blocks, and the row of [outer, size] that an entry names.
 struct Entries {
     const long long* index;
     long long size, count, lowest;
@@ -20,7 +20,7 @@ struct Entries {
     }
 };
 
-// The strided side, in units: blocks and rows lie so far apart.
+// The distances of blocks and rows on the strided side, in units.
 struct Steps { long long block, row; };
 
 struct Selected {
@@ -36,7 +36,7 @@ struct Selected {
     }
 };
 
-// Rows have `width` units M where the input's are dense; else (0) they are moved element by element.
+// width: units M of a row if the input's rows are dense, else 0: they are moved element by element.
 template <class M>
 inline void select_rows(M* out, const M* input, const Layout<1>& layout, const Entries& entries, const Steps& steps,
                         long long outer, long long inner, long long width, long long lanes) {
@@ -49,7 +49,7 @@ inline void select_rows(M* out, const M* input, const Layout<1>& layout, const E
     }
 }
 
-// winner[row] becomes the last entry that writes the row.  The two steps are two launches.
+// winner[row] becomes the last entry that writes the row: two launches, of clear_winners and of find_winners.
 inline void clear_winners(long long* winner, const long long* index, long long size, long long count, long long lowest) {
     for (long long i = first_index(); i < count; i += index_step()) winner[checked(index[i], lowest, size)] = -1;
 }
@@ -73,7 +73,7 @@ struct Written {
     }
 };
 
-// As select_rows, the other way; `winner`, where there is one, says which entry of a row is written.
+// The inverse of select_rows.  Of several entries of a row, `winner`, unless it is null, names the one that is written.
 template <class M>
 inline void write_rows(M* out, const M* source, const long long* winner, const Layout<1>& layout, const Entries& entries,
                        const Steps& steps, long long outer, long long inner, long long width, long long lanes) {
@@ -87,7 +87,7 @@ inline void write_rows(M* out, const M* source, const long long* winner, const L
     }
 }
 
-// How the entries of one row are joined: begin() joined to any value is that value.
+// Joins of the entries of one row: begin() joined to any value is that value.
 struct Sum { template <class C> static C begin() { return C(0); } template <class C> static C join(C a, C b) { return a + b; } };
 struct Product { template <class C> static C begin() { return C(1); } template <class C> static C join(C a, C b) { return a * b; } };
 struct Largest {
@@ -101,13 +101,13 @@ struct Smallest {
 
 inline float mean_of(float sum, long long count) { return sum / (float)count; }
 inline double mean_of(double sum, long long count) { return sum / (double)count; }
-template <class C> inline C mean_of(C sum, long long count) {  // the floor
+template <class C> inline C mean_of(C sum, long long count) {  // rounded down
     const long long whole = (long long)sum, quotient = whole / count;
     return (C)(whole % count < 0 ? quotient - 1 : quotient);
 }
 
-// `rows` is sorted, `entries` says which entry each was; the thread of a row's first entry joins the row.
-//  includes: whether what was there is joined too.  mean: whether the result is divided by the number of values.
+// `rows` is sorted, `entries` names the entry of each; the thread of a row's first entry joins the row.
+//  includes: whether the former value is joined too.  mean: whether the result is divided by the number of values.
 template <class Op, class T, class C>
 inline void join_entries(T* out, const long long* rows, const long long* entries, const T* source, const Layout<1>& layout,
                          long long outer, long long size, long long inner, long long count, C scale, bool includes,
@@ -131,7 +131,7 @@ inline void join_entries(T* out, const long long* rows, const long long* entries
 // ---- few entries ----
 //
 // Entry i of `layout` (index, source) names an element along `axis` of a contiguous array with strides `steps`.  Entries
-// name one element only if they lie on one line along `axis`, so an entry looks through its line for others.
+// name one element only if they are on one line along `axis`, so an entry looks through its line for others.
 
 struct Line {
     const long long* index;
@@ -144,7 +144,7 @@ struct Line {
     }
 };
 
-// The place of entry i on its line, and where the line starts in the array, the index and the source.
+// The position of entry i on its line, and the offsets of the line in the array, the index and the source.
 inline long long place_on_line(long long i, const Layout<2>& layout, const long long* steps, int axis, long long* starts) {
     long long found = 0;
     starts[0] = starts[1] = starts[2] = 0;
@@ -204,7 +204,7 @@ inline void wrap_index(long long* out, const long long* index, long long size, l
     for (long long i = first_index(); i < count; i += index_step()) out[i] = checked(index[i], lowest, size);
 }
 
-// Where element i of `walk` lies in an operand of other strides, with its index along `dim` replaced.
+// The offset of element i of `walk` in an operand of other strides, with its index along `dim` replaced.
 inline long long replaced(const Layout<1>& walk, const Layout<1>& operand, long long i, long long dim, long long index) {
     long long at = 0;
     for (int d = (int)walk.ndim - 1; d >= 0; --d) {
@@ -215,7 +215,7 @@ inline long long replaced(const Layout<1>& walk, const Layout<1>& operand, long 
     return at;
 }
 
-// Element i of the result is read where the index lies at i, but with what the index says along `dim`.
+// Element i of the result is read at the position of i, with the i-th index in place of the position along `dim`.
 template <class T>
 inline void gather_elements(T* out, const long long* index, const T* input, const Layout<1>& walk, const Layout<1>& layout,
                             long long numel, int dim) {
@@ -228,7 +228,7 @@ inline void gather_elements(T* out, const long long* index, const T* input, cons
 #pragma unroll
         for (int u = 0; u < AHEAD; ++u) {
             column += blockDim.x;
-            if (u == 0 || column >= width) {  // another row of the last dimension: where it starts
+            if (u == 0 || column >= width) {  // the first or another row of the last dimension
                 row = divide(i + u * blockDim.x < numel ? i + u * blockDim.x : i, width, column);
                 start = base = 0;
 #pragma unroll 1
@@ -251,7 +251,7 @@ inline void gather_elements(T* out, const long long* index, const T* input, cons
     }
 }
 
-// start + the sum of place * stride over the dimensions; an index, where there is one, stands for the place along `dim`.
+// start + the sum of place * stride over the dimensions; an index, unless it is null, replaces the place along `dim`.
 inline void targets(long long* out, const long long* index, const Layout<1>& layout, long long numel, long long dim,
                     long long limit, long long start) {
     for (long long i = first_index(); i < numel; i += index_step()) {
@@ -272,7 +272,7 @@ inline void count_chunks(long long* counts, const bool* mask, long long numel, i
     if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
-// How many threads of the block before this one have `mine`, and in `total` how many have it at all.
+// The number of threads before this one in the block whose `mine` is set; total: the number in the whole block.
 inline long long rank_in_block(bool mine, int& total) {
     __shared__ int warps[32];
     const unsigned int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

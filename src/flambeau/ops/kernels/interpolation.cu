@@ -17,7 +17,7 @@ template <int KIND, class C> inline C smooth(C x) {
     return x < 1 ? cubic_near(x, C(-0.5)) : x < 2 ? cubic_far(x, C(-0.5)) : C(0);
 }
 
-// The taps of result `at`: `count` of them from index `first`, which may lie outside [0, size) and is then clamped.
+// The taps of result `at`: `count` of them from index `first`.  Indexes outside [0, size) are clamped.
 template <int KIND, class C> struct Taps {
     long long first, size;
     int count;
@@ -98,7 +98,7 @@ inline void resample_back(O* out, const T* grad, long long outer, long long size
         long long column, at;
         const long long row = divide(divide(i, inner, column), size, at);
         long long low = 0, high = results - 1;
-        if (step > 0) {  // results further away have no tap here
+        if (step > 0) {  // more distant results have no tap here
             const double from = floor((at - reach) / step) - 1, to = ceil((at + reach) / step) + 1;
             if (at > 0 && from > 0) low = from < (double)results ? (long long)from : results;
             if (at < size - 1 && to < (double)high) high = to < 0 ? -1 : (long long)to;
@@ -117,7 +117,7 @@ inline void resample_back(O* out, const T* grad, long long outer, long long size
 
 // ---- values at the points of a grid ----
 //
-// PADDING: what is outside an image: 0 zeros, 1 its border, 2 its reflection.  A coordinate counts pixels.
+// PADDING outside an image: 0 zeros, 1 its border, 2 its reflection.  Coordinates are in pixels.
 
 template <class C> inline C mirrored(C at, C size, bool align) {
     const C low = align ? C(0) : C(-0.5), span = align ? size - 1 : size;
@@ -254,7 +254,7 @@ inline void sample_points_slopes(C* out, const C* grad, const C* input, const C*
     }
 }
 
-// The pixel of each corner of each point, `pixels` outside the image, and its weight.
+// The pixel of each corner of each point, or `pixels` if it is outside the image, and its weight.
 template <int MODE, int DIMS, class C>
 inline void sample_points_reads(long long* places, C* weights, const C* grid, long long pixels, const long long* sizes,
                                 long long numel, int padding, bool align) {

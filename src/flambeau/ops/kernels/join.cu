@@ -1,9 +1,9 @@
-// Joining and reversing: every element is moved once.
+// Concatenation and reversal: every element is moved once.
 
-// How wide a row of each part is, and at which column of the result it begins: in units.
+// The width of each part's rows, and the column of the result where they begin, in units of type M.
 struct Columns { long long own[8], start[8]; };
 
-// Part blockIdx.y, seen as [outer, own], goes to columns of out [outer, width].  A unit M is 1 to 16 bytes.
+// Part blockIdx.y, seen as [outer, own], is copied to columns of out [outer, width].  A unit M is 1 to 16 bytes.
 template <class M, class T, int N>
 inline void join(M* out, const Pointers<T, N>& parts, const Columns& columns, long long outer, long long width) {
     const int part = blockIdx.y;

@@ -1,6 +1,6 @@
 // Layer norm and its gradients.  Follows rows.cu.  All arrays are contiguous; a null weight is 1, a null bias 0.
 
-// out = (x - mean) * rstd * weight + bias.  The mean first, then the squared distances from it.  Even rows are of one tile.
+// out = (x - mean) * rstd * weight + bias.  The mean first, then the squared distances from it.  Even rows fit a tile.
 template <bool EVEN, class C, class T>
 inline void layer_norm(T* out, C* mean, C* rstd, const T* input, const T* weight, const T* bias, long long rows,
                        long long size, long long steps, int lanes, C eps) {
@@ -152,9 +152,9 @@ inline void rms_norm_backward(T* out, const T* grad, const T* input, const C* rs
 
 // ---- the gradients of weight and bias ----
 
-#define ROWS_AT_ONCE 4  // so many loads of each operand are under way in a thread
+#define ROWS_AT_ONCE 4  // loads of each operand in flight in a thread
 
-// Up to V neighbours, 0 where there are none.  EVEN: they are aligned, and `count` is V or more, or none.
+// The first `count` of V neighbours; the others are 0.  EVEN: they are aligned, and `count` is at least V, or 0.
 template <int V, bool EVEN, class T> inline Run<T, V> neighbours(const T* at, long long count) {
     Run<T, V> run = {};
     if constexpr (EVEN) {
@@ -167,8 +167,8 @@ template <int V, bool EVEN, class T> inline Run<T, V> neighbours(const T* at, lo
     return run;
 }
 
-// Sums over rows of grad * normal and of grad, for each column, in `parts` pieces of the rows.  A block makes
-// `across` times V columns at a time, in BLOCK / across pieces which it joins in order.
+// Sums over rows of grad * normal and of grad, for each column, in `parts` pieces of the rows.  A block computes
+// `across` times V columns at a time, in BLOCK / across pieces, which it joins in order.
 template <bool EVEN, class C, class T>
 inline void layer_norm_columns(C* of_weight, C* of_bias, const T* grad, const T* input, const C* mean, const C* rstd,
                                long long rows, long long size, long long parts, int across) {

@@ -1,15 +1,15 @@
 // The steps of an LSTM layer: gates and states forward, the slopes of the gates backward.
 //
-//  - `product` of the plain kernels is the recurrent product of a step, which a library has made.
-//  - The fused kernels make it themselves, for few sequences.  Eight lanes of a warp share a sum over the columns of the
+//  - `product` of the plain kernels is the recurrent product of a step, computed by a library.
+//  - The fused kernels compute it, for few sequences.  Eight lanes of a warp share a sum over the columns of the
 //    weights, the four groups of lanes take every fourth sequence, and the warps of a block share the columns.  So each
 //    weight is read once by a warp, for all its sequences.
-//  - A block has the sums of some hidden units for up to MOST sequences, a grid's second dimension further sequences.
+//  - A block computes some hidden units of up to MOST sequences.  The grid's second dimension counts such groups.
 //  - No result depends on the order of blocks or warps.
 
 #define COLUMN_LANES 8
 #define GROUPS (32 / COLUMN_LANES)
-#define MOST 32  // sequences of a block
+#define MOST 32  // most sequences of a block
 #define ALL_LANES 0xffffffffu
 
 template <class C> inline C logistic(C x) { return C(1) / (C(1) + exp(-x)); }
@@ -72,7 +72,7 @@ inline void lstm_slopes(T* flow, T* cell_grad, const T* hidden_grad, const T* gr
 template <class T, int V> struct __align__(sizeof(T) * V) Vector { T at[V]; };
 
 // sums[r * B + b] += row r of the weights times row group + b * GROUPS of x, over the columns of this lane and part.
-// Rows of x from `rows` on are the last one again.  columns: a multiple of V.
+// Rows of x from `rows` on are replaced by the last one.  columns: a multiple of V.
 template <int R, int B, int V, class T>
 inline void multiply_rows(T (&sums)[R * B], const T* weights, long long weight_step, const T* x, int rows,
                           long long columns, int part, int parts) {
@@ -99,7 +99,7 @@ inline void multiply_rows(T (&sums)[R * B], const T* weights, long long weight_s
     }
 }
 
-// Add up the sums of COLUMN_LANES lanes.  Afterwards lane i has those of index i * N / COLUMN_LANES on, first in `sums`.
+// Add up the sums of COLUMN_LANES lanes.  Lane i then has those from index i * N / COLUMN_LANES on, first in `sums`.
 template <int LANES, class T, int N> inline void fold(T (&sums)[N]) {
     constexpr int HALF = N * LANES / COLUMN_LANES;
     const bool is_upper = threadIdx.x & LANES;
@@ -111,7 +111,7 @@ template <int LANES, class T, int N> inline void fold(T (&sums)[N]) {
     if constexpr (LANES > 1) fold<LANES / 2>(sums);
 }
 
-// totals[r * MOST + row] = row r of the weights times row `row` of x, over the columns of a part; made by one warp.
+// totals[r * MOST + row] = row r of the weights times row `row` of x, over the columns of a part, by one warp.
 template <int R, int B, int V, class T>
 inline void multiply_part(T* totals, const T* weights, long long weight_step, const T* x, int rows, long long columns,
                           int part, int parts) {
@@ -129,7 +129,7 @@ inline void multiply_part(T* totals, const T* weights, long long weight_step, co
     }
 }
 
-// lstm_gates with its product: a block has `units` hidden units, `parts` warps for each.
+// lstm_gates with its product: a block computes `units` hidden units, with `parts` warps for each.
 template <int WARPS, int B, int V, class T>
 inline void lstm_step(T* gates, T* results, T* cells, const T* hidden_before, const T* before, const T* projected,
                       const T* weight, long long count, long long hidden, int units) {
@@ -155,15 +155,15 @@ inline void lstm_step(T* gates, T* results, T* cells, const T* hidden_before, co
     }
 }
 
-// lstm_slopes with the product that gives the gradient of the results: a block has R hidden units, all its warps share
-// their columns.  turned: the weights [hidden, 4 * hidden].  flow_after: the slopes of the following step.
+// lstm_slopes with the product that gives the gradient of the results: a block computes R hidden units, all its warps
+// share their columns.  turned: weights as [hidden, 4 * hidden].  flow_after: the slopes of the following step.
 template <int WARPS, int R, int B, int V, class T>
 inline void lstm_step_slopes(T* flow, T* cell_grad, const T* flow_after, const T* turned, const T* grad, const T* gates,
                              const T* cells, const T* before, long long count, long long hidden) {
     __shared__ T totals[WARPS][R * MOST];
     const long long first_unit = blockIdx.x * (long long)R, first = blockIdx.y * (long long)MOST, width = 4 * hidden;
     const int rows = (int)(count - first < MOST ? count - first : MOST);
-    // units beyond the last are the last ones again
+    // a last block that would pass the end computes the last R units, some of them twice
     const long long own = first_unit + R <= hidden ? first_unit : hidden - R;
     multiply_part<R, B, V>(totals[threadIdx.x / 32], turned + own * width, width, flow_after + first * width, rows, width,
                            threadIdx.x / 32, WARPS);

@@ -1,6 +1,6 @@
 // Margin losses of classes.  Follows rows.cu.
 //
-//  - `lanes` neighbouring threads (a warp or a block) make one row at a time, and take the rows that are a grid apart.
+//  - `lanes` neighbouring threads (a warp or a block) share one row at a time, and take rows that are a grid apart.
 //  - A loss of several rows is the sum of the terms that a block has taken: one number per block.
 //  - A term counts where it is above 0, so that a NaN adds nothing.
 
@@ -13,11 +13,11 @@ struct Smaller {
     template <class S> S join(S a, S b) const { return a < b ? a : b; }
 };
 
-// The margin of every other class to the target, in contiguous rows of `size` classes.
+// The margins of the other classes to the target, in contiguous rows of `size` classes.
 template <class C, class T> struct ClassMargins {
     const T* input;
     const long long* target;
-    const T* weight;  // of each target class; null is 1
+    const T* weight;  // per target class; null means 1
     long long rows, size, p;
     C margin, divisor;
     long long target_of(long long row) const {
@@ -78,14 +78,14 @@ inline void class_margins_backward(T* out, const T* grad, const ClassMargins<C, 
     }
 }
 
-// The margin of every class that is no label to every label.  A row's labels end before its first negative target.
+// The margins of all classes that are no labels to all labels.  A row's labels end before its first negative target.
 template <class C, class T> struct LabelMargins {
     const T* input;
     const long long* target;
     unsigned char* marks;  // of the classes that are labels
     long long rows, size;
     C divisor;
-    // How many labels a row has; marks them.  All threads of the block must call it.
+    // Count the labels of a row and mark them.  All threads of the block must call it.
     long long labels_of(long long row) const {
         const long long* labels = target + row * size;
         unsigned char* mark = marks + row * size;
@@ -148,7 +148,7 @@ inline void label_margins_backward(T* out, const T* grad, const LabelMargins<C, 
             for (long long at = 0; at < count; ++at) active += C(1) - load<C>(x[labels[at]]) + load<C>(x[i]) > 0;
             slopes[i] = store<T>((C)active * unit);
         }
-        for (long long at = 0; at < count; ++at) {  // a label that stands several times counts as often
+        for (long long at = 0; at < count; ++at) {  // a label that occurs several times counts as often
             const long long label = labels[at];
             const C shift = C(1) - load<C>(x[label]);
             Two<long long> found = {0, 0};

@@ -21,7 +21,7 @@ template <class T> inline bool is_infinite(T x) {
 
 // ---- order and sign ----
 
-// NaN wins over any number.
+// NaN if either argument is NaN.
 template <class T> inline T larger(T a, T b) { return is_nan(a) || a > b ? a : b; }
 template <class T> inline T smaller(T a, T b) { return is_nan(a) || a < b ? a : b; }
 
@@ -77,7 +77,7 @@ template <class T> inline float neighbour(float x, float y) {
     return widen(next);
 }
 
-// NaN loses against any number.
+// A NaN only if both arguments are NaN.
 template <class T> inline T larger_number(T a, T b) { return is_nan(b) || a >= b ? a : b; }
 template <class T> inline T smaller_number(T a, T b) { return is_nan(b) || a <= b ? a : b; }
 
@@ -164,7 +164,7 @@ template <class T> inline T floored(T a, T b) {
         T quotient = (a - rest) / b;
         if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
         if (quotient == 0) return copysign(quotient, a / b);
-        const T down = floor(quotient);  // the quotient is whole but for its rounding
+        const T down = floor(quotient);  // the quotient is an integer, except for rounding
         return quotient - down > (T)0.5 ? down + 1 : down;
     } else {
         if (b == 0) return 0;

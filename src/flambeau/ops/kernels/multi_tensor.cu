@@ -1,7 +1,7 @@
 // Many tensors in one launch, cut into chunks that the blocks take in turn.
 //
 //  - Entry i of every list belongs to tensor i.  Entries past the last tensor are {0, 0}: one kernel for every count.
-//  - A chunk of 2^shift elements lies within one tensor.  Which block takes which chunks depends on sizes alone.
+//  - A chunk of 2^shift elements is within one tensor.  Which block takes which chunks depends on sizes alone.
 //  - A tensor whose entries all begin at multiples of 16 bytes moves 16 bytes at a time, any other one element.
 
 #define MANY 64
@@ -16,7 +16,7 @@ template <class T> struct __align__(WIDE_BYTES) Wide { T at[WIDE_BYTES / sizeof(
 // The bytes of N Pointers, one after another.
 template <class T, int N> struct Lists { Pointers<T, MANY> of[N]; };
 
-// Put into first[i] how many chunks lie before tensor i.  The first warp counts, two tensors per lane.
+// Put into first[i] the number of chunks before tensor i.  The first warp counts, two tensors per lane.
 template <class T> inline void count_chunks(const Pointers<T, MANY>& list, int shift, int (&first)[MANY + 1]) {
     if (threadIdx.x < WARP) {
         const int lane = threadIdx.x;
@@ -48,7 +48,7 @@ template <class T, class Body> inline void for_each_chunk(const Pointers<T, MANY
 }
 
 // Change every element: step = step_of(tensor), which all threads of a block call together, is called with the element's
-// value in each of the first N lists; it may change those from list `WRITTEN` on, which are put back.
+// value in each of the first N lists; it may change those from list `WRITTEN` on, which are stored.
 template <int N, int WRITTEN, class C, class T, int M, class StepOf>
 inline void update_by(const Lists<T, M>& lists, int shift, const StepOf& step_of) {
     constexpr int WIDTH = WIDE_BYTES / sizeof(T);
@@ -97,7 +97,7 @@ inline void update(const Lists<T, M>& lists, int shift, const Step& step) {
     update_by<N, WRITTEN, C>(lists, shift, [&](int) { return step; });
 }
 
-// ---- optimizers: values are the gradient, the parameter and what is remembered of it ----
+// ---- optimizers: values are the gradient, the parameter and its optimizer state ----
 
 template <class C> struct Adam {
     C size, new_mean, old_square, new_square, eps, shrink, decay, over_root, sign;
@@ -131,9 +131,9 @@ inline void adam(const Lists<T, 5>& lists, int shift, double size, double beta1,
     adam_by<C>(lists, shift, [&](int) { return step; });
 }
 
-// The same, with the number of each tensor's step in memory: two threads of a block make what follows from it.
-// rate: the learning rate in memory, instead of lr, or 0; pull: how much of it the parameter's factor loses.
-// found: a number that skips the step unless it is 0, or a null pointer.
+// The same, with each tensor's step count in memory: two threads of a block compute the bias corrections.
+// rate: the learning rate in memory, which replaces lr, or null; pull: its multiple that is subtracted from `shrink`.
+// found: a number in memory that skips the step unless it is 0, or null.
 template <class C, class T>
 inline void adam_counted(const Lists<T, 5>& lists, const Pointers<float, MANY>& steps, int shift, double lr, double beta1,
                          double beta2, double eps, double shrink, double decay, double sign, const float* rate,
@@ -172,7 +172,7 @@ template <class C> struct Sgd {
     }
 };
 
-// rate: the learning rate in memory, instead of lr, or 0.  found: as in adam_counted.
+// rate, found: as in adam_counted.
 template <class C, class T>
 inline void sgd(const Lists<T, 3>& lists, int shift, double lr, double momentum, double taken, double decay,
                 double nesterov, double sign, const float* rate, const float* found) {
@@ -236,7 +236,7 @@ inline void grow_scale(float* scale, int* count, const float* found, double grow
     }
 }
 
-// ---- norms: what each kind sums, or of what it keeps the most or least ----
+// ---- norms: the terms that each kind sums, or whose largest or smallest it takes ----
 
 enum { SQUARES, SIZES, LARGEST, SMALLEST, POWERS };
 
@@ -260,7 +260,7 @@ template <class Op, class C> inline C join_block(const Op& op, C mine) {
     return mine;
 }
 
-// parts[start + block] gets what the block's chunks give.
+// parts[start + block] gets the result of the block's chunks.
 template <class C, class Op, class T>
 inline void norm_parts_of(const Lists<T, 1>& lists, double* parts, int shift, const Op& op) {
     constexpr int WIDTH = WIDE_BYTES / sizeof(T), AT_ONCE = Op::IS_CHEAP ? 4 : 1;

@@ -2,12 +2,12 @@
 //
 //  - MODE: 0 constant, 1 reflect, 2 replicate, 3 circular.  I is the type of indexes: int where all fit 31 bits.
 //  - A thread finds one place in the inner dimensions and moves the elements there of ROWS indexes of the first, so that
-//    the cost of the place is shared and several loads are under way.  Neighbouring threads have neighbouring elements.
+//    the cost of the place is shared and several loads are in flight.  Neighbouring threads have neighbouring elements.
 
-// The number of elements in front of the input along each dimension; less than 0 cuts.
+// The number of elements before the input along each dimension; a negative one crops.
 struct Before { long long at[8]; };
 
-// Where the element comes from that is `place` elements behind the first of the input; no border is longer than the input.
+// The index in the input of the element at `place`, counted from the input's first; no border is longer than the input.
 template <int MODE, class I> inline I source(I place, I size, bool& is_inside) {
     if (MODE == 0) is_inside = is_inside && place >= 0 && place < size;
     if (MODE == 1 && place < 0) place = -place;

@@ -1,14 +1,14 @@
 // Random values from counters: Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 //
 //  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
-//  - Nothing here may be fused or approximated but where it says so: the host repeats every operation and gets the
+//  - Nothing here may be fused or approximated except where stated: the host repeats every operation and must get the
 //    same bits.
 //  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py says which element
 //    gets which words.
 
 struct Words { unsigned int at[4]; };
 
-// In one instruction: from a 64-bit multiplication the compiler makes two.
+// One instruction; the compiler makes two of a 64-bit multiplication.
 inline unsigned long long product(unsigned int a, unsigned int b) {
     unsigned long long both;
     asm("mul.wide.u32 %0, %1, %2;" : "=l"(both) : "r"(a), "r"(b));
@@ -23,7 +23,7 @@ inline Keys keys_of(unsigned long long seed) {
 #pragma unroll
     for (int round = 0; round < 10; ++round, first += 0x9E3779B9u, second += 0xBB67AE85u) {
         keys.first[round] = first, keys.second[round] = second;
-        asm("" : "+r"(keys.first[round]), "+r"(keys.second[round]));  // or they are made anew for every counter
+        asm("" : "+r"(keys.first[round]), "+r"(keys.second[round]));  // else computed again for every counter
     }
     return keys;
 }
@@ -75,10 +75,10 @@ inline double fraction53(unsigned long long pair) { return (double)(pair >> 11) 
 
 // ---- normal values: Box and Muller's transform of 0 < u <= 1 and a turn, first = root(-2 log u) cos(2 pi turn) ----
 
-// In float, from two words; ops/philox.py has the constants and says why the host gets the same bits.
+// In float, from two words; ops/philox.py has the constants and explains why the host gets the same bits.
 
-// What would be loaded anew for every value, as an instruction takes one constant: the last terms of the series, and a
-// mask.  zero: 0 that the compiler cannot know, or it would not keep them in registers.
+// Constants kept in registers, the last terms of the series and a mask: an instruction takes one constant, and these
+// would be loaded for every value.  zero: 0, unknown to the compiler, which would otherwise not keep them.
 struct Kept {
     float log, sine, cosine;
     unsigned int mask;
@@ -108,12 +108,12 @@ inline float root_of(float x) {
     x = fabsf(x);
     float inverse;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
-    inverse = fminf(inverse, 1e30f);  // of 0
+    inverse = fminf(inverse, 1e30f);  // for x = 0
     const float root = __fmul_rn(x, inverse), half = __fmul_rn(inverse, 0.5f);
     return __fmaf_rn(__fmaf_rn(-root, root, x), half, root);
 }
 
-// yes where a bit of a word is set, else no.  In two instructions: from a comparison the compiler makes four.
+// yes if a bit of a word is set, else no.  Two instructions; the compiler makes four of a comparison.
 inline float chosen(unsigned int word, unsigned int bit, float yes, float no) {
     float result;
     asm("{ .reg .pred p; .reg .b32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; selp.f32 %0, %3, %4, p; }"
@@ -123,8 +123,8 @@ inline float chosen(unsigned int word, unsigned int bit, float yes, float no) {
 
 inline void normal_pair(unsigned int u, unsigned int turn, const Kept& kept, float& first, float& second) {
     const float radius = root_of(twice_negative_log((float)((u >> 8) + 1), kept));
-    const unsigned int near = turn + 0x20000000u;  // its leading two bits are the nearest quarter turn
-    const float rest = __fadd_rn(__uint_as_float((near >> 7 & kept.mask) | 0x3f800000u), -1.5f);  // of it: at most 1 / 2
+    const unsigned int near = turn + 0x20000000u;  // its upper two bits are the nearest quarter turn
+    const float rest = __fadd_rn(__uint_as_float((near >> 7 & kept.mask) | 0x3f800000u), -1.5f);  // in quarter turns
     const float square = __fmul_rn(rest, rest);
     const float sine = __fmul_rn(rest, series(SINE_SERIES, square, kept.sine)), cosine = series(COSINE_SERIES, square, kept.cosine);
     const float turned = __uint_as_float(__float_as_uint(radius) ^ (near & 0x80000000u));  // half a turn: both negative
@@ -176,7 +176,7 @@ inline void normal_pair(double u, double turn, double& first, double& second) {
     second = (radius * sine).value;
 }
 
-// ---- makers: T is what memory holds, C what is computed with ----
+// ---- makers: T is the storage type, C the compute type ----
 
 template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
 
@@ -219,7 +219,7 @@ template <class T, class C, bool PLAIN> struct NormalValues {
     }
 };
 
-// From a word for at most 2^32 values, from two for more; span 0 stands for 2^64.
+// From a word for at most 2^32 values, from two for more; span 0 means 2^64.
 template <class T, bool NARROW> struct Integer {
     static constexpr int PER = NARROW ? 4 : 2;
     long long low;

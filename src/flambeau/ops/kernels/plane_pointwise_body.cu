@@ -1,5 +1,5 @@
-  // The body of a kernel of channel_pointwise.py, which fills in what a dollar sign marks.  Dimension 0 of the layout is a
-  // plane, in which the numbers of a channel do not change.  The result and operands of values per element are contiguous.
+  // The body of a kernel of channel_pointwise.py, which replaces names after a dollar sign.  Dimension 0 of the layout
+  // is a plane, which has one value of each channel operand.  The result and operands with all elements are contiguous.
   // A pack of elements lies in one plane or in two, since no plane is smaller.
   const unsigned int plane = (unsigned int)layout.size[0], inverse = 0xffffffffu / plane;
   const unsigned int wave = gridDim.x * threads, first = blockIdx.x * threads + threadIdx.x;
@@ -52,7 +52,7 @@
       *reinterpret_cast<Pack<$T, pack>*>(out + place) = result;
     }
   }
-  const unsigned int place = count * pack + first;  // what the packs leave over
+  const unsigned int place = count * pack + first;  // the elements after the last whole pack
   if (place < numel) {
     find_plane(plane_of(place), at);
     $HERE

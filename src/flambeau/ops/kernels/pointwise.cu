@@ -1,4 +1,4 @@
-// How pointwise kernels walk their operands.
+// Traversal of the operands of pointwise kernels.
 //
 //  - Layouts come from pointwise_source.walked: the fastest dimension first, and one dimension at least.
 //  - A layout's last row describes the walk.  The high half of row[0] is not 0 where `pack` neighbouring elements may be
@@ -15,12 +15,12 @@ template <int bytes> struct WordOf { typedef unsigned int type; };
 template <> struct WordOf<2> { typedef unsigned short type; };
 template <> struct WordOf<1> { typedef unsigned char type; };
 
-// `pack` elements as they lie in memory.
+// `pack` elements as stored in memory.
 template <class T, int pack> constexpr int ALIGNMENT = sizeof(T) * pack < 16 ? (int)sizeof(T) * pack : 16;
 template <class T, int pack> struct alignas(ALIGNMENT<T, pack>) Pack { T at[pack]; };
 
-// The same as they are loaded: small elements stay together in words until they are used, since to take them apart
-// is to wait for them.
+// The same as loaded: small elements stay packed in words until they are used, since unpacking them waits for the
+// load.
 template <class T, int pack, bool is_small = (sizeof(T) < 4)> struct Loaded {
     Pack<T, pack> whole;
     inline void fetch(const T* from) { whole = *reinterpret_cast<const Pack<T, pack>*>(from); }
@@ -48,7 +48,7 @@ template <int pack, class T> inline bool is_aligned(const T* data) {
     return ((unsigned long long)data & (ALIGNMENT<T, pack> - 1)) == 0;
 }
 
-// Where `several` positions, blockDim.x apart, lie in every operand.  Past the end stands the last position.
+// The offsets of `several` positions, blockDim.x apart, in every operand.  Positions past the end are the last one.
 template <int several, int N>
 inline void find(const Layout<N>& layout, unsigned int first, unsigned int count, unsigned int pack,
                  unsigned int (&at)[several][N - 1]) {
@@ -81,7 +81,7 @@ inline void find(const Layout<N>& layout, unsigned int first, unsigned int count
             at[each][operand] += rest[each] * (unsigned int)layout.stride[operand][last];
 }
 
-// Where a position lies if offsets need 64 bits.
+// The offset of a position, if offsets need 64 bits.
 template <int N> inline void find_far(const Layout<N>& layout, unsigned long long position, long long (&at)[N - 1]) {
     for (int operand = 0; operand < N - 1; ++operand) at[operand] = 0;
     #pragma unroll 1

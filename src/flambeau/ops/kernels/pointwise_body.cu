@@ -1,4 +1,4 @@
-  // The body of every pointwise kernel.  pointwise.py fills in what a dollar sign marks, for every tensor it reads.
+  // The body of every pointwise kernel.  pointwise.py replaces the names after a dollar sign by code for every tensor.
   const long long row = layout.stride[operands][0];
   const bool is_line = layout.ndim == 1;
   const long long wave = (long long)gridDim.x * threads, place_in_wave = blockIdx.x * (long long)threads + threadIdx.x;

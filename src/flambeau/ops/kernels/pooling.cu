@@ -1,9 +1,9 @@
 // Sums and maxima over windows of images, and their gradients; windows as columns, and their sums.
 //
-//  - Arrays have five dimensions (two, and three spatial ones) and any strides.  C is what numbers are computed in.
+//  - Arrays have five dimensions (two, and three spatial ones) and any strides.  C is the compute type.
 //  - I is the type of indexes: int where all of them fit 31 bits, else long long.
 //  - A thread finds one place and computes the elements there of PLANES planes.  So the cost of the place is shared,
-//    several loads are under way, and neighbouring threads read neighbouring elements, whatever sizes are odd.
+//    several loads are in flight, and neighbouring threads read neighbouring elements for any sizes.
 //  - A gradient gathers: it visits the windows that hold its element, in order, so results are the same in every run.
 
 #define SPATIAL 3
@@ -15,7 +15,7 @@ template <class I> struct Windows {
     I size[SPATIAL], places[SPATIAL], kernel[SPATIAL], stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL];
     bool is_adaptive;
 
-    // The first element of a window, and the end of its range; they may lie outside the input.
+    // The first element of a window, and the end of its range; they may be outside the input.
     void range(int dim, I o, I& first, I& end) const {
         if (is_adaptive) {
             I rest;
@@ -59,8 +59,8 @@ template <class I> inline I within(const Layout<1>& layout, I a0, I a1, I a2) {
     return a0 * (I)layout.stride[0][2] + a1 * (I)layout.stride[0][3] + a2 * (I)layout.stride[0][4];
 }
 
-// What a thread computes of an array: the elements at one place `at` of up to PLANES channels, `step` apart.  Neighbouring
-// threads have neighbouring places, or neighbouring channels where those are nearer in memory.
+// The elements that a thread computes of an array: at one place `at`, of PLANES channels or fewer, `step` apart.
+// Neighbouring threads have neighbouring places, or neighbouring channels where those are nearer in memory.
 template <class I> struct Share {
     I image, channel, step, channels, at[SPATIAL];
 
@@ -85,7 +85,7 @@ template <class I> struct Share {
 
     bool has(int each) const { return channel + each * step < channels; }
 
-    // Where a plane begins.  In place of one that is not there stands the first, which can be read.
+    // The offset of a plane.  The first one replaces a plane that does not exist, so that reads are valid.
     I plane(const Layout<1>& layout, int each) const {
         return image * (I)layout.stride[0][0] + (has(each) ? channel + each * step : channel) * (I)layout.stride[0][1];
     }
@@ -99,7 +99,7 @@ template <class I> struct Share {
 
 #define EACH_PLANE _Pragma("unroll") for (int each = 0; each < PLANES; ++each)
 
-// The largest element of each window, and where it lies in its plane.  NaN is the largest; of several NaNs the last
+// The largest element of each window, and its index in the plane.  NaN is the largest; of several NaNs the last
 // counts, of other equal elements the first.
 template <class C, class I, class T>
 inline void window_max(T* out, long long* indices, const T* input, const Layout<1>& out_layout,
@@ -133,7 +133,7 @@ inline void window_max(T* out, long long* indices, const T* input, const Layout<
     }
 }
 
-// Each element is the sum of `grad` over the windows whose index names it.
+// Each element is the sum of `grad` over the windows that have its index.
 template <class C, class I, class T>
 inline void window_max_backward(T* out, const long long* indices, const T* grad, const Layout<1>& out_layout,
                                 const Layout<1>& indices_layout, const Layout<1>& layout, const Windows<I>& windows) {
@@ -164,7 +164,7 @@ inline void window_max_backward(T* out, const long long* indices, const T* grad,
     }
 }
 
-// What the sum of a window is divided by.  given: a divisor, or 0.
+// The divisor of a window's sum.  given: a divisor of the call, or 0.
 template <class I>
 inline long long divisor(const Windows<I>& windows, I o0, I o1, I o2, bool counts_padding, long long given) {
     if (given != 0) return given;

@@ -1,11 +1,11 @@
-// What every kernel source begins with: storage types, conversions and the launch buffer's layout.
+// The beginning of every kernel source: storage types, conversions and the launch buffer's layout.
 //
 //  - Needs no header, and is compiled with -default-device: a function without an annotation is device code.
-//  - Storage types are what memory holds: bool, unsigned char, signed char, short, int, long long, half_t,
-//    bfloat16_t, float, double.  Compute types are what arithmetic uses: the same without half_t and bfloat16_t.
+//  - Storage types are those of elements in memory: bool, unsigned char, signed char, short, int, long long, half_t,
+//    bfloat16_t, float, double.  Compute types are those of arithmetic: the same without half_t and bfloat16_t.
 //  - load<C>(x) gives compute type C from any storage type; store<T>(x) gives storage type T from any compute type.
-//  - To half_t and bfloat16_t: round to nearest even, double by way of float as in PyTorch.  To bool: x != 0, so NaN is true.  To integers: as in C; a
-//    value beyond an 8- or 16-bit type keeps its low bits.
+//  - To half_t and bfloat16_t: round to nearest even, double by way of float as in PyTorch.  To bool: x != 0, so NaN is
+//    true.  To integers: as in C; a value beyond an 8- or 16-bit type keeps its low bits.
 //  - Layout and Pointers have the bytes that flambeau.kernel packs for Strided and Pointers.
 
 struct half_t { unsigned short bits; };
@@ -19,7 +19,7 @@ struct bfloat16_t { unsigned short bits; };
 extern "C" __attribute__((noreturn)) void __assertfail(
     const char* condition, const char* file, unsigned int line, const char* function, size_t char_size);
 
-// Where a condition is false, print it; the next call that waits raises AcceleratorError 710.
+// Print a condition that is false; the next call that waits raises AcceleratorError 710.
 #define device_assert(condition) \
     ((condition) ? (void)0 : __assertfail(#condition, "flambeau", __LINE__, __func__, sizeof(char)))
 
@@ -133,7 +133,7 @@ inline int divide(int linear, int size, int& rest) {
     return (int)quotient;
 }
 
-// Where element `linear`, counted in row-major order, lies in one operand.
+// The offset of element `linear`, counted in row-major order, in one operand.
 template <int N> inline long long offset(const Layout<N>& layout, int operand, long long linear) {
     long long at = 0;
     for (int dim = (int)layout.ndim - 1; dim > 0; --dim) {
@@ -154,7 +154,7 @@ template <int N> inline void offsets(const Layout<N>& layout, long long linear, 
     }
 }
 
-// How many elements the shape has.
+// The number of elements of the shape.
 template <int N> inline long long count(const Layout<N>& layout) {
     long long numel = 1;
     for (int dim = 0; dim < (int)layout.ndim; ++dim) numel *= layout.size[dim];

@@ -7,7 +7,7 @@
 //  - In a pass, tile i publishes its count of each digit, adds the counts of the tiles before it, back to one whose sum is
 //    known, and publishes its own sum ("decoupled look-back", Merrill and Garland, 2016).  A block takes the next
 //    tile from a counter, so the tiles that it waits for have started.
-//  - A row has fewer than 2^30 elements: two bits of a published number say what it is.
+//  - A row has fewer than 2^30 elements: two bits of a published number tell counts from sums.
 //  - Atomics add integers only, so results are the same in every run.
 //  - A launch that reads what the one before has read takes the tiles backwards: the last ones are still in the cache.
 
@@ -146,7 +146,7 @@ inline void sum_lines(int* counts, int* totals, long long lines, long long tiles
 
 enum Published : unsigned int { COUNT = 1u << 30, SUM = 2u << 30, NUMBER = COUNT - 1 };
 
-// The sum of what the tiles of this row before tile `at` have counted.
+// The sum of the counts of the tiles of this row before tile `at`.
 inline unsigned int sum_of_tiles_before(const volatile unsigned int* published, long long at) {
     unsigned int sum = 0, found;
     do {
@@ -160,7 +160,7 @@ inline unsigned int sum_of_tiles_before(const volatile unsigned int* published, 
 
 // Move the elements of each row into the order of one digit.
 //  old_places: the place of each element in its row of the input; absent in the first pass.
-//  places: where they go, or indexes in the last pass; both are absent if only keys are sorted.
+//  places: the output places, or `indexes` in the last pass; both are absent if only keys are sorted.
 //  totals: [rows, DIGITS].  published: [rows, tiles, DIGITS], zeros before, and next, a zero.
 template <class K, class T, int TAKEN>
 inline void sort_by_digit(T* out, int* places, long long* indexes, const T* keys, const int* old_places, const int* totals,
@@ -169,7 +169,7 @@ inline void sort_by_digit(T* out, int* places, long long* indexes, const T* keys
     constexpr int TILE = RADIX_THREADS * TAKEN;
     __shared__ int ranks[RADIX_WARPS][DIGITS], starts[DIGITS], bases[DIGITS], moved_places[TILE], taken;
     __shared__ T moved[TILE];
-    unsigned int (*lanes)[DIGITS] = reinterpret_cast<unsigned int (*)[DIGITS]>(moved_places);  // of a warp that hold a digit
+    unsigned int (*lanes)[DIGITS] = reinterpret_cast<unsigned int (*)[DIGITS]>(moved_places);  // masks by digit
     const K key(flip);
     const bool has_places = places || indexes;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = warp * (32 * TAKEN) + lane;
@@ -262,7 +262,7 @@ inline void sort_by_digit(T* out, int* places, long long* indexes, const T* keys
 
 // ---- the first elements of the order, of each row ----
 
-// What is known of the last selected key: its digits so far, and how many elements with these digits are selected.
+// The last selected key, as far as known: its digits so far, and how many elements with these digits to select.
 struct Chosen { unsigned long long prefix; long long left; };
 
 // Count the next digit of the elements that have the digits so far.  histogram: [rows, DIGITS], zeros before.
@@ -297,7 +297,7 @@ inline void count_chosen(int* histogram, const T* input, const Chosen* chosen, l
     }
 }
 
-// Add the digit of the last selected element to what is known of it.
+// Append the next digit of the last selected key.
 inline void choose(Chosen* chosen, const int* histogram, long long rows, long long count, bool is_first) {
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         int total;
@@ -348,7 +348,7 @@ inline void write_selected(T* values, long long* indexes, const T* input, const 
         const Chosen last = chosen[row];
         long long less = counts[row * 2 * tiles + tile], equal = counts[(row * 2 + 1) * tiles + tile];
         const long long next_less = tile + 1 < tiles ? counts[row * 2 * tiles + tile + 1] : totals[row * 2];
-        if (less == next_less && equal >= last.left) continue;  // nothing of this tile; the same for the whole block
+        if (less == next_less && equal >= last.left) continue;  // nothing selected here; uniform in the block
         for (int k = 0; k < RADIX_ITEMS; ++k) {
             const long long i = start + k * RADIX_THREADS + threadIdx.x;
             const T value = i < n ? input[row * n + i] : T();

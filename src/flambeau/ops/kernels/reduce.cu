@@ -1,12 +1,12 @@
 // Reductions: groups of threads, each of which joins many values into one.
 //
-//  - A block has BLOCK threads, cut into groups of `lanes` (1 to 32, or BLOCK), a power of two.  A group makes one
+//  - A block has BLOCK threads, cut into groups of `lanes` (1 to 32, or BLOCK), a power of two.  A group computes one
 //    result at a time, or, with ACROSS, as many neighbouring results as one load holds.
 //  - ACROSS false: a group's lanes are neighbours, and read along the reduced dimensions.  ACROSS true: neighbouring
-//    threads are lanes of neighbouring results, which is fast where results lie next to each other in memory.
+//    threads are lanes of neighbouring results, which is fast where results are adjacent in memory.
 //  - `wide`: a thread loads WIDE neighbouring values at once, of one result or, with ACROSS, of neighbouring results.
-//    The host says so where every such run is aligned (ops/reduction_kernels.py).
-//  - Four or more loads are under way in each thread where one stride leads to them: memory is far away.
+//    The host sets it if every such run is aligned (ops/reduction_kernels.py).
+//  - Each thread has four or more loads in flight where one stride leads to them, to hide the latency of memory.
 //  - The order in which values are joined depends on the layout only, so results are the same in every run.
 //  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) what is reduced.
 
@@ -25,7 +25,7 @@ template <int LANES, bool ACROSS> inline int group_in_block() {
 
 template <class T> constexpr int WIDE = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
 
-// Neighbouring values, loaded as words: taken apart only when they are used, they need few registers on the way.
+// Neighbouring values, loaded as words: unpacked only when they are used, they need few registers in flight.
 template <class T, int N> struct alignas(N * sizeof(T)) Words {
     unsigned int words[N * sizeof(T) / 4];
     T at(int k) const {
@@ -71,11 +71,11 @@ template <int LANES, bool ACROSS, class Op, class S> inline S join_group(const O
 // `count` values for each of `outputs` results, in `parts` pieces of `chunk` values.
 struct Work { long long outputs, count, parts, chunk, kept, lanes, wide; };
 
-// Where element `linear` of dimensions [first, last) lies, counted in row-major order.
+// The offset of element `linear` of dimensions [first, last), counted in row-major order.
 template <int N>
 inline long long walk(const Layout<N>& layout, int operand, long long first, long long last, long long linear) {
     long long at = 0;
-#pragma unroll 1  // divisions are long
+#pragma unroll 1  // a division is many instructions
     for (long long dim = last - 1; dim > first; --dim) {
         long long index;
         linear = divide(linear, layout.size[dim], index);
@@ -84,7 +84,7 @@ inline long long walk(const Layout<N>& layout, int operand, long long first, lon
     return last > first ? at + linear * layout.stride[operand][first] : at;
 }
 
-// The values of a result: value i lies at start + i * stride where the reduction is STRAIGHT, of one dimension.
+// The values of a result: value i is at start + i * stride if the reduction is STRAIGHT, of one dimension.
 template <bool STRAIGHT> struct Row {
     const Layout<1>& layout;
     long long kept, start, stride;
@@ -130,7 +130,7 @@ inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State
         mine[k] = op.join(mine[k], op.settled(lane[k], taken, first + (ACROSS ? 0 : k), step));
 }
 
-// Take the values [start, stop) of results whose first value lies at `first`, as far as they fall to this lane.
+// Take the values [start, stop) of results whose first value is at `first`, as far as this lane has to.
 template <bool ACROSS, bool STRAIGHT, class Op, int M>
 inline void take_part(const Op& op, const Work& work, typename Op::State (&mine)[M], long long first, int lane,
                       long long start, long long stop) {
@@ -214,12 +214,12 @@ template <bool ACROSS, class Op> inline void reduce(const Op& op, const Work& wo
     }
 }
 
-template <class A> inline A over(A total, double scale) {  // an integer sum has no scale
+template <class A> inline A over(A total, double scale) {  // integer sums are not divided
     if constexpr (IS_FLOATING<A>) return total / (A)scale;
     else return total;
 }
 
-// One value per result.  Meaning says begin(), map(x), join(a, b) and finish(a, scale) on the type A.
+// One value per result.  Meaning defines begin(), map(x), join(a, b) and finish(a, scale) on the type A.
 template <class Meaning, class A, class T, class Out> struct Fold {
     typedef A State;
     typedef T Value;
@@ -236,7 +236,7 @@ template <class Meaning, class A, class T, class Out> struct Fold {
     void put(long long at, A a) const { out[at] = store<Out>(Meaning::finish(a, scale)); }
 };
 
-// The largest or smallest value and where it is: NaN before any number, and the first of equals.
+// The largest or smallest value and its index: NaN before any number, and the first of equal values.
 template <class C> struct Found { C value; long long index; };
 
 template <class C> inline Found<C> from_lane(Found<C> mine, int step) {
@@ -251,11 +251,11 @@ template <bool LARGEST, class C> inline bool is_before(C a, C b) {
 template <bool LARGEST, class C, class T, class Out> struct Select {
     typedef Found<C> State;
     typedef T Value;
-    struct Lane { C value; int place; };  // the first value is found even if it is not before where a lane starts
+    struct Lane { C value; int place; };  // place 0 is right even if no value is before the initial one
     Out* values;
     long long* indexes;
     const T* input;
-    const long long* numbers;  // [count, outputs]: the index that each value stands for, where that is not its place
+    const long long* numbers;  // [count, outputs]: the index of each value, if that is not its position
     const Layout<1>& layout;
     long long outputs;
     State begin() const { return {C(0), -1}; }
@@ -314,7 +314,7 @@ template <class A> inline Moments<A> joined(Moments<A> a, Moments<A> b) {
     return {n, a.mean + apart * share, a.squares + b.squares + apart * apart * a.n * share};
 }
 
-// 1 / x, to a unit in the last place or two: without branches, which would part the loads before it.
+// 1 / x, to a unit in the last place or two: without branches, which would separate the loads before it.
 inline float inverse_of(float x) {
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
@@ -428,7 +428,7 @@ template <class A, class T, class Out> struct LogSumExp {
     void put(long long at, State found) const { out[at] = store<Out>(found.top + log(found.sum)); }
 };
 
-// Where a row of one operand starts, and the step along it.
+// The offset of a row of one operand, and the stride along it.
 template <int N> struct Line {
     long long start, stride;
     Line(const Layout<N>& layout, int operand, long long row) {

@@ -1,8 +1,8 @@
-// Moving rows of elements that no arithmetic touches.
+// Copies of rows of elements, without arithmetic.
 //
-//  - A row is `width` units M, the widest of 1 to 16 bytes that divides rows, their distances and where they begin.
-//  - A group of `lanes` neighbouring threads, a power of two, moves a row, so that rows short and long fill a warp.
-//  - Four loads are under way in each thread before it stores: of one long row, or of four short ones.
+//  - A row is `width` units M, the widest of 1 to 16 bytes that divides the sizes, distances and addresses of rows.
+//  - A group of `lanes` neighbouring threads, a power of two, moves a row, so that short and long rows fill warps.
+//  - A thread has four loads in flight before it stores: of one long row, or of four short ones.
 
 #define AHEAD 4
 
@@ -11,7 +11,7 @@ struct __align__(16) Wide { unsigned long long low, high; };
 inline long long first_index() { return blockIdx.x * (long long)blockDim.x + threadIdx.x; }
 inline long long index_step() { return (long long)gridDim.x * blockDim.x; }
 
-// rows.find(row, from, to) says, in units, where a row begins on both sides; false if it is not moved.
+// rows.find(row, from, to) sets the offsets of a row on both sides, in units; it returns false if the row is not moved.
 template <class M, class Rows>
 inline void move_rows(M* out, const M* in, long long count, long long width, int lanes, const Rows& rows) {
     const int lane = (int)threadIdx.x & (lanes - 1);

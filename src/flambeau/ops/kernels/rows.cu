@@ -1,11 +1,11 @@
-// Rows: what softmax, layer norm and class losses share.  Follows reduce.cu.
+// Traversal of rows, shared by softmax, layer norm and class losses.  Follows reduce.cu.
 //
-//  - `lanes` neighbouring threads make one row: a power of two below a warp, or else whole warps, which are the block.
-//  - They hold it tile by tile, each thread RUNS runs of V elements.  A row of one tile is read once.
+//  - `lanes` neighbouring threads share one row: a power of two below a warp, or else whole warps, which are the block.
+//  - They hold the row tile by tile, each thread RUNS runs of V elements.  A row of one tile is read once.
 //  - Of an even row a run is WIDEST_ACCESS bytes of neighbours, read and written at once: every operand is dense along
 //    it, starts at a multiple of WIDEST_ACCESS, and V divides the size.  Of any other row it is every lanes-th element.
 //  - Lanes without a row have one of no elements: all threads of a block join.
-//  - C is the type that is computed in: float or double.
+//  - C is the compute type: float or double.
 
 #define WIDEST_ACCESS 16
 #define RUNS 4
@@ -15,7 +15,7 @@ struct Plus {
     template <class C> static C none() { return C(0); }
     template <class C> C join(C a, C b) const { return a + b; }
 };
-struct Greater {  // of numbers: NaN shows in the sums that follow
+struct Greater {  // ignores NaN, which shows in the sums that follow
     template <class C> static C none() { return -INFINITY; }
     template <class C> C join(C a, C b) const { return fmax(a, b); }
 };
@@ -29,7 +29,7 @@ struct PlusTwo {
     template <class C> Two<C> join(Two<C> a, Two<C> b) const { return {a.first + b.first, a.second + b.second}; }
 };
 
-// The join of all lanes' values, in each of them.  PLACE differs where a kernel calls it twice with one Op.
+// The join of all lanes' values, in each of them.  Two calls with one Op in a kernel need different PLACEs.
 template <int PLACE = 0, class Op, class S> inline S join_lanes(int lanes, const Op& op, S mine) {
     if (lanes < WARP) {
         for (int step = lanes / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
@@ -49,7 +49,7 @@ template <int PLACE = 0, class Op, class S> inline S join_lanes(int lanes, const
     return mine;
 }
 
-// Which row a thread works on, and as which of its lanes.
+// The row that a thread works on, and its lane in the row.
 struct Place {
     long long row;
     int lane;
@@ -63,7 +63,7 @@ struct Place {
     }
 };
 
-// Where a row of each operand starts: the last dimension of a layout is along rows, those before it count them.
+// The offset of a row in each operand: the last dimension of a layout is along rows, those before it count them.
 template <int N> struct Starts {
     long long at[N];
     Starts(const Layout<N>& layout, long long row) {
@@ -84,7 +84,7 @@ template <int N> inline long long along(const Layout<N>& layout, int operand) {
 
 // ---- tiles ----
 
-// V neighbours as memory has them: half types stay packed, two to a register.
+// V neighbours as stored in memory: half types stay packed, two to a register.
 template <class T, int V> struct alignas(sizeof(T) * V) Run {
     unsigned int words[sizeof(T) * V / 4];
     T at(int j) const {
@@ -119,7 +119,7 @@ template <bool EVEN, class T, class U> constexpr int length() {
 template <bool EVEN, class C, class T, int V> struct Held { Run<T, V> at[RUNS]; };
 template <class C, class T, int V> struct Held<false, C, T, V> { Run<C, V> at[RUNS]; };
 
-// The places in a row of the elements of one tile that a thread holds.
+// The positions in a row of the elements of one tile that a thread holds.
 template <int V, bool EVEN> struct Span {
     long long start;  // of the tile
     int lane, lanes, left;
@@ -132,7 +132,7 @@ template <int V, bool EVEN> struct Span {
     bool has(int k, int j) const { return place(k, EVEN ? 0 : j) < left; }
 };
 
-// Read a span of a row; where it has no element, `absent`.
+// Read a span of a row; positions past its end get `absent`.
 template <bool EVEN, class C, int V, class T>
 inline void fetch(Held<EVEN, C, T, V>& held, const T* row, long long stride, const Span<V, EVEN>& span, C absent) {
     if constexpr (EVEN) {
@@ -152,7 +152,7 @@ inline void fetch(Held<EVEN, C, T, V>& held, const T* row, long long stride, con
     }
 }
 
-// Run k of a dense array that may be null, which is `absent` everywhere.
+// Run k of a dense array.  A null array is `absent` everywhere.
 template <bool EVEN, class C, int V, class T>
 inline auto run_or(const T* row, const Span<V, EVEN>& span, int k, C absent) {
     if constexpr (EVEN) {
@@ -214,7 +214,7 @@ template <int V, int N = RUNS, class Body> inline void each_element(Body body) {
 //
 //  - Whole runs start at multiples of WIDEST_ACCESS in memory.  The elements before and behind them, fewer than two runs,
 //    are edges: a thread has at most one.
-//  - All operands have elements of one size, and their rows start equally far behind a multiple of WIDEST_ACCESS.
+//  - All operands have elements of one size, and their rows start equally far from a multiple of WIDEST_ACCESS.
 
 #define LONG_LANES 512
 #define LONG_RUNS 18  // of a tile that a thread holds: a multiprocessor holds a row of 36,864 floats
@@ -237,7 +237,7 @@ template <class T> struct LongRow {
         edge = edge < size ? edge : -1;
     }
     long long run(long long tile, int k) const { return (tile * LONG_RUNS + k) * LONG_LANES + threadIdx.x; }
-    // Run k of a tile; where there is none, `absent`.
+    // Run k of a tile, or `absent` past the end.
     Run<T, V> fetch(const T* row, long long tile, int k, T absent) const {
         Run<T, V> found = Run<T, V>::of(absent);
         if (run(tile, k) < runs) found = *(const Run<T, V>*)(row + start + run(tile, k) * V);

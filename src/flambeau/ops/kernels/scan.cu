@@ -1,18 +1,18 @@
 // Scans along rows: element i of a result joins elements 0 to i of its row, or i to the end if reverse.
 //
 //  - A row is cut into parts of `chunk` elements.
-//  - scan_rows: a block makes a part.  A lane loads runs of RUN neighbouring elements, a warp joins a run of each lane by
-//    shuffles.
+//  - scan_rows: a block takes a part.  A lane loads runs of RUN neighbouring elements, a warp joins a run of each lane
+//    by shuffles.
 //    Where a row has several parts, each of one tile, a part publishes its total, and the last of BLOCK parts, a group,
 //    the total of the group.  A part joins the totals of the groups before its own, and of its group's parts before it.
 //    A block takes the next part from a counter, so the parts that it waits for have started.
-//  - scan_across: a thread makes a part.  Neighbouring threads make neighbouring rows, which are short or lie side by side.
+//  - scan_across: a thread takes a part.  Neighbouring threads take neighbouring rows, short or interleaved.
 //    Rows of several parts take three launches: the totals of the parts, a scan of the totals, and the parts again, each
-//    joined to the total before it.  The third takes the parts backwards: what the first has read last is in the cache.
+//    joined to the total before it.  The third takes the parts backwards: the last ones are still in the cache.
 //  - The order in which values are joined depends on sizes only, so results are the same in every run.
 
 template <class S> constexpr int ITEMS = sizeof(S) <= 4 ? 32 : 16;  // elements of a thread in a tile
-constexpr int RUN = 4;  // of them, those side by side
+constexpr int RUN = 4;  // of these, neighbours
 
 template <class S> inline S from_lane_below(S mine, int step) { return (S)__shfl_up_sync(EVERY_LANE, mine, step); }
 template <class S> inline S from_last_lane(S mine) { return (S)__shfl_sync(EVERY_LANE, mine, WARP - 1); }
@@ -145,7 +145,7 @@ template <class S> struct Published {
     }
 };
 
-// published: for each part of all rows, then for each group; next: the number of the next part.  All are 0 before.
+// published: for each part of all rows, then for each group; next: the number of the next part.  All start as 0.
 template <class Op> inline void scan_parts(const Op& op, const Parts& work, unsigned long long* published, unsigned long long* next) {
     typedef typename Op::State S;
     __shared__ long long taken;
@@ -218,7 +218,7 @@ template <bool ACROSS, class Op> inline void scan(const Op& op, const Parts& wor
     else scan_rows(op, work);
 }
 
-// Meaning says begin() and join(a, b) on the type C.  before: scanned totals.
+// Meaning defines begin() and join(a, b) on the type C.  before: scanned totals.
 template <class Meaning, class C, class T, class Out> struct Scan {
     typedef C State;
     static constexpr int OPERANDS = 2;
@@ -248,14 +248,14 @@ template <class Meaning, class C, class T, class Out> struct Scan {
     C total(long long at) const { return before[at]; }
 };
 
-// The largest or smallest value so far and where it is: the last of equals; NaN stays.
+// The largest or smallest value so far and its index: the last of equal values; once NaN, always NaN.
 template <bool LARGEST, class C, class T> struct ScanExtreme {
     typedef Found<C> State;
-    static constexpr int OPERANDS = 3;  // the indexes lie as the values
+    static constexpr int OPERANDS = 3;  // the indexes have the values' layout
     T* values;
     long long* indexes;
     const T* input;
-    const long long* numbers;  // the index that each value stands for, where that is not its place; contiguous
+    const long long* numbers;  // the index of each value, if that is not its position; contiguous
     T* totals;
     long long* total_numbers;
     const T* before;
@@ -300,5 +300,5 @@ template <bool LARGEST, class C, class T> struct ScanExtreme {
 
 template <class A> inline A log_add(A a, A b) {
     if (a == b) return a + (A)0.69314718055994530942;
-    return (a > b ? a : b) + log1p(exp(-fabs(a - b)));  // NaN if one is
+    return (a > b ? a : b) + log1p(exp(-fabs(a - b)));  // NaN if either is
 }

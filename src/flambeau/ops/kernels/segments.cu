@@ -1,4 +1,4 @@
-// Reductions of neighbouring segments.  Follows reduce.cu.  `lanes` neighbouring threads make one result.
+// Reductions of neighbouring segments.  Follows reduce.cu.  `lanes` neighbouring threads compute one result.
 
 enum Segments { SUM, MEAN, PROD, MAX, MIN };
 
@@ -23,7 +23,7 @@ inline void reduce_segments(T* out, const T* data, const long long* ends, const 
         const long long row = divide(divide(i, inner, column), segments, segment);
         const long long* own = ends + row * segments;
         long long start = segment ? own[segment - 1] : 0, stop = own[segment];
-        start = start < 0 ? 0 : start < size ? start : size;  // lengths may be unchecked
+        start = start < 0 ? 0 : start < size ? start : size;  // `unsafe` calls do not check lengths
         stop = stop < start ? start : stop < size ? stop : size;
         C total = lane == 0 ? initial : op.none();
         for (long long at = start + lane; at < stop; at += lanes)

@@ -12,7 +12,7 @@
 #define SHORT_THREADS (TILE * ROW_LANES)
 #define ALL_LANES 0xffffffffu
 
-// TILE rows of a head.  A row ends in a gap, so that lanes that read several rows use different banks.
+// TILE rows of a head.  A row ends in padding, so that lanes that read several rows use different banks.
 template <int DIMS> struct __align__(16) Tile { float at[TILE][DIMS + 4]; };
 
 struct Weights { float at[TILE][TILE + 1]; };
@@ -20,7 +20,7 @@ struct Weights { float at[TILE][TILE + 1]; };
 // Four dimensions of a row, every 32.
 template <int DIMS> struct Sums { float4 at[DIMS / 32]; };
 
-// The place of a thread: a row, and a lane among those that share it.
+// The position of a thread: a row, and a lane among the threads that share the row.
 inline int own_row() { return threadIdx.x / ROW_LANES; }
 inline int own_lane() { return threadIdx.x % ROW_LANES; }
 
@@ -39,7 +39,7 @@ inline long long head_at(const Layout<1>& layout, long long batch, long long hea
     return batch * layout.stride[0][0] + head * layout.stride[0][1];
 }
 
-// Rows first to first + TILE - 1 of a head; what lies outside is 0.
+// Rows first to first + TILE - 1 of a head; elements outside it are 0.
 template <int DIMS>
 inline void fetch(Tile<DIMS>& tile, const float* head, const Layout<1>& layout, long long first) {
     for (int i = threadIdx.x; i < TILE * DIMS; i += SHORT_THREADS) {
@@ -101,7 +101,7 @@ inline void write(float* head, const Layout<1>& layout, long long first, const S
     }
 }
 
-// What a block works on: TILE rows of one head of the side that `layout` describes.
+// The work of a block: TILE rows of one head of the side that `layout` describes.
 struct Place {
     long long batch, head, first;
 
@@ -142,7 +142,7 @@ inline void short_attention(float* out, float* logsumexp, const float* query, co
             best = fmaxf(best, scores[c]);
         }
         best = max_of_row(best);
-        const float base = best == -INFINITY ? 0.0f : best;  // so far, every score is that
+        const float base = best == -INFINITY ? 0.0f : best;  // until then, every score is -INFINITY
 #pragma unroll
         for (int c = 0; c < COLUMNS; ++c) {
             scores[c] = expf(scores[c] - base);
@@ -178,7 +178,7 @@ inline void statistics(float& along, float& denominator, const Tile<DIMS>& grads
     denominator = is_inside ? logsumexp[(batch * query_layout.size[1] + head) * query_layout.size[2] + row] : 0.0f;
 }
 
-// The first blocks make the gradients of queries, the others those of keys and values.
+// The first blocks compute the gradients of queries, the others those of keys and values.
 template <int DIMS>
 inline void short_attention_backward(
     float* query_grad, float* key_grad, float* value_grad, const float* grad, const float* out, const float* logsumexp,

@@ -1,18 +1,18 @@
 // Factorizations of small matrices, one block for each: up to SIDE rows and columns in shared memory.
 //
-//  - Matrices lie by columns in shared memory and in results: element (row, column) is at[column][row].  The odd step
+//  - Matrices are by columns in shared memory and in results: element (row, column) is at[column][row].  The odd step
 //    from a column to the next spreads a row over the banks.
 //  - Blocks are one warp, in which a lane is a row or a column.  Those of eigenvalues and of singular values have a warp
 //    for each pair of columns, or for every PAIRS pairs, and rotate all pairs at once (Jacobi's method).
 //  - Codes of failures are LAPACK's: 0 for none, else the number of the first bad element of the diagonal, from 1.
 
 constexpr int SIDE = 32, SWEEPS = 30, PAIRS = 4;
-constexpr int COLUMNS = 8;  // of a matrix, which a step of Cholesky's changes at a time
+constexpr int COLUMNS = 8;  // of a matrix that a step of Cholesky's algorithm changes at a time
 constexpr unsigned int ALL = 0xffffffffu;
 template <class T> using Square = T[SIDE][SIDE + 1];
 
 template <class T> constexpr T EPSILON = sizeof(T) == 4 ? T(1.1920928955078125e-7) : T(2.220446049250313e-16);
-template <class T> constexpr T SMALL_SQUARE = T(sizeof(T) == 4 ? 1e-31 : 1e-292);  // of a column that counts as 0
+template <class T> constexpr T SMALL_SQUARE = T(sizeof(T) == 4 ? 1e-31 : 1e-292);  // of a column: counts as 0
 
 template <class T> inline T size_of(T x) { return x < 0 ? -x : x; }
 
@@ -32,7 +32,7 @@ template <class T> inline int lane_of_largest(T x) {
     return lane;
 }
 
-// Read a matrix of a batch with any strides; its transpose, if is_transposed.
+// Read a matrix of a batch with any strides, or its transpose if is_transposed.
 template <class T>
 inline void read(Square<T>& to, const T* from, const Layout<1>& layout, long long matrix, int rows, int columns,
                  bool is_transposed = false) {
@@ -45,7 +45,7 @@ inline void read(Square<T>& to, const T* from, const Layout<1>& layout, long lon
     __syncthreads();
 }
 
-// Write a matrix of a batch, whose columns are contiguous; its rows, if by_rows.
+// Write a matrix of a batch, whose columns, or rows if by_rows, are contiguous.
 template <class T>
 inline void write(T* to, const Square<T>& from, long long matrix, int rows, int columns, bool by_rows = false) {
     to += matrix * rows * columns;
@@ -342,7 +342,7 @@ template <class T> inline T scale_down(Square<T>& a, int rows, int columns) {
 
 // Pair `number` of columns of a step: every two columns meet once in a sweep.  False if there is none.
 inline bool pair_of(int number, int step, int columns, int& one, int& other) {
-    const int turning = columns - 1 + columns % 2;  // columns that move; the last of an even number stays
+    const int turning = columns - 1 + columns % 2;  // columns that change partners; the last of an even number stays
     one = (step + number) % turning;
     other = number == 0 ? turning : (step + turning - number) % turning;
     if (one > other) {

@@ -1,9 +1,9 @@
 // Softmax, its logarithm and their gradients.  Follows rows.cu.
 //
 //  - A row is the last dimension of a layout; the dimensions before it count rows.
-//  - `..._across`: rows lie next to each other, so neighbouring threads are lanes of neighbouring rows.
+//  - `..._across`: rows are interleaved in memory, so neighbouring threads are lanes of neighbouring rows.
 
-// out = exp(x) / sum(exp(x)), or its logarithm.  The output is dense along a row; even rows are of one tile.
+// out = exp(x) / sum(exp(x)), or its logarithm.  The output is dense along a row; even rows fit a tile.
 template <bool EVEN, class C, class OUT, class T>
 inline void softmax(OUT* out, const T* input, const Layout<2>& layout, long long rows, long long size, long long steps,
                     int lanes, bool logarithm) {
@@ -95,7 +95,7 @@ inline void softmax_long(T* out, const T* input, const Layout<2>& layout, long l
     if (row.edge >= 0) y[row.edge] = store<T>(result(edge));
 }
 
-// The first pass needs the output only if it is no logarithm.  The second one reads it LONG_PART runs ahead.
+// Without LOGARITHM, the first pass needs the output too.  The second one reads it LONG_PART runs ahead.
 template <bool LOGARITHM, class C, class T>
 inline void softmax_backward_long(T* out, const T* grad, const T* output, const Layout<3>& layout, long long size) {
     const Starts<3> starts(layout, blockIdx.x);
@@ -138,7 +138,7 @@ inline void softmax_backward_long(T* out, const T* grad, const T* output, const 
     if (row.edge >= 0) x[row.edge] = store<T>(result(slope, value));
 }
 
-// ---- rows next to each other ----
+// ---- interleaved rows ----
 
 template <class Body> inline void each_row_across(int lanes, long long rows, Body body) {
     const int groups = BLOCK / lanes;

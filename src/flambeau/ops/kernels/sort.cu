@@ -2,7 +2,7 @@
 //
 //  - Every key carries its place in the row; equal keys are ordered by it, so no two elements are equal and any sort is stable.
 //  - NaN is greater than every number.
-//  - In a merge each element finds its rank in the partner run by binary search, so it knows where it goes.
+//  - In a merge, binary search gives each element's rank in the partner run, and so its position in the merged run.
 
 const int TILE = 1024;
 
@@ -15,7 +15,7 @@ template <bool DESCENDING, class T> inline bool precedes(T a, long long at_a, T 
     return at_a < at_b;
 }
 
-// The least power of 2, and at least 2, that so many keys fit in.
+// The least power of 2 that is at least the number of keys, and at least 2.
 inline int sorted_size(int held) {
     int size = 2;
     while (size < held) size *= 2;
@@ -87,7 +87,7 @@ inline void merge_runs(T* keys, long long* places, const T* old_keys, const long
     }
 }
 
-// ---- order statistics of rows of up to TILE elements, which a block sorts ----
+// ---- order statistics of rows of up to TILE elements, each sorted by a block ----
 
 enum Choice { KTH, MEDIAN, NANMEDIAN, MODE };
 

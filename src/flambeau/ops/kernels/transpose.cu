@@ -4,8 +4,8 @@
 //    rest is a batch of such matrices.
 //  - A block brings one tile through shared memory, so that each side is accessed along its own fastest dimension.
 //  - A side takes accesses of 16 bytes where its address, strides and size allow, else single elements.
-//  - Eight lanes lie along the fast dimension and four across.  With a row in shared memory of an odd number of words
-//    that keeps elements of four bytes clear of bank conflicts on both sides.
+//  - Eight lanes are along the fast dimension and four across.  As a row in shared memory has an odd number of words,
+//    elements of four bytes have no bank conflicts on either side.
 
 constexpr int TILE = 64;
 constexpr int TILE_THREADS = 256;
@@ -13,7 +13,7 @@ constexpr int TILE_THREADS = 256;
 template <class T> constexpr int PER_ACCESS = 16 / (int)sizeof(T);
 template <class T> struct alignas(16) Access { T at[PER_ACCESS<T>]; };
 
-// Which accesses of a tile of T a thread makes: `fast` counts elements along the fast dimension, `slow` across it.
+// The accesses of a thread to a tile of T: `fast` counts elements along the fast dimension, `slow` across it.
 template <class T> struct Lanes {
     static constexpr int PER_LINE = TILE / PER_ACCESS<T>;
     static constexpr int ALONG = PER_LINE < 8 ? PER_LINE : 8, ACROSS = 32 / ALONG, GROUPS = PER_LINE / ALONG;
