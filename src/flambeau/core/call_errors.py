@@ -49,7 +49,7 @@ def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
 
 
 def checked_numel(dtype: Any, shape: Sequence[int]) -> int:
-    """Return the number of elements of a shape.  Raises ValueRangeError if the bytes exceed 64 bits."""
+    """Return the number of elements of a shape.  Raises ValueRangeError for more than 2**63 - 1 bytes."""
     numel = prod(shape)
     if numel * dtype.itemsize > MAX_COUNT:
         raise ValueRangeError(
