@@ -250,7 +250,7 @@ class GraphTask:
         return self.apply_bare(node, grads) if node.hooks is None else apply_hooked(self, node, grads)
 
     def share(self, grads: Sequence[Any]) -> None:
-        """Note gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
+        """Record gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
         self.shared.update([identity(grad._storage) for grad in grads if grad is not None])
 
     def apply_bare(self, node: Node, grads: list[Any]) -> Sequence[Any]:

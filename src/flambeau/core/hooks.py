@@ -1,8 +1,7 @@
 """Hooks: the points at which tools are notified, and their subscribers.
 
-An attribute of `queue.hooks` is None until a tool subscribes.  The runtime tests it and calls it.  The hooks of
-`callers` are called after the events that they report.  Addresses are plain integers here, because making an Address
-costs a call.
+An attribute of `queue.hooks` is None until a tool subscribes.  The runtime tests it and calls it.  Addresses
+are plain integers here, because making an Address costs a call.
 
 on_submit(stream)                            work is about to be queued on a stream; one of the next five follows
 on_launch(stream, kernel, arguments)         a kernel or library call was queued on a stream

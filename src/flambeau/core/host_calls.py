@@ -124,7 +124,7 @@ def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_ch
 
 
 def _argument(value: Any, step: Step) -> Argument:
-    """Return the argument for a value of `bind`, whose address is one more than its index in the step's addresses."""
+    """Return the Argument for a value of `bind`, whose address is 1 + its index among the step's addresses."""
     if isinstance(value, list):
         return Argument(LISTED, 0, [_argument(item, step) for item in value])
     if not isinstance(value, Access):
@@ -142,7 +142,7 @@ def _argument(value: Any, step: Step) -> Argument:
 
 
 def _number(step: Launch, at: int, number: Number, plain: Any = None) -> Argument:
-    """Return the argument for a number of the call.
+    """Return the Argument for a number of the call.
 
     at: the offset of its parameter in the kernel's buffer.  plain: the type that the function computes in, if any.
     """

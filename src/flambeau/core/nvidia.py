@@ -11,7 +11,7 @@ DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 
 
 class Stream:
-    """A stream.
+    """A CUDA stream.
 
     cu: the CUstream of cuda.bindings;  raw: its address.  is_ours: whether this driver made it and must destroy it.
     context: the address of its device's CUcontext, 0 while unknown.
@@ -33,7 +33,7 @@ class Stream:
 
 
 class Event:
-    """An event.
+    """A CUDA event.
 
     cu: the CUevent of cuda.bindings;  raw: its address.  interprocess: whether other processes may open it.
     """

@@ -103,7 +103,7 @@ def _note(small: Flow, large: Flow, total: Flow) -> None:
 
 
 class Segment:
-    """One allocation of the driver.  nbytes in bytes;  first: the block at its start.
+    """One allocation of the driver, of `nbytes` bytes.  first: the block at its start.
 
     is_oversize: whether it has at least max_split_size bytes, by the settings when it was made.
     pool: the pool that it belongs to.  memories: its memory on several devices (parallel/lockstep.py), or None.
