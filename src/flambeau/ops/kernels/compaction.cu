@@ -1,7 +1,7 @@
 // Selections from few elements, whose number the device counts.  Each is a launch of one block.
 //
 //  - Elements keep their order.  `count` gets their number; the rest of a result is not written.
-//  - rank_in_block (indexing.cu) has barriers, so every thread makes every round of a loop that calls it.
+//  - rank_in_block (indexing.cu) has barriers, so every thread runs every iteration of a loop that calls it.
 
 // The indexes of the elements that are not 0.  places: [elements, dimensions], absent without dimensions.
 template <class C, class T>

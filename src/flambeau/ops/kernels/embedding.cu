@@ -1,7 +1,7 @@
 // Rows of a table by index.
 //
 //  - An index outside the table stops the kernel: every later call on the device fails with a device-side assert.
-//  - The gradient of a table row is the sum of what was read from it, in the order of the indexes: a block owns some
+//  - The gradient of a table row is the sum of the gradients of its uses, in the order of indexes: a block owns some
 //    table rows, passes over all indexes once, tile by tile, and adds gradients of its rows; a thread owns a column.
 //    Indexes of the next tile, and gradients of the next uses, are read ahead of the additions.
 

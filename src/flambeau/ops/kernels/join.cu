@@ -18,7 +18,7 @@ inline void join(M* out, const Pointers<T, N>& parts, const Columns& columns, lo
     }
 }
 
-// Dimension d is reversed where bit d of `mask` is set.
+// Dimension d is reversed if bit d of `mask` is set.
 template <class T>
 inline void reverse(T* out, const T* input, const Layout<1>& layout, long long numel, long long mask) {
     const long long step = (long long)gridDim.x * blockDim.x;

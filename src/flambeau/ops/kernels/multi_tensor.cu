@@ -13,7 +13,7 @@
 
 template <class T> struct __align__(WIDE_BYTES) Wide { T at[WIDE_BYTES / sizeof(T)]; };
 
-// The bytes of N Pointers, one after another.
+// N Pointers, one after another.
 template <class T, int N> struct Lists { Pointers<T, MANY> of[N]; };
 
 // Put into first[i] the number of chunks before tensor i.  The first warp counts, two tensors per lane.
@@ -189,7 +189,7 @@ template <class C> struct Scaled {
     inline void operator()(C (&values)[1]) const { values[0] *= factor; }
 };
 
-// Scale by most / (total + small) where that is below 1, or NaN.
+// Scale by most / (total + small) if that is below 1, or NaN.
 template <class C, class T>
 inline void limit(const Lists<T, 1>& lists, int shift, const C* total, double most, double small) {
     const C factor = (C)most / (*total + (C)small);
@@ -222,7 +222,7 @@ inline void unscale(const Lists<T, 1>& lists, int shift, float* found, const flo
     update<1, 0, C>(lists, shift, Unscaled<C>{found, (C)*factor});
 }
 
-// One thread shrinks the scale where a value was not finite, or counts the calls in a row in which all were.
+// One thread shrinks the scale if a value was not finite, else grows it after `interval` such calls in a row.
 inline void grow_scale(float* scale, int* count, const float* found, double growth, double backoff,
                        long long interval) {
     if (blockIdx.x || threadIdx.x) return;
@@ -293,7 +293,7 @@ inline void norm_parts(const Lists<T, 1>& lists, double* parts, long long start,
     }
 }
 
-// One block.
+// The norm from `count` parts.  One block.
 template <class Op, class Out> inline void norm_total_of(Out* out, const double* parts, int count, const Op& op) {
     double mine = op.begin();
     for (int i = threadIdx.x; i < count; i += BLOCK) mine = op.join(mine, parts[i]);

@@ -3,7 +3,7 @@
 //  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
 //  - Nothing here may be fused or approximated except where stated: the host repeats every operation and must get the
 //    same bits.
-//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py says which element
+//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py documents which element
 //    gets which words.
 
 struct Words { unsigned int at[4]; };
@@ -15,7 +15,7 @@ inline unsigned long long product(unsigned int a, unsigned int b) {
     return both;
 }
 
-struct Keys { unsigned int first[10], second[10]; };  // of the rounds
+struct Keys { unsigned int first[10], second[10]; };  // one pair per round
 
 inline Keys keys_of(unsigned long long seed) {
     Keys keys;
@@ -89,7 +89,7 @@ struct Kept {
     template <int N> static float last(const float (&c)[N], int zero) { return __int_as_float(__float_as_int(c[N - 1]) + zero); }
 };
 
-// c[0] + c[1] x + c[2] x^2 + ..., of which `sum` is the last c.
+// c[0] + c[1] x + c[2] x^2 + ..., where `sum` is the last c.
 template <int N> inline float series(const float (&c)[N], float x, float sum) {
 #pragma unroll
     for (int k = N - 2; k >= 0; --k) sum = __fmaf_rn(sum, x, c[k]);
@@ -103,7 +103,7 @@ inline float twice_negative_log(float count, const Kept& kept) {
     return __fmaf_rn((float)power, LOG_STEP, __fmul_rn(f, series(LOG_SERIES, f, kept.log)));
 }
 
-// The square root of |x|, rounded to nearest, for 0 and normal numbers: what __fsqrt_rn does, without the other cases.
+// The square root of |x|, rounded to nearest, for 0 and normal numbers: as __fsqrt_rn, without its other cases.
 inline float root_of(float x) {
     x = fabsf(x);
     float inverse;
@@ -199,7 +199,7 @@ template <class T, class C> struct Uniform {
     }
 };
 
-// PLAIN: of mean 0 and deviation 1.
+// PLAIN: mean 0 and standard deviation 1.
 template <class T, class C, bool PLAIN> struct NormalValues {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
     C mean, deviation;

@@ -8,7 +8,7 @@
 //    The host sets it if every such run is aligned (ops/reduction_kernels.py).
 //  - Each thread has four or more loads in flight where one stride leads to them, to hide the latency of memory.
 //  - The order in which values are joined depends on the layout only, so results are the same in every run.
-//  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) what is reduced.
+//  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) the values of a result.
 
 #define BLOCK 256
 #define WARP 32
@@ -68,7 +68,7 @@ template <int LANES, bool ACROSS, class Op, class S> inline S join_group(const O
     return mine;
 }
 
-// `count` values for each of `outputs` results, in `parts` pieces of `chunk` values.
+// Each of `outputs` results has `count` values, in `parts` pieces of `chunk` values.
 struct Work { long long outputs, count, parts, chunk, kept, lanes, wide; };
 
 // The offset of element `linear` of dimensions [first, last), counted in row-major order.
@@ -93,7 +93,7 @@ template <bool STRAIGHT> struct Row {
     }
 };
 
-// Take runs of N values: from index `first`, every `step` (a power of two), below `stop`.
+// Take runs of N values that are `step` (a power of two) apart, from index `first` to below `stop`.
 template <int N, bool ACROSS, bool STRAIGHT, class Op, int M>
 inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State (&mine)[M], long long first,
                       long long stop, long long step) {
@@ -139,7 +139,7 @@ inline void take_part(const Op& op, const Work& work, typename Op::State (&mine)
         take_runs<1, ACROSS>(op, row, mine, start + lane, stop, work.lanes);
     } else if constexpr (ACROSS) {
         take_runs<M, true>(op, row, mine, start + lane, stop, work.lanes);
-    } else if constexpr (STRAIGHT) {  // the ends, which are no aligned run, one by one
+    } else if constexpr (STRAIGHT) {  // the values outside aligned runs one by one
         const long long before = M - 1 - ((first + start + M - 1) & (M - 1)), begin = start + before < stop ? start + before : stop;
         const long long end = begin + (stop - begin) / M * M, ends = begin - start + stop - end;
         for (long long i = lane; i < ends; i += work.lanes) {
@@ -300,8 +300,8 @@ template <class A, class T> struct Extremes {
     void put(long long at, State found) const { low[at] = store<T>(found.low), high[at] = store<T>(found.high); }
 };
 
-// How many values, their mean, and the sum of their squared distances from it, in one pass (B. P. Welford, 1962; joined
-// as by T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).
+// The number of values, their mean, and the sum of their squared distances from it, in one pass (B. P. Welford, 1962;
+// joined as by T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).
 template <class A> struct Moments { A n, mean, squares; };
 
 template <class A> inline Moments<A> from_lane(Moments<A> mine, int step) {
@@ -322,14 +322,14 @@ inline float inverse_of(float x) {
 }
 inline double inverse_of(double x) { return 1 / x; }
 
-// The variance of values, squares / scale, or its root, and their mean unless `centers` is null; or those of pieces.
+// The variance of values, squares / scale, or its root, and their mean unless `centers` is null; or moments of pieces.
 template <class A, class T, class Out> struct Variance {
     typedef Moments<A> State;
     typedef T Value;
     struct Lane { A mean, squares; };
     Out* out;
     Out* centers;
-    A* means;  // of pieces; absent where there is one
+    A* means;  // of pieces; null if a result has one piece
     A* squares;
     const T* input;
     const Layout<1>& layout;
@@ -360,7 +360,7 @@ template <class A> struct JoinMoments {
     State join(State a, State b) const { return joined(a, b); }
 };
 
-// Such pieces [parts, outputs], each of `chunk` values but the last, of `count` together.
+// Moments of the pieces [parts, outputs] of `count` values; each piece but the last has `chunk`.
 template <class A> struct Pieces {
     const A* means;
     const A* squares;

@@ -7,12 +7,12 @@
 //  - Codes of failures are LAPACK's: 0 for none, else the number of the first bad element of the diagonal, from 1.
 
 constexpr int SIDE = 32, SWEEPS = 30, PAIRS = 4;
-constexpr int COLUMNS = 8;  // of a matrix that a step of Cholesky's algorithm changes at a time
+constexpr int COLUMNS = 8;  // of a matrix that a step of the Cholesky factorization changes at a time
 constexpr unsigned int ALL = 0xffffffffu;
 template <class T> using Square = T[SIDE][SIDE + 1];
 
 template <class T> constexpr T EPSILON = sizeof(T) == 4 ? T(1.1920928955078125e-7) : T(2.220446049250313e-16);
-template <class T> constexpr T SMALL_SQUARE = T(sizeof(T) == 4 ? 1e-31 : 1e-292);  // of a column: counts as 0
+template <class T> constexpr T SMALL_SQUARE = T(sizeof(T) == 4 ? 1e-31 : 1e-292);  // most of a column that counts as 0
 
 template <class T> inline T size_of(T x) { return x < 0 ? -x : x; }
 
