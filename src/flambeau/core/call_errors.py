@@ -22,7 +22,7 @@ from ..errors import (
 from ..strides import Size
 
 MAX_COUNT = 2**63 - 1  # bytes in one tensor
-MAX_NBYTES = 1 << 60  # 1 EiB: larger tensors are refused before an allocation
+MAX_NBYTES = 1 << 60  # 1 EiB: tensors of this size or more are refused
 INVALID_HANDLE = 400  # CUresult
 INVALID_VALUE = 1  # CUresult of an invalid pointer
 

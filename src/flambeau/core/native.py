@@ -95,7 +95,7 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-entries = {enter_critical.__code__: sys.maxsize}  # {code that begins a section: offset inside it}
+entries = {enter_critical.__code__: sys.maxsize}  # {code that begins a section: offset from which it is in it}
 
 
 class Lock:
