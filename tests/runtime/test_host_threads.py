@@ -1,5 +1,6 @@
 """Threads of the host, and warnings that show every time."""
 
+import sys
 import warnings
 
 import pytest
@@ -21,6 +22,14 @@ def test_the_number_of_threads_is_kept():
         for wrong, error in ((0, ValueRangeError), (1.5, ArgumentTypeError), (True, ArgumentTypeError)):
             with pytest.raises(error, match=f"{name}: .*{wrong}"):
                 getattr(torch, name)(wrong)
+
+
+def test_libraries_are_looked_for_once_until_a_module_is_loaded(monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    first = host_threads.pools()
+    assert host_threads.pools() is first
+    monkeypatch.setitem(sys.modules, "one_more", object())
+    assert host_threads.pools() is not first
 
 
 def test_threads_between_operators_are_set_once(monkeypatch):

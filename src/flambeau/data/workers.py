@@ -269,6 +269,7 @@ class WorkerIterator(BatchIterator):
         self._epoch = 0
         self._pinning: PinningThread | None = None
         self._team: list[_WorkerProcess] = []
+        host_threads.pools()  # found once, not by each worker
         try:
             for number in range(loader.num_workers):
                 self._team.append(_WorkerProcess(loader, number, self._base_seed))

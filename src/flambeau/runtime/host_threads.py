@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from .. import callers
@@ -24,13 +25,22 @@ def _checked(name: str, value: Any) -> int:
     return int(value)
 
 
-def _pools() -> Any:
-    """Return a controller of the thread pools of NumPy's libraries, or None without the package threadpoolctl."""
+_found: tuple[int, Any] = 0, None  # the number of modules that were loaded, and the controller found then
+
+
+def pools() -> Any:
+    """Return a controller of the thread pools of NumPy's libraries, or None without the package threadpoolctl.
+
+    It looks for libraries again if a module was loaded since; a forked process has what its parent found.
+    """
+    global _found
     try:
         import threadpoolctl
     except ImportError:
         return None
-    return threadpoolctl.ThreadpoolController()
+    if _found[0] != len(sys.modules):
+        _found = len(sys.modules), threadpoolctl.ThreadpoolController()
+    return _found[1]
 
 
 def set_num_threads(num: int) -> None:
@@ -46,9 +56,9 @@ def set_num_threads(num: int) -> None:
         >>> torch.set_num_threads(before)
     """
     _Counts.within = _checked("set_num_threads", num)
-    pools = _pools()
-    if pools is not None:
-        pools.limit(limits=_Counts.within)
+    found = pools()
+    if found is not None:
+        found.limit(limits=_Counts.within)
 
 
 def get_num_threads() -> int:
