@@ -96,6 +96,7 @@ from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_ba
 from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
 from ..parallel.rendezvous import register_rendezvous_handler, rendezvous
+from ..parallel.shrink import shrink_group
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
@@ -122,7 +123,7 @@ __all__ = [
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
     "BackendConfig", "DebugLevel", "get_backend_config", "get_debug_level", "get_default_backend_for_device",
     "get_pg_count", "register_rendezvous_handler", "rendezvous",
-    "set_debug_level", "set_debug_level_from_env", "split_group", "supports_complex",
+    "set_debug_level", "set_debug_level_from_env", "shrink_group", "split_group", "supports_complex",
 ]  # fmt: skip
 
 

@@ -8,5 +8,7 @@ from ..parallel.process_group import default_store as _get_default_store  # noqa
 from ..parallel.process_group import process_group_name as _get_process_group_name  # noqa: F401
 from ..parallel.process_group import process_group_store as _get_process_group_store  # noqa: F401
 from ..parallel.process_group import rank_not_in_group as _rank_not_in_group  # noqa: F401
+from ..parallel.shrink import SHRINK_ABORT as SHRINK_ABORT
+from ..parallel.shrink import SHRINK_DEFAULT as SHRINK_DEFAULT
 from . import *  # noqa: F403
 from . import __all__ as __all__

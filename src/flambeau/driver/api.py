@@ -439,8 +439,11 @@ class Driver(Protocol):
     def exchange_failure(self) -> str:
         """Return the error of an exchange of steps that has failed while it ran; "" if none has."""
 
-    def abort_exchanges(self) -> None:
-        """End all exchanges of steps; their outputs are undefined.  Streams continue with the work after them."""
+    def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        """End all exchanges of steps; their outputs are undefined.  Streams continue with the work after them.
+
+        streams: those of a group that is aborted; None for all.
+        """
 
     def await_exchanges(self) -> None:
         """Wait for the exchanges of all streams.  Raises CollectiveError.  # wait"""

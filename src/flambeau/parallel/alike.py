@@ -23,6 +23,8 @@ class AlikeRanks(Client):
     """The client of such a process.  No call waits."""
 
     is_watched = False
+    aborted: set[str] = set()
+    _driver = None
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
@@ -71,6 +73,12 @@ class AlikeRanks(Client):
         pass
 
     def serve_by(self, driver: Any) -> None:
+        pass
+
+    def abort(self, reason: str) -> None:
+        pass
+
+    def abort_group(self, group: str) -> None:
         pass
 
     def leave(self) -> None:

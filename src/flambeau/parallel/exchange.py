@@ -190,6 +190,7 @@ class Client:
         self._free: list[Slot] = []
         self.unfinished: dict[str, deque[Unfinished]] = {}  # by channel, in the order of the calls
         self.failure: str | None = None
+        self.aborted: set[str] = set()  # names of groups whose unfinished collectives raise CollectiveError
         self._is_over = False  # whether the hub has shut down normally, before any failure
         self._is_closed = False
         self._is_welcome = False  # whether the hub has answered the first message
@@ -305,6 +306,11 @@ class Client:
             raise DistStoreError(reply["error"], operator=f"Store.{message['do']}")
         return reply.get("value")
 
+    @property
+    def local_host(self) -> str:
+        """This machine's address, as the hub's machine reaches it."""
+        return str(self._link.getsockname()[0])
+
     # collectives
 
     def call(
@@ -354,8 +360,8 @@ class Client:
 
     @property
     def is_broken(self) -> bool:
-        """Whether pending collectives may never end: the group has failed, and not because the hub shut down."""
-        return self.failure is not None and not self._is_over
+        """Whether pending collectives may never end: the group has failed, and neither the hub nor this rank left."""
+        return self.failure not in (None, LEFT) and not self._is_over
 
     def channel(self, name: str, members: Sequence[int], timeout: float) -> Channel:
         """Return the channel with this name, which logs calls."""
@@ -524,13 +530,34 @@ class Client:
     def end(self) -> None:
         """Leave the group at process exit.  A process that ends by an exception does not wait for other ranks."""
         if not self._is_closed and ends_by_exception():
-            if self._watchdog is not None:
-                self._watchdog.stop_raising()
-            self.is_told = True
-            self._fail("the process ends by an exception")
-            if self._driver is not None:
-                self._driver.abort_exchanges()
+            self.abort("the process ends by an exception")
         self.leave()
+
+    def abort(self, reason: str) -> None:
+        """End this rank's unfinished collectives: they and later ones raise CollectiveError with this reason."""
+        if self._watchdog is not None:
+            self._watchdog.stop_raising()
+        self.is_told = True
+        self._fail(reason)
+        if self._driver is not None:
+            self._driver.abort_exchanges()
+
+    def abort_group(self, group: str) -> None:
+        """End this rank's unfinished collectives of one group.  The job continues."""
+        self.report()
+        self.aborted.add(group)
+        for name in [each for each in self.channels if each.startswith(f"{group}:")]:
+            del self.channels[name]
+        for name in [each for each in self.unfinished if each.startswith(f"{group}:")]:
+            del self.unfinished[name]
+        self._send(do="forget", group=group)
+
+    def complete(self, operator: str) -> None:
+        """Wait for all of this rank's collectives.  Raises: CollectiveError."""
+        self.check(operator)
+        self.finish()
+        if self._driver is not None:
+            self._driver.await_exchanges()
 
     def leave(self) -> None:
         """Leave the group once this rank's collectives are done.  Host: waits for the ranks that take part in them.
@@ -552,6 +579,8 @@ class Client:
             self._send(id=self._number, do="leave")
             self._reply(self._number, GOODBYE, "the end")
         self.close()
+        if self._watchdog is not None:
+            self._watchdog.join()  # a later abort would end collectives of the next group
         if self._driver is not None:  # last, as NCCL waits for ranks that do not know yet that this one leaves
             self._end_quietly(self._driver.finish_exchanges)
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..core import thread
+from ..driver.api import StreamHandle
 from ..errors import ModeError
 from ..runtime.stream import Event, Stream
 from .exchange import Client
@@ -176,6 +177,11 @@ class Group:
         other = copy(self)
         other.timeout = timeout
         return other
+
+    @property
+    def stream_handles(self) -> list[StreamHandle]:
+        """The streams on which the group has run something."""
+        return [each.handle for each in self._streams.values()]
 
     def stream(self, device: int, kind: str = "") -> Stream:
         """Return the stream for the group's collectives on a device, or for its messages of a kind."""

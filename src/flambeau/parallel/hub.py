@@ -168,12 +168,17 @@ class Receive:
     def text(self) -> str:
         return str(self.message["text"])
 
+    def begins_with(self, prefix: str) -> bool:
+        """Return whether the call's key begins with the prefix of a group."""
+        return str(self.message["key"]).startswith(prefix)
+
 
 class Meeting:
     """A collective whose bytes not all members have read yet.
 
     given: by rank, the location of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
     keys: by rank, the name of a matched receive in its process.
+    aborted: the ranks that neither wait for it nor read the bytes.
     """
 
     def __init__(self, members: list[int]) -> None:
@@ -183,11 +188,16 @@ class Meeting:
         self.readers: set[int] = set()
         self.files: dict[int, int] = {}
         self.keys: dict[int, str] = {}
+        self.aborted: set[int] = set()
         self.is_announced = False  # whether the members know the locations of all bytes
 
     @property
     def texts(self) -> dict[int, str]:
         return {rank: call.text for rank, call in self.calls.items()}
+
+    def waits_for(self, rank: int) -> bool:
+        """Return whether a member waits for the call of a rank."""
+        return rank in self.members and rank not in self.calls and not self.calls.keys() <= self.aborted
 
     @property
     def is_complete(self) -> bool:
@@ -281,6 +291,7 @@ class Hub:
         self._receives: dict[tuple[int, str], Receive] = {}  # unread bytes, by rank and key
         self._unmatched: list[Receive] = []  # in the order of the calls
         self._logged: dict[str, Comparison] = {}  # by channel
+        self._forgotten: set[str] = set()  # names of aborted groups
         self._waiting: dict[int, list[str]] = {}  # by rank, keys of collectives of which it waits for any one
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
@@ -491,6 +502,8 @@ class Hub:
         elif kind == "ended":
             self._note_end(int(message["rank"]), str(message["how"]))
             self._send(connection, id=message["id"], value=None)
+        elif kind == "forget":
+            self._forget_group(self._rank_of(connection), str(message["group"]))
         elif kind == "leave":
             self._leave(connection)
             self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
@@ -532,10 +545,24 @@ class Hub:
             table.clear()
         self._receives.clear()
         self._unmatched.clear()
+        self._forgotten.clear()
         self._failure = None
         early, self._early = self._early, []
         for connection, message in early:
             self._welcome(connection, message)
+
+    def _forget_group(self, rank: int, group: str) -> None:
+        """Let a rank no longer wait for the calls of a group, and compare no more calls of its GPUs."""
+        prefix = f"{group}:"
+        self._forgotten.add(group)
+        for key, meeting in list(self._meetings.items()):
+            if key.startswith(prefix) and rank in meeting.members:
+                meeting.aborted.add(rank)
+                if meeting.is_announced:
+                    self._read(rank, key)
+        self._unmatched = [each for each in self._unmatched if each.rank != rank or not each.begins_with(prefix)]
+        for channel in [each for each in self._logged if each.startswith(prefix)]:
+            del self._logged[channel]
 
     def _rank_of(self, connection: Connection) -> int:
         if connection.rank is None:
@@ -550,7 +577,7 @@ class Hub:
         self._waiting.pop(rank, None)
         self._reads_no_more(rank)
         for meeting in self._meetings.values():
-            if rank in meeting.members and rank not in meeting.calls:
+            if meeting.waits_for(rank):
                 self._fail(f"rank {rank} has left the group", meeting.texts)
                 return
         for logged in self._logged.values():
@@ -565,7 +592,7 @@ class Hub:
         """Handle the end of a rank's process: a rank that has not joined the group never will."""
         self._ended[rank] = how
         for meeting in self._meetings.values():
-            if rank in meeting.members and rank not in meeting.calls and rank not in self._ranks:
+            if meeting.waits_for(rank) and rank not in self._ranks:
                 self._fail(f"rank {rank} {self._absence(rank)}", meeting.texts)
                 return
         self._check_senders()
@@ -687,6 +714,8 @@ class Hub:
     def _log(self, rank: int, message: dict[str, Any]) -> None:
         """Compare logged calls of a rank with those of the other ranks."""
         members = list(message["members"])
+        if message["channel"].partition(":")[0] in self._forgotten:
+            return
         logged = self._logged.setdefault(message["channel"], Comparison(members))
         if logged.members != members:
             self._fail("ranks make different calls", logged.unfinished())
@@ -716,7 +745,7 @@ class Hub:
                     own_key = meeting.keys.get(each, key)
                     self._announce(self._ranks[each], own_key, meeting.given_to(index), meeting.files)
             for each in meeting.members:
-                if each not in self._ranks:
+                if each not in self._ranks or each in meeting.aborted:
                     self._read(each, key)
 
     def _announce(self, connection: Connection, key: str, given: dict[str, Any], files: Mapping[int, int]) -> None:

@@ -178,9 +178,7 @@ def _meet(meeting: Meeting, rank: int, size: int, limit: timedelta) -> Client:
     global _hub
     end, has_tried = time.monotonic() + limit.total_seconds(), False
     if meeting.begins_hub:
-        _hub = listening(meeting.host, meeting.port, size, meeting.secret)
-        _hubs.append((os.getpid(), _hub))
-        at_exit(end_hubs)  # the hub ends after the clients have left
+        _hub = start_hub(meeting.host, meeting.port, size, meeting.secret)
         meeting.tell(_hub.address)
     try:
         while True:
@@ -194,6 +192,14 @@ def _meet(meeting: Meeting, rank: int, size: int, limit: timedelta) -> Client:
     except BaseException:
         _retire_hub()
         raise
+
+
+def start_hub(host: str, port: int, size: int, secret: str) -> Hub:
+    """Start a hub in this process, which waits for it at its exit."""
+    hub = listening(host, port, size, secret)
+    _hubs.append((os.getpid(), hub))
+    at_exit(end_hubs)  # the hub ends after the clients have left
+    return hub
 
 
 def _retire_hub() -> None:
@@ -235,20 +241,27 @@ def destroy_process_group(group: Any = None) -> None:
     """
     found = member("destroy_process_group", group)
     if found is GroupMember.WORLD:
-        found.is_destroyed = True
-        GroupMember.WORLD = None
-        for each in GroupMember.others:
-            each.is_destroyed = True
-        GroupMember.others.clear()
         hub = _hub
-        _retire_hub()  # first, so that ranks which connect again go to the next hub
-        if found.client is not None:
-            found.client.leave()
+        replace_default_group(found, None, None)
         if hub is not None:
             hub.settle()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
         found.shutdown()
+
+
+def replace_default_group(former: ProcessGroup, made: ProcessGroup | None, hub: Hub | None) -> None:
+    """Remove all groups, leave their job, and let `made` be the default group.  hub: of `made`, in this process."""
+    global _hub
+    former.is_destroyed = True
+    GroupMember.WORLD = None
+    for each in GroupMember.others:
+        each.is_destroyed = True
+    GroupMember.others.clear()
+    _retire_hub()  # first, so that ranks which connect again go to the next hub
+    if former.client is not None:
+        former.client.leave()
+    GroupMember.WORLD, _hub = made, hub
 
 
 class OutsideError(ArgumentTypeError):

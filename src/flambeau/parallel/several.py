@@ -38,7 +38,7 @@ from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
-from .exchange import Client
+from .exchange import Client, CollectiveError
 from .futures import Future
 from .group import CoalescedCall, Group, ReduceOp, Work
 from .hub import GOODBYE
@@ -316,12 +316,24 @@ class Collective:
 
     def has_failed(self) -> bool:
         """Return whether the group has failed, so that this collective may never become ready."""
-        return self.client.failure is not None
+        return self.client.failure is not None or self.group in self.client.aborted
+
+    def error(self) -> CollectiveError:
+        """Return the error because of which there will be no outputs."""
+        if self.group not in self.client.aborted:
+            return self.client.error(self.name)
+        error = CollectiveError(
+            f"group {self.group} was aborted by shrink_group",
+            hint="the outputs are undefined: repeat the call in the new group",
+            operator=self.name,
+        )
+        error.is_repeated = True  # the program knows of it
+        return error
 
     def wait(self, others: Sequence[Collective]) -> None:
         """Wait until one of several collectives, including this one, is ready or has failed.  Host: waits."""
         timeout, keys = min(each.timeout for each in others), [each.keys for each in others]
-        if all(keys):  # else one has become ready
+        if all(keys) and not any(each.has_failed() for each in others):  # else one has become ready
             self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
     def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
@@ -331,6 +343,8 @@ class Collective:
         """
         seconds = self.timeout if timeout is None else timeout.total_seconds()
         try:
+            if self.group in self.client.aborted:
+                raise self.error()
             found = self.client.collect(self.key, seconds, self.name)
         finally:
             self.is_over = True
@@ -404,7 +418,7 @@ class HostWork(Work):
         collective = self._collective
         if collective is None or collective.is_ready() or not collective.has_failed():
             return None
-        return collective.client.error(collective.name)
+        return collective.error()
 
     def is_completed(self) -> bool:
         """Return whether the outputs have been written; this call writes them if all ranks have called."""

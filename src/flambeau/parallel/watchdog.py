@@ -126,6 +126,10 @@ class Watchdog:
                 hooks.unsubscribe(**self._hooks)
                 self._raises = False
 
+    def join(self) -> None:
+        """Wait until the thread has ended, as it does once the client has left the group."""
+        self._thread.join()
+
     def _after_wait(self, start_ns: int, end_ns: int) -> None:
         self._raise()
 

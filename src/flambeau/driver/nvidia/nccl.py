@@ -287,8 +287,10 @@ class ExchangeCalls:
     def exchange_failure(self) -> str:
         return next(filter(None, (each.failure() for each in list(self._communicators.values()))), "")
 
-    def abort_exchanges(self) -> None:
+    def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         for stream, communicator in list(self._communicators.items()):
+            if streams is not None and stream not in streams:
+                continue
             with self._devices.enter(self._streams[stream].device):  # deferred calls may wait behind others
                 communicator.abort()
 

@@ -80,8 +80,17 @@ class ExchangeCalls(Calls):
         """Return "": `Exchange.finish` raises."""
         return ""
 
-    def abort_exchanges(self) -> None:
-        """Do nothing: a failed exchange ends by itself."""
+    def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        """Run the exchanges of streams, whose group is aborted, so that no later wait raises their errors.
+
+        Exchanges of a group that has failed end by themselves.
+        """
+        with self._lock:
+            queues = [self._queue(stream) for stream in streams or ()]
+            for command in [each for each in self._to_finish if each.queue in queues]:
+                with suppress(FlambeauError):  # its outputs are poisoned
+                    self._engine.runner.run_until(command)
+            _drop_done(self._to_finish)
 
     def serve_exchanges(self) -> None:
         with self._lock:

@@ -476,8 +476,8 @@ class FollowedDriver(VirtualDriver):
     def exchange_failure(self) -> str:
         return self._real.exchange_failure()
 
-    def abort_exchanges(self) -> None:
-        self._real.abort_exchanges()
+    def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        self._real.abort_exchanges(None if streams is None else [self._real_handles[stream] for stream in streams])
 
     def await_exchanges(self) -> None:
         self._real.await_exchanges()
