@@ -198,6 +198,10 @@ class IndexRangeError(FlambeauError, IndexError, RuntimeError):
     """
 
 
+class IndexCountError(ShapeError, IndexError):
+    """The number of indexes is not that of the elements to write."""
+
+
 class DeviceMismatchError(FlambeauError, RuntimeError):
     """Operands are on different devices."""
 

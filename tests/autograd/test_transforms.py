@@ -196,3 +196,10 @@ def test_batch_norms_without_running_statistics():
     assert not norm.track_running_stats and norm.running_mean is None and norm.num_batches_tracked is None
     x = torch.randn(3, 2, 4, 4)
     assert norm.eval()(x).equal(nn.functional.batch_norm(x, None, None, norm.weight, norm.bias, True))
+
+
+def test_primals_and_tangents_of_jvp_are_tuples():
+    x = torch.ones(1)
+    for primals, tangents, called in ((x, (x,), "primals"), ((x,), x, "tangents")):
+        with pytest.raises(AutogradError, match=f"jvp: {called} must be a tuple"):
+            func.jvp(lambda each: each * 2, primals, tangents)

@@ -8,6 +8,7 @@ from scipy.spatial import distance
 
 import flambeau as torch
 from benchmarks import counts
+from flambeau.errors import DtypeError
 from flambeau.nn import functional as F
 from flambeau.testing import gradcheck, gradgradcheck
 
@@ -118,3 +119,8 @@ def test_pairwise_distance_adds_eps():
     assert torch.pairwise_distance(torch.zeros(1, 4), torch.zeros(1, 4), eps=0.5).tolist() == [1.0]
     assert torch.nn.PairwiseDistance(1.0, 0.0, keepdim=True)(torch.ones(2, 3), torch.zeros(3)).tolist() == [[3], [3]]
     assert torch.nn.CosineSimilarity(dim=0)(torch.ones(3), torch.ones(3)).item() == pytest.approx(1)
+
+
+def test_distances_of_integers_are_refused():
+    with pytest.raises(DtypeError, match="pdist: .*int64"):
+        torch.pdist(torch.ones(2, 2, dtype=torch.int64))

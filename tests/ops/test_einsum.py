@@ -5,7 +5,15 @@ import pytest
 
 import flambeau as torch
 from benchmarks import counts
-from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError, NotSupportedError, ShapeError
+from flambeau.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    IndexRangeError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+)
 from flambeau.nn.functional import grouped_mm
 from flambeau.ops.einsum import linalg_cross, linalg_multi_dot, linalg_vecdot, parsed
 from flambeau.testing import gradcheck, gradgradcheck
@@ -176,3 +184,19 @@ def test_gradients_of_groups():
 def test_options_of_groups_that_are_not_there():
     with pytest.raises(NotSupportedError, match="grouped_mm: bias .*torch.float64"):
         grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 2), offs=OFFSETS, out_dtype=torch.float64)
+
+
+def test_a_sum_of_one_operand_is_a_view_and_not_the_operand():
+    x = torch.ones(2, 3)
+    for equation in ("ij->ij", "ij", "...->..."):
+        found = torch.einsum(equation, x)
+        assert found is not x and found.data_ptr() == x.data_ptr() and found._is_view()
+    found.t_()
+    assert x.shape == (2, 3)
+
+
+def test_vectors_without_dimensions_are_refused():
+    with pytest.raises(IndexRangeError, match="linalg.cross: tensors without dimensions"):
+        linalg_cross(torch.tensor(1.0), torch.tensor(1.0))
+    with pytest.raises(ValueRangeError, match="linalg.multi_dot: .* 1"):
+        linalg_multi_dot([torch.ones(2, 2)])

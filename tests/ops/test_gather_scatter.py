@@ -182,3 +182,17 @@ def test_few_entries_take_one_launch_beside_the_copy(gpus):
         lambda: x.put(index, y[:, 0]), lambda: x.scatter_add(0, index[:, None].expand(3, 4), y),
     ):  # fmt: skip
         assert counts.of(call)["launch"] == 2
+
+
+def test_as_many_dimensions_as_indexes_to_take_along():
+    with pytest.raises(ShapeError, match=r"take_along_dim: .*\[2, 3\] and \[1\]"):
+        torch.take_along_dim(torch.ones(2, 3), torch.tensor([0]), 0)
+    with pytest.raises(ShapeError, match=r"take_along_dim: .*\[2\] and \[\]"):
+        torch.take_along_dim(torch.ones(2), torch.tensor(0), 0)
+
+
+def test_wrong_counts_of_indexes_are_index_errors():
+    x, index = torch.ones(3), torch.tensor([0, 1])
+    for call in (lambda: x.put(index, x), lambda: x.index_copy(0, index, x)):
+        with pytest.raises(IndexError, match="put|index_copy"):
+            call()

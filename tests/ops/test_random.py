@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, DtypeError
+from flambeau.errors import ArgumentError, DtypeError, ValueRangeError
 from flambeau.ops import cuda_random
 from flambeau.ops.philox import philox4x32
 
@@ -349,3 +349,19 @@ def test_exponential_values_do_not_depend_on_how_many_are_drawn_at_once():
 
     for dtype in (torch.float32, torch.float16, torch.float64):
         assert drawn(1 << 15, dtype)[:4000].equal(drawn(4000, dtype))
+
+
+def test_probabilities_of_a_tensor_are_checked_on_the_host():
+    for wrong in (1.5, -0.5, math.nan):
+        with pytest.raises(ValueRangeError, match=f"bernoulli.*: .*{wrong}"):
+            torch.bernoulli(torch.tensor([0.5, wrong]))
+    with pytest.raises(ValueRangeError, match="2.0"):
+        torch.ones(2).bernoulli_(torch.tensor([2.0, 0.0]))
+
+
+def test_wrong_weights_and_probabilities_are_runtime_errors():
+    for weights, count in ((torch.ones(3), 4), (torch.ones(3), 0), (torch.zeros(3), 1), (torch.tensor([1.0, -1]), 1)):
+        with pytest.raises(ValueRangeError, match="multinomial"):
+            torch.multinomial(weights, count)
+    with pytest.raises(ValueRangeError, match="dropout: .*2"):
+        torch.dropout(torch.ones(2), 2.0, True)

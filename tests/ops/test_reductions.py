@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.errors import DtypeError, IndexRangeError, ShapeError
+from flambeau.errors import ArgumentTypeError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from flambeau.ops import reductions, scans
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, gradgradcheck
@@ -228,3 +228,26 @@ def test_slopes_of_logarithms_of_sums_beside_infinity(name):
     x = torch.tensor([float("inf"), 1.0], dtype=torch.float64, requires_grad=True)
     getattr(torch, name)(x, 0).sum().backward()
     assert x.grad[0].isnan() and x.grad[1].item() == 0
+
+
+def test_the_mean_of_no_values_beside_their_variance(gpus):
+    for device in ("cpu", "cuda"):
+        x = torch.zeros(0, 3, device=device)
+        for call in (torch.var_mean, torch.std_mean):
+            assert call(x, 0)[1].isnan().tolist() == [True] * 3 and call(x)[1].isnan().item()
+
+
+def test_keepdim_without_a_dimension_is_refused():
+    for name in ("max", "min", "median", "nanmedian"):
+        with pytest.raises(ArgumentTypeError, match=f"{name}: keepdim"):
+            getattr(torch, name)(torch.ones(2, 2), keepdim=True)
+
+
+def test_a_mean_without_nan_is_no_integer():
+    with pytest.raises(DtypeError, match="nanmean: .*int32"):
+        torch.nanmean(torch.ones(2), dtype=torch.int32)
+
+
+def test_wrong_quantiles_are_runtime_errors():
+    with pytest.raises(ValueRangeError, match=r"quantile: .*\[1, 1\]"):
+        torch.quantile(torch.ones(2), torch.ones(1, 1))

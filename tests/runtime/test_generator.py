@@ -221,3 +221,8 @@ def test_a_generator_is_made_for_a_device_in_any_form():
 def test_a_generator_of_no_device_is_refused(given, error):
     with pytest.raises(error, match=str(given).lstrip("-")):
         Generator(given)
+
+
+def test_a_state_of_another_size_is_a_runtime_error():
+    with pytest.raises(errors.ValueRangeError, match="set_state: .* 5056 bytes, got 3"):
+        Generator().set_state(torch.zeros(3, dtype=torch.uint8))

@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.core.queue import hooks
-from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError, ValueRangeError
 
 EVERY = [
     lambda **o: torch.empty(2, 3, **o),
@@ -203,3 +203,17 @@ def test_an_array_may_change_its_shape_under_a_tensor():
 
 def test_floats_beyond_float32_become_infinite_without_a_warning():
     assert torch.tensor([1e300, -1e300]).tolist() == [math.inf, -math.inf]
+
+
+def test_integers_beyond_int64_for_types_that_hold_them():
+    assert torch.tensor(2**63, dtype=torch.uint64).item() == 2**63
+    assert torch.tensor([[2**64 - 1], [2]], dtype=torch.uint64).tolist() == [[2**64 - 1], [2]]
+    assert torch.tensor([2**70], dtype=torch.float32).tolist() == [2.0**70]
+    assert torch.tensor([2**70, 0.5]).tolist() == [2.0**70, 0.5]
+    for data, kind in ((2**64, torch.uint64), ([2**2000], torch.float32)):
+        with pytest.raises(ValueRangeError, match=f"tensor: .*{str(kind).removeprefix('torch.')}"):
+            torch.tensor(data, dtype=kind)
+    with pytest.raises(ArgumentError, match=str(2**70)):
+        torch.tensor([2**70])
+    with pytest.raises(ArgumentError, match=str(2**70)):
+        torch.tensor([2**70, None])

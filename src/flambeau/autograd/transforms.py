@@ -256,6 +256,11 @@ def jvp(
         >>> torch.func.jvp(lambda x: x**2, (x,), (v,))
         (tensor([1., 4.]), tensor([2., 0.]))
     """
+    for called, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple):
+            raise AutogradError(
+                f"{called} must be a tuple, got {shown(value)}", hint="pass one entry per argument", operator="jvp"
+            )
     level = _Level("jvp")
     vectors, _ = flatten(list(tangents))
     with GradMode(True):

@@ -232,7 +232,9 @@ class Gelu(Pointwise):
 
     def lower(self, call: Any, input: Any, approximate: str = "none") -> Any:
         if approximate not in ("none", "tanh"):
-            raise ArgumentError(f"approximate={approximate!r} is unknown", hint="use 'none' or 'tanh'", operator="gelu")
+            raise ValueRangeError(
+                f"approximate={approximate!r} is unknown", hint="use 'none' or 'tanh'", operator="gelu"
+            )
         return gelu_tanh.lower(call, input) if approximate == "tanh" else super().lower(call, input)
 
 

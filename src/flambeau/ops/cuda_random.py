@@ -22,11 +22,10 @@ from functools import cache
 from typing import Any
 
 from ..dtypes import bool_, dtype, float32, float64, int64
-from ..errors import ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from .host_random import fused
-from .philox import CHANCE_HINT, COUNTED_FROM, DRAWN, PHILOX, WORD, counted_from, declared, philox4x32
+from .philox import COUNTED_FROM, DRAWN, PHILOX, WORD, check_chances, counted_from, declared, philox4x32
 from .pointwise import MAX_GRID_BLOCKS, source_text
 
 THREADS = 256  # per block
@@ -309,11 +308,7 @@ def chances_kernel(dtype: dtype, wide: dtype) -> Kernel:
     """Return the kernel that draws 1 with the probabilities of an array of type `wide`, float32 or float64, else 0."""
 
     def reference(out: Any, p: Any, seed: int, first: int, numel: int) -> None:
-        wrong = ~((p >= 0) & (p <= 1))
-        if wrong.any():
-            raise ValueRangeError(
-                f"probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT, operator="bernoulli"
-            )
+        check_chances(p)
         words = np.stack(words_of(seed, first, np.arange(-(-numel // 4))), 1).reshape(-1)[:numel]
         out[...] = open_fractions(words) <= p
 

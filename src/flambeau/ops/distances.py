@@ -514,7 +514,7 @@ def pdist(input: Operand, p: float = 2) -> Any:
 
     Shapes: [n, d] gives [n * (n - 1) / 2].
     Host:   returns at once.
-    Raises: ShapeError for a wrong number of dimensions, ValueRangeError for p below 0.
+    Raises: ShapeError for a wrong number of dimensions, DtypeError for integers, ValueRangeError for p below 0.
     Example:
         >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
         tensor([5., 3., 4.])
@@ -522,6 +522,10 @@ def pdist(input: Operand, p: float = 2) -> Any:
     if len(input.shape) != 2:
         raise ShapeError(
             f"input must have 2 dimensions, got {list(input.shape)}", hint="each row is a vector", operator="pdist"
+        )
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="pdist"
         )
     if p < 0:
         raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")

@@ -19,6 +19,7 @@ from ..errors import (
     ArgumentError,
     ArgumentTypeError,
     DtypeError,
+    IndexRangeError,
     NotSupportedError,
     ShapeError,
     ValueRangeError,
@@ -33,6 +34,7 @@ from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, compo
 from .pointwise import PRELUDE, THREADS, grid_over
 from .slicing import diagonal
 
+VECTORS_HINT = "vectors have three elements"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Labels = list[int]
 
@@ -237,7 +239,9 @@ def einsum_of(equation: str, operands: Operands) -> Any:
             term = _contracted(term, other, set(result).union(*(labels for _, labels in (*terms, *chosen[at:]))))
         terms.append(term)
     tensor, labels = terms[0]
-    return _ordered(*_summed(tensor, labels, set(labels) - set(result)), result)
+    found = _ordered(*_summed(tensor, labels, set(labels) - set(result)), result)
+    first: Any = operands[0]
+    return first.view_as(first) if found is first else found  # never the operand itself
 
 
 # products of two tensors
@@ -279,7 +283,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     else:
         count = dims
         if not isinstance(count, int) or count < 0:
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"expects dims to be a count >= 0 or two lists of dimensions, got {shown(dims)}",
                 hint="dims=1 sums over the last dimension of a and the first of b",
                 operator=name,
@@ -292,7 +296,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
             )
         firsts, seconds = list(range(-count, 0)), list(range(count))
     if len(firsts) != len(seconds):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"both lists must have the same length, got {firsts} and {seconds}", hint="pair them", operator=name
         )
     for which, (listed, rank) in enumerate(zip((firsts, seconds), ranks)):
@@ -467,11 +471,13 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
             hint="add dimensions with unsqueeze()",
             operator="linalg.cross",
         )
+    if not input.shape:
+        raise IndexRangeError("tensors without dimensions have no vectors", hint=VECTORS_HINT, operator="linalg.cross")
     at = st.wrap_dim(dim, len(input.shape), "linalg.cross")
     if input.shape[at] != 3 or other.shape[at] != 3:
         raise ShapeError(
             f"dimension {dim} of both must have size 3, got {input.shape[at]} and {other.shape[at]}",
-            hint="vectors have three elements",
+            hint=VECTORS_HINT,
             operator="linalg.cross",
         )
     shape = st.broadcast([input.shape, other.shape], "linalg.cross")
@@ -522,7 +528,7 @@ def cross(input: Operand, other: Operand, dim: int | None = None) -> Any:
         if 3 not in input.shape:
             raise ShapeError(
                 f"no dimension of size 3 in input, got shape {list(input.shape)}",
-                hint="vectors have three elements",
+                hint=VECTORS_HINT,
                 operator="cross",
             )
         dim = list(input.shape).index(3)
@@ -588,7 +594,7 @@ def linalg_multi_dot(tensors: Operands) -> Any:
     """
     name, count = "linalg.multi_dot", len(tensors)
     if count < 2:
-        raise ArgumentError(f"expected at least 2 tensors but got {count}", hint="pass more", operator=name)
+        raise ValueRangeError(f"expected at least 2 tensors but got {count}", hint="pass more", operator=name)
     matrices: list[Any] = list(tensors)
     check_types(name, **{f"tensor {at}": matrix for at, matrix in enumerate(matrices)})
     first, last = len(matrices[0].shape) == 1, len(matrices[-1].shape) == 1

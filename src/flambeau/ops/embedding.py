@@ -243,7 +243,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
         )
     if num_classes < 1:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"num_classes must be positive, got {num_classes}",
             hint="-1 takes the largest index + 1",
             operator=call.name,
@@ -269,7 +269,7 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     """
     if num_classes == -1:
         if not tensor.numel():
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"cannot infer the number of classes from an empty tensor, of shape {list(tensor.shape)}",
                 hint="pass num_classes",
                 operator="one_hot",

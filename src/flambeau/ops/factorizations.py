@@ -1110,7 +1110,7 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     """
     name = "linalg.lstsq"
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"driver must be one of gels, gelsy, gelsd and gelss, got {shown(driver)}",
             hint="leave it out",
             operator=name,
@@ -1408,16 +1408,18 @@ def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
 
     Shapes: [*, n] gives [*, n, N]; N is n by default.
     Host:   returns at once.
-    Raises: ArgumentError unless N is at least 2, or absent.
+    Raises: ValueRangeError unless N is at least 2, ShapeError for a tensor without dimensions.
     Example:
         >>> torch.linalg.vander(torch.tensor([1.0, 2.0, 3.0]), N=3)
         tensor([[1., 1., 1.],
                 [1., 2., 4.],
                 [1., 3., 9.]])
     """
+    if not x.shape:
+        raise ShapeError("x must have a dimension, got shape []", hint="pass a vector", operator="linalg.vander")
     count = x.shape[-1] if N is None else N
-    if N is not None and N <= 1:
-        raise ArgumentError(f"N must be greater than 1, got {N}", hint="leave it out", operator="linalg.vander")
+    if count <= 1:
+        raise ValueRangeError(f"N must be greater than 1, got {count}", hint="pass N", operator="linalg.vander")
     kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
     column: Any = x.reshape((*x.shape, 1)).to(kind)
     powers = [column.new_ones(column.shape)]
@@ -1452,7 +1454,7 @@ def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
         torch.Size([4, 2, 2])
     """
     if ind <= 0:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"ind must be a positive number, got {ind}", hint="leave it out", operator="linalg.tensorinv"
         )
     sizes = _split_at("linalg.tensorinv", A.shape, ind)

@@ -12,6 +12,7 @@ from .. import strides as st
 from ..dtypes import converted, dtype, int64
 from ..errors import (
     DtypeError,
+    IndexCountError,
     IndexRangeError,
     ModeError,
     NotSupportedError,
@@ -508,7 +509,7 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
                 [0., 6.]])
     """
     if source.numel() != index.numel():
-        raise ShapeError(
+        raise IndexCountError(
             f"the source has {source.numel()} elements, and the index {index.numel()}",
             hint="pass one element for each index",
             operator="put",
@@ -904,6 +905,13 @@ def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> 
     """
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
+    if len(input.shape) != len(indices.shape):
+        raise ShapeError(
+            f"input and indices should have the same number of dimensions, got shapes {list(input.shape)} and "
+            f"{list(indices.shape)}",
+            hint="add dimensions with unsqueeze()",
+            operator="take_along_dim",
+        )
     at, size = sized(input, dim, "take_along_dim")
     one = [*input.shape[:at], 1, *input.shape[at + 1 :]]
     shape = list(st.broadcast([one, [*indices.shape[:at], 1, *indices.shape[at + 1 :]]], "take_along_dim"))

@@ -24,6 +24,7 @@ from typing import Any
 
 from ..dtypes import integer_range
 from ..host import np, rounded, special
+from .philox import check_chances
 
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
@@ -262,6 +263,7 @@ def bernoulli(state: Any, out: Any, dtype: Any, p: float) -> None:
 
 def bernoulli_each(state: Any, out: Any, p: Any) -> None:
     """Draw ones and zeros; `p` has each element's probability of a one, in float64 or float32."""
+    check_chances(p)
     for part, chances in zip(_parts(out), _parts(p)):
         part[...] = fractions(state, part.size, p.dtype == np.float64) < chances
 

@@ -18,6 +18,7 @@ from ..errors import (
     ArgumentTypeError,
     DtypeError,
     FlambeauError,
+    IndexCountError,
     IndexRangeError,
     ShapeError,
     ValueRangeError,
@@ -314,7 +315,7 @@ def _add_errors() -> Iterator[ErrorSample]:
 
 
 def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -> None:
-    """Raise ShapeError or DtypeError unless `source` has the type of the input and the given shape."""
+    """Raise IndexCountError or DtypeError unless `source` has the type of the input and the given shape."""
     if source.dtype is not input.dtype:
         raise DtypeError(
             f"the input is {input.dtype.name}, but the source is {source.dtype.name}",
@@ -322,7 +323,7 @@ def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -
             operator=name,
         )
     if tuple(source.shape) != tuple(shape) and (shape or tuple(source.shape) != (1,)):
-        raise ShapeError(
+        raise IndexCountError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
             hint="it is the input's shape, with the number of indexes as the size of the indexed dimension",
             operator=name,

@@ -293,6 +293,15 @@ def integer_kernel(dtype: dtype, is_narrow: bool) -> Kernel:
     return random_kernel(name, dtype, maker, [Scalar("low", "int64"), Scalar("span", "uint64")], make)
 
 
+def check_chances(p: Any) -> None:
+    """Raise ValueRangeError unless each probability of an array lies between 0 and 1."""
+    wrong = ~((p >= 0) & (p <= 1))
+    if wrong.any():
+        raise ValueRangeError(
+            f"probabilities must lie between 0 and 1, got {p[wrong].flat[0]}", hint=CHANCE_HINT, operator="bernoulli"
+        )
+
+
 @cache
 def bernoulli_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: float) -> Any:
@@ -304,11 +313,7 @@ def bernoulli_kernel(dtype: dtype) -> Kernel:
 @cache
 def bernoulli_each_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: Any) -> Any:
-        wrong = ~((p >= 0) & (p <= 1))
-        if wrong.any():
-            raise ValueRangeError(
-                f"probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT, operator="bernoulli"
-            )
+        check_chances(p)
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
 
     fields = [Pointer("p", float32, "r", ("numel",))]

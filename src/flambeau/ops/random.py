@@ -711,11 +711,11 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
             operator=name,
         )
     if num_samples <= 0:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"cannot sample n_sample <= 0 samples, got {num_samples}", hint="pass 1 or more", operator=name
         )
     if not replacement and num_samples > input.shape[-1]:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"cannot sample {num_samples} of {input.shape[-1]} categories without replacement",
             hint="pass replacement=True",
             operator=name,
@@ -724,13 +724,13 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
         return
     are_valid, have_some = _weights_are_fine(input)
     if not are_valid:
-        raise ArgumentError(
+        raise ValueRangeError(
             "input contains either `inf`, `nan` or element < 0",
             hint="weights are finite and not negative",
             operator=name,
         )
     if not have_some:
-        raise ArgumentError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
+        raise ValueRangeError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
 
 
 def _rates() -> Iterator[Sample]:
@@ -759,7 +759,7 @@ def poisson(input: Operand, generator: Any = None) -> Any:
     """
     check_floating("poisson", input)
     if input.numel() and not bool((input >= 0).all()):
-        raise ArgumentError("rates must not be negative or NaN", hint="a rate is a mean count", operator="poisson")
+        raise ValueRangeError("rates must not be negative or NaN", hint="a rate is a mean count", operator="poisson")
     return _drawn_singly(input, None, generator)
 
 
@@ -923,7 +923,7 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
         [0.0, 2.0]
     """
     if not 0 <= p <= 1:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"probability has to be between 0 and 1, but got {p}",
             hint="p is the share of the elements that become 0, for example 0.5",
             operator="dropout",
@@ -959,7 +959,7 @@ def _feature_errors() -> Iterator[ErrorSample]:
 
 def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, is_alpha: bool) -> Any:
     if not 0 <= p <= 1:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"dropout probability has to be between 0 and 1, but got {p}",
             hint="p is the share of the elements or channels that become 0, for example 0.5",
             operator=name,

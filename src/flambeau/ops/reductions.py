@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64, uint8
-from ..errors import ArgumentError, DtypeError, IndexRangeError, ModeError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentTypeError, DtypeError, IndexRangeError, ModeError, ShapeError, ValueRangeError, shown
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar, Strided
 from . import results
@@ -65,7 +65,7 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
     ) -> None:  # fmt: skip
         rows = host_rows(input, outputs, count, source.wide)
         for place, pieces in cached_pieces(rows, chunk):
-            center = pieces.sum(axis=2) / max(pieces.shape[2], 1)  # mean() warns of no values
+            center = pieces.sum(axis=2) / pieces.dtype.type(pieces.shape[2])  # NaN of no values
             apart = np.square(pieces - center[..., None]).sum(axis=2)
             if means is None:
                 out[place[1]] = _finish_variance(apart[:, 0], scale, root)
@@ -492,10 +492,8 @@ def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: A
         >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0]))
         tensor(2.)
     """
-    if not input.dtype.is_floating_point:
-        raise DtypeError(
-            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="nanmean"
-        )
+    _floating("nanmean", input)
+    _floating("nanmean", input, dtype)
     count = REGISTRY["logical_not"](REGISTRY["isnan"](input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
@@ -1058,6 +1056,12 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
     return _scatter_gradient(grads[0], out1, input_shape, dim, keepdim)
 
 
+def _require_dim(name: str, keepdim: bool) -> None:
+    """Raise ArgumentTypeError for `keepdim` in a call without `dim`, whose result has no dimensions to keep."""
+    if keepdim:
+        raise ArgumentTypeError("keepdim=True needs dim", hint="pass a dimension, or leave keepdim out", operator=name)
+
+
 def _one_or_all() -> Iterator[Sample]:
     yield from _choices_of_one()
     yield Sample((Array((3, 4)),))
@@ -1085,6 +1089,7 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
         return REGISTRY["maximum"](input, dim)
     if dim is not None:
         return max_dim(input, dim, keepdim)
+    _require_dim("max", keepdim)
     require_values("max", input.shape, None)
     return amax(input)
 
@@ -1110,6 +1115,7 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
         return REGISTRY["minimum"](input, dim)
     if dim is not None:
         return min_dim(input, dim, keepdim)
+    _require_dim("min", keepdim)
     require_values("min", input.shape, None)
     return amin(input)
 
@@ -1220,6 +1226,7 @@ def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan:
     if dim is not None:
         found = _row_medians(name, input, dim, keepdim, skip_nan)
         return found if type(found) is make else make(*found)
+    _require_dim(name, keepdim)
     if prod(input.shape):
         return _row_medians(name, reshape(input, (-1,)), 0, False, skip_nan)[0]
     _numeric(name, input)
@@ -1435,7 +1442,7 @@ def _check_quantile(name: str, input: Any, q: Any, interpolation: str) -> None:
         if not 0 <= q <= 1:
             raise ValueRangeError(f"q must be in the range [0, 1], got {q}", hint="0.5 is the median", operator=name)
     elif len(q.shape) > 1 or q.dtype is not input.dtype:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"q must be a scalar or a vector of {input.dtype.name}, got {q.dtype.name} of shape {list(q.shape)}",
             hint="flatten it, and convert it to the type of the input",
             operator=name,

@@ -655,7 +655,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
     spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(spacings) != len(dims):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"
         )
     for each in dims:

@@ -376,7 +376,7 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
         common = promote_types(sequence.dtype, values.dtype)
         sequence, values = sequence.to(common), values.to(common)
     if sorter is not None and (sorter.dtype is not int64 or tuple(sorter.shape) != tuple(sequence.shape)):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"the sorter must be int64 of shape {list(sequence.shape)}, got {sorter.dtype.name} of shape "
             f"{list(sorter.shape)}",
             hint="use argsort() of the sequence",
@@ -879,11 +879,11 @@ def histogramdd(
     points: Any = reshape(input, (prod(input.shape[:-1]), dims))
     given = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(given) != dims:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"bins has {len(given)} entries for points of {dims} dimensions", hint="pass one for each", operator=name
         )
     if range is not None and len(range) != 2 * dims:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"range must be {2 * dims} numbers, got {len(range)}", hint="two for each dimension", operator=name
         )
     edges, place = [], None

@@ -159,7 +159,7 @@ def segment_reduce(
         tensor([1., 5.])
     """
     if (lengths is None) == (offsets is None) or indices is not None:
-        raise ArgumentError(
+        raise ValueRangeError(
             "expected either lengths or offsets, and no indices", hint="pass one of them", operator="segment_reduce"
         )
     check_join("segment_reduce", reduce, tuple(SEGMENTS))

@@ -487,7 +487,7 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
             operator="unfold",
         )
     if step <= 0:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"step must be greater than zero, got {step}",
             hint="a step of 1 starts a window at every index",
             operator="unfold",

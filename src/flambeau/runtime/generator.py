@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import thread
 from ..core.locks import whole
 from ..core.native import Lock
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, ValueRangeError, shown
 from ..host import np
 from . import device as devices
 
@@ -101,14 +101,14 @@ class State:
     def check(name: str, data: bytes) -> None:
         """Raise ArgumentError unless `read` accepts the bytes: 16, or the 8 of a seed with offset 0."""
         if len(data) not in (8, STATE_BYTES):
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"a state has {STATE_BYTES} bytes, got {len(data)}",
                 hint="pass what get_state() of a CUDA generator returned",
                 operator=name,
             )
         offset = int.from_bytes(data[8:], "little")
         if offset % 4:
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"the offset {offset} is not a multiple of 4",
                 hint="use a multiple of 4, for example what get_offset() returned",
                 operator=name,
@@ -205,14 +205,14 @@ class TwisterState(State):
     @staticmethod
     def check(name: str, data: bytes) -> None:
         if len(data) not in (TWISTER_BYTES, LEGACY_BYTES):
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"a state of a CPU generator has {TWISTER_BYTES} bytes, got {len(data)}",
                 hint="pass what get_state() of a CPU generator returned",
                 operator=name,
             )
         _, left, seeded, position = _HEAD.unpack_from(data)
         if not (seeded == 1 and 1 <= left <= BLOCK and position <= BLOCK):
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"the state is not one of a CPU generator: {left} words left, next {position}, seeded {seeded}",
                 hint="pass what get_state() of a CPU generator returned",
                 operator=name,
@@ -369,7 +369,7 @@ class Generator:
                 f"{offset!r} is not an integer", hint="pass an int", operator="set_offset"
             ) from failure
         if words % 4 or not 0 <= words < WORDS:
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"{words} is not a multiple of 4 from 0 to {WORDS - 4}",
                 hint="use a multiple of 4, for example what get_offset() returned",
                 operator="set_offset",

@@ -30,6 +30,7 @@ from ..errors import (
     DtypeError,
     FlambeauError,
     ShapeError,
+    ValueRangeError,
     name_error,
     naming,
     shown,
@@ -80,7 +81,7 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
         fact = f"NumPy cannot make an array of the data: {error}"
         raise ArgumentError(fact, operator=name, hint="stack() joins tensors") from error
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
-        _refuse_leaf(data, name, ())
+        array = _of_large_integers(array, data, wanted, name)
     if wanted is not None:
         if not is_numpy and wanted.category == dtypes.INTEGER and array.dtype.kind == "f":
             values = [converted(name, wanted, value) for value in np.array(data, dtype=object).reshape(-1)]
@@ -117,6 +118,25 @@ def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
     except OverflowError:  # raises an error of its own
         _refuse_leaf(data, "tensor", ())
         return None
+
+
+def _of_large_integers(array: Any, data: Any, wanted: dtype | None, name: str) -> Any:
+    """Return the array of numbers of which some do not fit in int64, for uint64 and floating types.
+
+    array: what NumPy made of the data.  Raises an error for the first entry that has no type.
+    """
+    own = _common_type(data)
+    kind = own and (wanted or own)
+    if kind is None or not (kind is dtypes.uint64 or kind.is_floating_point):
+        _refuse_leaf(data, name, ())
+        return array
+    try:
+        return np.array(data, np.uint64 if kind is dtypes.uint64 else np.float64)
+    except OverflowError as error:
+        largest = max(np.array(data, dtype=object).reshape(-1), key=abs)
+        raise ValueRangeError(
+            f"data does not fit in {kind.name}: {largest}", hint="pass smaller numbers", operator=name
+        ) from error
 
 
 def _first_leaf(data: Any, name: str) -> Any:
