@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentTypeError, IndexRangeError, NotSupportedError
+from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
 
 
 class Add(nn.Module):
@@ -26,6 +26,30 @@ def test_sequential_calls_in_order():
     assert [name for name, _ in named.named_children()] == ["a", "b"]
     assert [name for name, _ in named[1:].named_children()] == ["b"]
     assert nn.Sequential()(3) == 3
+
+
+def test_sequentials_are_joined_and_repeated():
+    first, second = nn.Sequential({"a": Add(1), "b": Add(2)}), nn.Sequential(Add(3))
+    joined = first + second
+    assert type(joined) is nn.Sequential
+    assert [name for name, _ in joined.named_children()] == ["0", "1", "2"]
+    assert amounts(joined) == [1, 2, 3]
+    assert joined[0] is first.a
+    assert amounts(first * 2) == amounts(2 * first) == [1, 2, 1, 2]
+    assert amounts(first) == [1, 2]
+    before = second
+    second += first
+    assert second is before
+    assert amounts(second) == [3, 1, 2]
+    second *= 2
+    assert second is before
+    assert amounts(second) == [3, 1, 2, 3, 1, 2]
+    for wrong in (lambda: first + [nn.ReLU()], lambda: first.__iadd__(nn.ReLU()), lambda: first * 1.5):
+        with pytest.raises(ArgumentTypeError, match="Sequential"):
+            wrong()
+    with pytest.raises(ArgumentError, match="Sequential: expected a factor of at least 1, got 0"):
+        first * 0
+    assert amounts(first) == [1, 2]
 
 
 @pytest.mark.parametrize("make", [lambda *modules: nn.Sequential(*modules), lambda *modules: nn.ModuleList(modules)])

@@ -7,6 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.errors import ValueRangeError
 
 RANDOM = np.random.default_rng(4)
 
@@ -140,12 +141,17 @@ def test_text_and_state():
      (lambda: nn.TransformerEncoderLayer(4, 2, activation="tanh"), "TransformerEncoderLayer: .*'tanh'"),
      (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 5)] * 3), "forward: expected 4 features.* got 5"),
      (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 4)] * 3, attn_mask=torch.ones(2, 3)), r"\[2, 3\].*3, 3"),
-     (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 4)] * 3, is_causal=True), "attn_mask"),
      (lambda: nn.Transformer(4, 2, 1, 1, 8)(torch.ones(3, 2, 4), torch.ones(3, 5, 4)), r"\[3, 2, 4\].*\[3, 5, 4\]")]
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(body, values):
     with pytest.raises((ValueError, RuntimeError), match=values):
         body()
+
+
+def test_the_causal_hint_needs_a_mask():
+    x = torch.ones(3, 2, 4)
+    with pytest.raises(ValueRangeError, match="forward: is_causal is a hint about attn_mask"):
+        nn.MultiheadAttention(4, 2)(x, x, x, is_causal=True)
 
 
 def test_subclasses_may_define_the_blocks_of_a_layer():

@@ -7,7 +7,15 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.errors import AcceleratorError, ArgumentError, AutogradError, DtypeError, IndexRangeError, ShapeError
+from flambeau.errors import (
+    AcceleratorError,
+    ArgumentError,
+    AutogradError,
+    DtypeError,
+    IndexRangeError,
+    ShapeError,
+    ValueRangeError,
+)
 from flambeau.ops.loss_kernels import TERMS_PER_PIECE, nll_backward
 from flambeau.ops.losses import (
     binary_cross_entropy,
@@ -307,3 +315,8 @@ def test_the_gradient_of_a_target_is_the_negative_logit_also_if_that_is_infinite
     logits = tensor([-math.inf, 3.0])
     binary_cross_entropy_with_logits(logits, target, reduction="sum").backward()
     assert target.grad.tolist() == [math.inf, -3.0]
+
+
+def test_class_probabilities_have_the_shape_of_the_input():
+    with pytest.raises(ValueRangeError, match=r"cross_entropy: .*\[2, 3\], target is \[2\]"):
+        torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0.0, 1.0]))

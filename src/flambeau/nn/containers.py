@@ -130,6 +130,25 @@ class _Ordered(Module):
         return found
 
 
+def _sequential(operand: Any) -> Sequential:
+    if not isinstance(operand, Sequential):
+        raise ArgumentTypeError(
+            f"expected a Sequential as the operand, got {type(operand).__name__}",
+            hint="use extend for other modules",
+            operator="Sequential",
+        )
+    return operand
+
+
+def _factor(factor: Any) -> int:
+    checks.integer("Sequential", "the factor", factor)
+    if factor < 1:
+        raise ArgumentError(
+            f"expected a factor of at least 1, got {factor}", hint="it is a number of copies", operator="Sequential"
+        )
+    return int(factor)
+
+
 class Sequential(_Ordered):
     """Call modules one after the other, each with the result of the previous one.
 
@@ -163,6 +182,20 @@ class Sequential(_Ordered):
             )
         """
         return super().extend(sequential)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *_sequential(other))
+
+    def __iadd__(self, other: Sequential) -> Self:
+        return self.extend(_sequential(other))
+
+    def __mul__(self, factor: int) -> Sequential:
+        return Sequential(*list(self) * _factor(factor))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, factor: int) -> Self:
+        return self.extend(list(self) * (_factor(factor) - 1))
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():

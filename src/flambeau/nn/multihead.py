@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 
@@ -107,7 +107,7 @@ def multi_head_attention_forward(
     need_weights: return the weights, which average_attn_weights averages over the heads.
     is_causal: a hint that attn_mask is the causal mask, which must be given.
     Shapes: query [t, n, e], key and value [s, n, *], or without n; the result as the query; the weights [n, t, s].
-    Raises: ShapeError, DtypeError, ArgumentError for inputs and masks that do not fit.
+    Raises: ShapeError, DtypeError, ValueRangeError for inputs and masks that do not fit.
     Example:
         >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
         >>> arguments = 2, 1, weight, None, None, None, False, 0.0, torch.ones(2, 2), None
@@ -126,7 +126,7 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query.shape
     if is_causal and attn_mask is None:
-        raise ArgumentError(
+        raise ValueRangeError(
             "is_causal is a hint about attn_mask, which is missing",
             hint="make it with Transformer.generate_square_subsequent_mask(length)",
             operator=NAME,

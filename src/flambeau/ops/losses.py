@@ -338,7 +338,7 @@ def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) ->
 
 def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Any:
     if target.shape != logs.shape:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"probabilities must have the input's shape; input is {list(logs.shape)}, target is {list(target.shape)}",
             hint="a floating point target holds probabilities; indexes of classes are int64: convert with .long()",
             operator="cross_entropy",

@@ -659,11 +659,11 @@ def _weights() -> Iterator[Sample]:
 
 def _wrong_weights() -> Iterator[ErrorSample]:
     weights = Array((3,), 0.1, 1)
-    yield ErrorSample((weights, 4), ArgumentError, "cannot sample 4 of 3 categories without replacement")
-    yield ErrorSample((weights, 0), ArgumentError, "cannot sample n_sample <= 0 samples, got 0")
+    yield ErrorSample((weights, 4), ValueRangeError, "cannot sample 4 of 3 categories without replacement")
+    yield ErrorSample((weights, 0), ValueRangeError, "cannot sample n_sample <= 0 samples, got 0")
     yield ErrorSample((Array((2, 2, 2)), 1), ShapeError, r"must be 1 or 2 dim, got shape \[2, 2, 2\]")
     yield ErrorSample((Array((3,), dtype="int64"), 1), DtypeError, "only supports floating-point dtypes .*int64")
-    yield ErrorSample((Array((3,), -1, -1), 1), ArgumentError, "either `inf`, `nan` or element < 0")
+    yield ErrorSample((Array((3,), -1, -1), 1), ValueRangeError, "either `inf`, `nan` or element < 0")
 
 
 @composite(
@@ -675,7 +675,7 @@ def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, 
 
     Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
     Host:   waits for the values of the weights.
-    Raises: ArgumentError for weights that are negative, not finite or all 0, or too many samples without replacement.
+    Raises: ValueRangeError for weights that are negative, not finite or all 0, or too many samples without replacement.
     Example:
         >>> torch.multinomial(torch.tensor([0.0, 3.0, 1.0]), 2).sort().values
         tensor([1, 2])
