@@ -78,6 +78,9 @@ def test_tensors_without_a_shape(kind):
     for use in (lambda: made.sum(), lambda: made + 1, lambda: 2 * made, lambda: made.fill_(1), lambda: made == made):
         with pytest.raises(ValueRangeError, match="uninitialized parameter"):
             use()
+    for name in ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone"):
+        with pytest.raises(ValueRangeError, match=f"{name}: .*uninitialized parameter"):
+            getattr(made, name)()
     for use in (lambda: made.shape, lambda: made.share_memory_()):
         with pytest.raises(ShapeError, match="uninitialized parameter"):
             use()

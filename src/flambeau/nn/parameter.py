@@ -84,6 +84,7 @@ class Buffer(Tensor, overrides=False):
 # without a shape yet
 
 USABLE = ("to", "float", "double", "half", "bfloat16", "copy_", "detach")  # operators that may be called as methods
+MEASURES = ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone")  # methods that read sizes or values
 SYMBOLS = (*(f"__{each}__" for each in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{each}__" for each in BINARY))
 
 
@@ -134,7 +135,7 @@ class _Uninitialized:
         )
 
     def __getattribute__(self, name: str) -> Any:
-        if name.removesuffix("_") in REGISTRY and name not in USABLE:
+        if name in MEASURES or (name.removesuffix("_") in REGISTRY and name not in USABLE):
             raise _unusable(name)
         return super().__getattribute__(name)
 
