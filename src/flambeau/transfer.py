@@ -93,7 +93,7 @@ def _compact_copy(tensor: TensorBase) -> TensorBase:
 def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     """Copy between two compact tensors of one type and the same strides."""
     size = source.dtype.itemsize
-    nbytes = source.numel() * size
+    nbytes = source._layout.numel * size
     if target.device_index < 0 <= source.device_index and not uncomputed.computes():
         uncomputed.stand_in(target, source)
     copy_bytes(target._storage, target._offset * size, source._storage, source._offset * size, nbytes, non_blocking)
@@ -215,7 +215,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 
 def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     here, there = source.device_index, target.device_index
-    if target.numel() == 0 or target is source:
+    if target._layout.numel == 0 or target is source:
         return
     if here == there:
         if overlap_of(source, target) == "partial":
@@ -257,7 +257,7 @@ def _within(target: TensorBase, source: TensorBase) -> None:
     elif hooks.on_route is not None:
         stream = thread.current_stream(target.device_index) if target.device_index >= 0 else None
         hooks.on_route(
-            route_of(target._storage, source._storage, True), stream, None, source.numel() * source.dtype.itemsize
+            route_of(target._storage, source._storage, True), stream, None, source._layout.numel * source.dtype.itemsize
         )
     assign(target, source)
 

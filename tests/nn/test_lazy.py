@@ -145,3 +145,13 @@ def test_norms_without_parameters():
     assert layer(x).flatten().tolist() == pytest.approx([-1.0, 1.0], abs=1e-4) and layer.num_features == 1
     single = nn.LazyInstanceNorm1d()
     assert single(torch.rand(4, 7)).shape == (4, 7) and single.weight.shape == (4,)
+
+
+def test_parameters_without_a_shape_move_and_convert(gpus):
+    layer = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
+    for move in (layer.cuda, layer.half, layer.float, layer.cpu, lambda: layer.to("cuda")):
+        move()
+        assert all(map(is_lazy, layer.parameters()))
+    copied = copy.deepcopy(layer)
+    assert copied(torch.ones(2, 3, device="cuda")).shape == (2, 4) and copied[0].weight.shape == (4, 3)
+    assert all(map(is_lazy, layer.parameters()))

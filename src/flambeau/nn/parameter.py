@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self, cast
 
 from ..autograd.mode import GradMode
@@ -83,7 +84,8 @@ class Buffer(Tensor, overrides=False):
 
 # without a shape yet
 
-USABLE = ("to", "float", "double", "half", "bfloat16", "copy_", "detach")  # operators that may be called as methods
+MOVES = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16")  # methods whose result has no shape either
+USABLE = (*MOVES, "copy_", "detach")  # operators that may be called as methods
 MEASURES = ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone")  # methods that read sizes or values
 SYMBOLS = (*(f"__{each}__" for each in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{each}__" for each in BINARY))
 
@@ -95,6 +97,7 @@ class _Uninitialized:
     """
 
     cls_to_become: Any = Tensor
+    _on: Any  # (device, dtype) -> such a tensor on that device, of that type
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape and memory, which is not initialized; it becomes a Parameter or a Buffer.
@@ -137,7 +140,11 @@ class _Uninitialized:
     def __getattribute__(self, name: str) -> Any:
         if name in MEASURES or (name.removesuffix("_") in REGISTRY and name not in USABLE):
             raise _unusable(name)
-        return super().__getattribute__(name)
+        return partial(_moved, name, self) if name in MOVES else super().__getattribute__(name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = self._on(self.device, self.dtype)
+        return made
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -156,6 +163,11 @@ def _refuse(name: str) -> Any:
         raise _unusable(name)
 
     return symbol
+
+
+def _moved(name: str, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    found = getattr(Tensor, name)(tensor, *args, **kwargs)
+    return found if found is tensor else tensor._on(found.device, found.dtype)
 
 
 for _name in SYMBOLS:
@@ -180,9 +192,8 @@ class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
         return super().__new__(cls, factories.empty(0, device=device, dtype=dtype), requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        return made
+    def _on(self, device: Any, dtype: Any) -> Self:
+        return type(self)(self.requires_grad, device, dtype)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self), (self.requires_grad, str(self.device), self.dtype)
@@ -207,9 +218,8 @@ class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
         made.requires_grad_(requires_grad)
         return made
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype, self.persistent)
-        return made
+    def _on(self, device: Any, dtype: Any) -> Self:
+        return type(self)(self.requires_grad, device, dtype, self.persistent)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self), (self.requires_grad, str(self.device), self.dtype, self.persistent)
