@@ -32,7 +32,7 @@ def raised(function):
 
 
 def everything(rank, device, excluded, flags=SHRINK_DEFAULT):
-    """What the remaining ranks see after the default group has shrunk from 4; None for excluded ranks."""
+    """Shrink the default group of 4 ranks; return what a remaining rank finds then, and None for an excluded rank."""
     former, other = dist.group.WORLD, dist.new_group([0, 1, 2, 3])
     first = summed(rank, device)
     if rank in excluded:

@@ -24,12 +24,34 @@ def test_the_number_of_threads_is_kept():
                 getattr(torch, name)(wrong)
 
 
-def test_libraries_are_looked_for_once_until_a_module_is_loaded(monkeypatch):
-    pytest.importorskip("threadpoolctl")
-    first = host_threads.pools()
-    assert host_threads.pools() is first
+class Counted:
+    """A controller that counts how often it is made, and keeps its limits."""
+
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+        self.limits = []
+
+    def limit(self, limits):
+        self.limits.append(limits)
+
+
+def test_libraries_are_looked_for_again_only_if_a_module_was_loaded(monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Counted)
+    monkeypatch.setattr(Counted, "made", 0)
+    for name, value in (("found", None), ("modules", 0)):
+        monkeypatch.setattr(host_threads._Pools, name, value)
+    monkeypatch.setattr(host_threads._Counts, "within", None)
+    for _ in range(2):
+        torch.set_num_threads(3)
+    assert (Counted.made, host_threads._Pools.found.limits) == (1, [3, 3])
     monkeypatch.setitem(sys.modules, "one_more", object())
-    assert host_threads.pools() is not first
+    host_threads.use_one_thread()  # in a worker, which has loaded modules
+    assert (Counted.made, host_threads._Pools.found.limits, torch.get_num_threads()) == (1, [3, 3, 1], 1)
+    torch.set_num_threads(2)
+    assert (Counted.made, host_threads._Pools.found.limits) == (2, [2])
 
 
 def test_threads_between_operators_are_set_once(monkeypatch):

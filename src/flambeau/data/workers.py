@@ -98,7 +98,7 @@ class EndOfStream:
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
     """Make batches until the parent closes the pipe or ends: the main function of a worker."""
     try:
-        host_threads.set_num_threads(1)
+        host_threads.use_one_thread()
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
         set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
@@ -269,7 +269,7 @@ class WorkerIterator(BatchIterator):
         self._epoch = 0
         self._pinning: PinningThread | None = None
         self._team: list[_WorkerProcess] = []
-        host_threads.pools()  # found once, not by each worker
+        host_threads.find_pools()  # here, so that not each worker does
         try:
             for number in range(loader.num_workers):
                 self._team.append(_WorkerProcess(loader, number, self._base_seed))

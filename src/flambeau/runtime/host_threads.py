@@ -25,22 +25,34 @@ def _checked(name: str, value: Any) -> int:
     return int(value)
 
 
-_found: tuple[int, Any] = 0, None  # the number of modules that were loaded, and the controller found then
+class _Pools:
+    """The thread pools of NumPy's libraries, a controller of threadpoolctl.  modules: how many were loaded then."""
+
+    found: Any = None
+    modules = 0
 
 
-def pools() -> Any:
-    """Return a controller of the thread pools of NumPy's libraries, or None without the package threadpoolctl.
-
-    It looks for libraries again if a module was loaded since; a forked process has what its parent found.
-    """
-    global _found
+def find_pools() -> None:
+    """Find the thread pools, unless no module was loaded since the last time.  Does nothing without threadpoolctl."""
     try:
         import threadpoolctl
     except ImportError:
-        return None
-    if _found[0] != len(sys.modules):
-        _found = len(sys.modules), threadpoolctl.ThreadpoolController()
-    return _found[1]
+        return
+    if _Pools.modules != len(sys.modules):
+        _Pools.modules, _Pools.found = len(sys.modules), threadpoolctl.ThreadpoolController()
+
+
+def use_one_thread() -> None:
+    """Set one thread in a worker process.  A forked one has the pools that its parent found."""
+    if _Pools.found is None:
+        find_pools()
+    _limit(1)
+
+
+def _limit(threads: int) -> None:
+    _Counts.within = threads
+    if _Pools.found is not None:
+        _Pools.found.limit(limits=threads)
 
 
 def set_num_threads(num: int) -> None:
@@ -55,10 +67,9 @@ def set_num_threads(num: int) -> None:
         1
         >>> torch.set_num_threads(before)
     """
-    _Counts.within = _checked("set_num_threads", num)
-    found = pools()
-    if found is not None:
-        found.limit(limits=_Counts.within)
+    threads = _checked("set_num_threads", num)
+    find_pools()
+    _limit(threads)
 
 
 def get_num_threads() -> int:
