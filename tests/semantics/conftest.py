@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.rules import Runtime, runtime_of
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
+HARMLESS = "The AccumulateGrad node's stream", "Attempting to run cuBLAS, but there was no"  # warnings of PyTorch's
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +48,10 @@ def torch(runtime: Runtime, wanted: int) -> Iterator[Any]:
     _need(module, wanted)
     for index in range(wanted):
         _warm(module, index)
-    yield module
+    with warnings.catch_warnings():
+        for message in HARMLESS:
+            warnings.filterwarnings("ignore", message)
+        yield module
     if wanted:
         for index in range(module.cuda.device_count()):
             module.cuda.set_stream(module.cuda.default_stream(index))
