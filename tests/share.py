@@ -1,6 +1,7 @@
 """Tests that several processes share, for some seconds: `pytest -p tests.share --share DIR --seconds 120` in each.
 
 With --shared-memory, tests of one operator are left out where none of its kernels uses shared memory.
+With --without-cudnn, cuDNN is not found.
 
 A test is run by the process that is first to make a file of its number in DIR, so a slow test holds nobody else up.
 The last line says how many this process ran.
@@ -20,6 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=Path, required=True, metavar="DIR", help="where the processes claim tests")
     parser.addoption("--seconds", type=float, default=float("inf"), help="begin no test after so many seconds")
     parser.addoption("--shared-memory", action="store_true", help="leave out operators without shared memory")
+    parser.addoption("--without-cudnn", action="store_true", help="run as where cuDNN is not found")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,6 +29,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-cudnn"):
+        from flambeau.driver.nvidia import dnn
+
+        dnn.load = lambda: (None, "cuDNN was left out")
     if config.getoption("--shared-memory"):
         from flambeau.ops.operator import REGISTRY  # not above: pytest rewrites assertions of flambeau.testing first
 

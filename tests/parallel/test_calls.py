@@ -15,7 +15,7 @@ class Rank:
 
     def __init__(self, comparison, rank):
         self.comparison, self.rank = comparison, rank
-        self.channel = Channel("0:", comparison.members, 1.0)
+        self.channel = Channel("0:", comparison.members)
 
     def call(self, *calls, limit=1000):
         """Log calls, and report them; return the difference."""

@@ -83,18 +83,34 @@ def _described(
     return Description(name, same, text, sends, takes, same_hash, text_hash)
 
 
+class Running(NamedTuple):
+    """A call that a GPU runs: its number in its channel, its entry in the flight recorder, its timeout in seconds.
+
+    start: the monotonic time of the call.
+    """
+
+    number: int
+    entry: Entry
+    timeout: float
+    start: float
+
+    def end(self, progress: float) -> float:
+        """Return when the timeout is over, if earlier calls made progress at a monotonic time."""
+        return max(self.start, progress) + self.timeout
+
+
 class Channel:
     """The calls of a channel that this process has made.
 
     log: calls not yet reported to the hub.  count: the number of all calls.
-    running: the number and the flight recorder's entry of each call that has not ended.
+    running: the calls that GPUs run and that have not ended.
     latest: the number of calls up to the latest one on a GPU, and an event after it.
     """
 
-    def __init__(self, name: str, members: Sequence[int], timeout: float) -> None:
-        self.name, self.members, self.timeout = name, list(members), timeout
+    def __init__(self, name: str, members: Sequence[int]) -> None:
+        self.name, self.members = name, list(members)
         self.log: deque[Description] = deque()
-        self.running: deque[tuple[int, Entry]] = deque()
+        self.running: deque[Running] = deque()
         self.told: set[int] = set()  # hashes of texts that the hub has
         self.count = 0
         self.latest: tuple[int, Any] | None = None

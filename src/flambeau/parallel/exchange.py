@@ -363,11 +363,11 @@ class Client:
         """Whether pending collectives may never end: the group has failed, and neither the hub nor this rank left."""
         return self.failure not in (None, LEFT) and not self._is_over
 
-    def channel(self, name: str, members: Sequence[int], timeout: float) -> Channel:
+    def channel(self, name: str, members: Sequence[int]) -> Channel:
         """Return the channel with this name, which logs calls."""
         found = self.channels.get(name)
         if found is None:
-            found = self.channels[name] = Channel(name, members, timeout)
+            found = self.channels[name] = Channel(name, members)
         return found
 
     def report(self) -> None:

@@ -164,6 +164,7 @@ class Group:
             >>> torch.distributed.destroy_process_group()
         """
         self.timeout = timeout
+        self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
         """Return the key of the next collective, or of the next message of a kind; it is equal on all members."""
@@ -175,7 +176,7 @@ class Group:
         if timeout is None or timeout < timedelta(0):
             return self
         other = copy(self)
-        other.timeout = timeout
+        other.timeout, other.earlier = timeout, {}
         return other
 
     @property

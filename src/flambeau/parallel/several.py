@@ -37,7 +37,7 @@ from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
 from . import links
-from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
+from .calls import MAX_DESCRIPTIONS, Channel, Description, Running, Sizes, like
 from .exchange import Client, CollectiveError
 from .futures import Future
 from .group import CoalescedCall, Group, ReduceOp, Work
@@ -250,7 +250,7 @@ class Collective:
                 self.steps, self._device = steps, stream.device_index
 
     def _channel(self) -> Channel:
-        return self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
+        return self.client.channel(f"{self.group}:{self.kind}", self.channel_members)
 
     def log(self) -> None:
         """Log the call of one part of an operation that runs as steps."""
@@ -261,7 +261,7 @@ class Collective:
         self.client.check(self.name)
         entry = self.client.recorder.queued(key, self.name, self.called.text, self.nbytes)
         entry.started_ns = entry.created_ns
-        channel.running.append((channel.count + 1, entry))
+        channel.running.append(Running(channel.count + 1, entry, self.timeout, time.monotonic()))
 
     def without_tensors(self) -> Collective:
         """Return a copy that keeps no tensor alive, for `again`."""

@@ -19,8 +19,7 @@ from typing import Any, Protocol
 from ..core import hooks
 from ..driver.api import CaptureMode, CopyKind, Driver
 from ..errors import AcceleratorError
-from .calls import Channel
-from .flight_recorder import Entry
+from .calls import Channel, Running
 
 TICK = 0.1  # seconds
 NAMES = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING")
@@ -53,7 +52,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.oldest: Entry | None = None
+        self.oldest: Running | None = None
         self.since = 0.0
         self.count = 0
         self.event: Any = None
@@ -97,13 +96,15 @@ class Watchdog:
             progress.count, progress.event = channel.latest
         if progress.event is not None and self._is_done(progress.event):
             progress.event = None
-            while channel.running and channel.running[0][0] <= progress.count:
-                channel.running.popleft()[1].completed_ns = time.time_ns()
-        oldest = channel.running[0][1] if channel.running else None
+            while channel.running and channel.running[0].number <= progress.count:
+                channel.running.popleft().entry.completed_ns = time.time_ns()
+        oldest = channel.running[0] if channel.running else None
         if oldest is not progress.oldest:
             progress.oldest, progress.since = oldest, time.monotonic()
-        elif oldest is not None and time.monotonic() > progress.since + channel.timeout and self._handles_errors:
-            self._client.report_late(channel, channel.timeout)
+        elif channel.running and self._handles_errors:
+            late = min(channel.running, key=lambda running: running.end(progress.since))  # the oldest may have ended
+            if time.monotonic() > late.end(progress.since):
+                self._client.report_late(channel, late.timeout)
 
     def _is_done(self, event: Any) -> bool:
         try:
@@ -138,5 +139,5 @@ class Watchdog:
             self._raise()
 
     def _raise(self) -> None:
-        running = [channel.running[0][1].name for channel in self._client.channels.values() if channel.running]
+        running = [channel.running[0].entry.name for channel in self._client.channels.values() if channel.running]
         self._client.check(running[0] if running else "collective")

@@ -215,6 +215,7 @@ inline void small_cholesky(T* factor, int* codes, const T* a, const Layout<1>& l
                 break;
             }
             const T x = lane > at && lane < n ? matrix[at][lane] / pivot : T(0);
+            __syncwarp();  // all have read the pivot before one replaces it
             for (int first = at + 1; first < n; first += COLUMNS) {  // all are read before one is written
                 T rest[COLUMNS];
 #pragma unroll
