@@ -1,8 +1,12 @@
 """Threads of the host, and warnings that show every time."""
 
+import ctypes
+import json
+import os
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -25,16 +29,18 @@ def test_the_number_of_threads_is_kept():
 
 
 class Counted:
-    """A controller that counts how often it is made, and keeps its limits."""
+    """A controller of one pool, which counts how often it is made and keeps its limits."""
 
     made = 0
 
     def __init__(self):
         type(self).made += 1
-        self.limits = []
+        self.limits, self.lib_controllers, self.dynlib = [], [self], ctypes.CDLL(None)
 
     def limit(self, limits):
         self.limits.append(limits)
+
+    set_num_threads = limit
 
 
 def test_libraries_are_looked_for_again_only_if_a_module_was_loaded(monkeypatch):
@@ -52,6 +58,40 @@ def test_libraries_are_looked_for_again_only_if_a_module_was_loaded(monkeypatch)
     assert (Counted.made, host_threads._Pools.found.limits, torch.get_num_threads()) == (1, [3, 3, 1], 1)
     torch.set_num_threads(2)
     assert (Counted.made, host_threads._Pools.found.limits) == (2, [2])
+
+
+def test_a_forked_worker_starts_no_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    pools = _openblas(threadpoolctl)
+    if not pools or not all(map(_has_variable, pools)):
+        pytest.skip("NumPy has no OpenBLAS with this variable")
+    host_threads.find_pools()
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        host_threads.use_one_thread()
+        np.ones((300, 300)) @ np.ones((300, 300))
+        counts = [each.num_threads for each in _openblas(threadpoolctl)]
+        os.write(write, json.dumps([len(os.listdir("/proc/self/task")), set(counts) == {1}]).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(write)
+    with open(read) as answer:
+        assert json.load(answer) == [1, True]
+
+
+def _openblas(threadpoolctl):
+    """NumPy's pools of OpenBLAS."""
+    found = threadpoolctl.ThreadpoolController().lib_controllers
+    return [each for each in found if each.internal_api == "openblas"]
+
+
+def _has_variable(pool):
+    try:
+        ctypes.c_int.in_dll(pool.dynlib, "blas_cpu_number")
+    except ValueError:
+        return False
+    return True
 
 
 def test_threads_between_operators_are_set_once(monkeypatch):

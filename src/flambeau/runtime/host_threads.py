@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from typing import Any
@@ -43,10 +44,18 @@ def find_pools() -> None:
 
 
 def use_one_thread() -> None:
-    """Set one thread in a worker process.  A forked one has the pools that its parent found."""
+    """Set one thread in a worker process.  A forked one has the pools that its parent found.
+
+    OpenBLAS's own call would first start all threads that it had before the fork, each of which spins for 0.1 s.
+    """
     if _Pools.found is None:
         find_pools()
-    _limit(1)
+    _Counts.within = 1
+    for pool in () if _Pools.found is None else _Pools.found.lib_controllers:
+        try:
+            ctypes.c_int.in_dll(pool.dynlib, "blas_cpu_number").value = 1
+        except ValueError:  # another library, or an OpenBLAS that hides its variable
+            pool.set_num_threads(1)
 
 
 def _limit(threads: int) -> None:
