@@ -144,7 +144,7 @@ def test_named_tuples_keep_their_class(torch):
     assert type(found) is pair and found.x.tolist() == [1.0, 2.0, 3.0, 4.0] and seen == [(True, 2)] * 2
 
 
-@pytest.mark.rule("1.16.4", since="1.0", differs="keywords of fewer parts than the inputs are an AssertionError")
+@pytest.mark.rule("1.16.4", since="1.0", differs="keywords that fill fewer parts than the inputs are an AssertionError")
 def test_a_part_that_keywords_do_not_fill_is_called_without_them(torch):
     def forward(self, x, y=None):
         return x if y is None else x + y
