@@ -84,6 +84,13 @@ def compared(make, *batches, devices=3, run=None, monkeypatch):
     return ends
 
 
+@pytest.fixture(params=[False, True], ids=["sums at the end", "early sums"])
+def early(request, monkeypatch):
+    """Whether the gradients of each parameter are summed as soon as they are there."""
+    if request.param:
+        monkeypatch.setattr(mirror, "EARLY_BYTES", 1)
+
+
 def floats(*shape):
     return lambda: [torch.randn(*shape)]
 
@@ -135,7 +142,7 @@ MODULES = {
 }
 
 
-def test_modules_compute_the_same_bits(sample, monkeypatch):
+def test_modules_compute_the_same_bits(sample, early, monkeypatch):
     for name in sample(MODULES, 4):
         make, batch = MODULES[name]
         reason = None if name == "lstm" else ""  # None: the work is left to threads from the start
@@ -298,7 +305,7 @@ ENDINGS = {
 }
 
 
-def test_what_cannot_be_mirrored_ends_a_mirror(sample, monkeypatch):
+def test_what_cannot_be_mirrored_ends_a_mirror(sample, early, monkeypatch):
     for name in sample(ENDINGS, 6):
         kept.clear()
         make = partial(Middle, ENDINGS[name])
@@ -406,12 +413,12 @@ class Forces(nn.Module):
 
 
 @pytest.mark.full
-def test_gradients_inside_of_forward(monkeypatch):
+def test_gradients_inside_of_forward(early, monkeypatch):
     ends = compared(Forces, floats(6, 4), floats(6, 4), monkeypatch=monkeypatch)
     assert ends == ["", "", "a tensor that is no output outlives the forward"]  # without gradients, the graph's leaf
 
 
-def test_second_derivatives(monkeypatch):
+def test_second_derivatives(early, monkeypatch):
     def run(net, x):
         y = net(x)
         if not y.requires_grad:
@@ -521,7 +528,7 @@ def test_changes_between_steps_are_seen(change):
 
 
 @pytest.mark.full
-def test_several_forwards_before_a_backward(monkeypatch):
+def test_several_forwards_before_a_backward(early, monkeypatch):
     def run(net, x):
         first = net(x)
         return [first, net(x * 2), net(first.detach() @ torch.ones(3, 5, device="cuda"))]
@@ -531,7 +538,7 @@ def test_several_forwards_before_a_backward(monkeypatch):
 
 
 @pytest.mark.full
-def test_a_graph_that_outlives_a_later_one(monkeypatch):
+def test_a_graph_that_outlives_a_later_one(early, monkeypatch):
     def run(net, x):
         first = net(x)
         del_later = net(x * 2)
@@ -567,7 +574,7 @@ def test_side_streams_of_the_caller(monkeypatch):
     assert compared(make, floats(6, 5), floats(6, 5), run=run, monkeypatch=monkeypatch) == [""] * 3
 
 
-def test_memory_of_the_further_devices_is_free_after_the_graph():
+def test_memory_of_the_further_devices_is_free_after_the_graph(early):
     with machine(3, races="error"):
         net = nn.DataParallel(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).cuda())
         x = torch.randn(6, 4, device="cuda")
@@ -780,6 +787,92 @@ def test_python_runs_as_often_for_any_number_of_operators_on_a_further_device():
             calls[layers, devices] = python_calls(layers, devices)
     steps = {calls[layers, at + 1] - calls[layers, at] for layers in (2, 6) for at in (2, 3)}
     assert max(steps) - min(steps) <= 2 and max(steps) <= 100
+
+
+class Chosen(nn.Module):
+    """Layers of which a call uses some."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(3)])
+
+    def forward(self, x, *chosen):
+        for index in chosen:
+            x = self.layers[index](x)
+        return x
+
+
+def gradients(net):
+    return [None if each.grad is None else each.grad.tolist() for each in net.parameters()]
+
+
+@pytest.mark.parametrize("chosen", [(0,), (1,), (2,), (2, 0), (1, 2, 1)])
+def test_parameters_without_gradients_get_zeros(early, chosen):
+    with machine(3, races="error"):
+        net = Chosen().cuda()
+        x = torch.randn(6, 3, device="cuda")
+        net(x, *chosen).sum().backward()
+        expected = gradients(net)
+        net.zero_grad()
+        nn.DataParallel(net)(x, *chosen).sum().backward()
+        for found, wanted in zip(gradients(net), expected):
+            assert np.allclose(found, 0.0 if wanted is None else wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("at", [0, 2, 5])
+def test_one_gradient_alone_and_a_graph_that_is_kept(early, at):
+    with machine(2, races="error"):
+        net = Chosen().cuda()
+        x = torch.randn(4, 3, device="cuda")
+        whole = torch.autograd.grad(net(x, 0, 1, 2).sum(), [*net.parameters()])
+        loss = nn.DataParallel(net)(x, 0, 1, 2).sum()
+        (alone,) = torch.autograd.grad(loss, [[*net.parameters()][at]], retain_graph=True)
+        assert np.allclose(alone.tolist(), whole[at].tolist(), atol=1e-5)
+        for _ in range(2):
+            loss.backward(retain_graph=True)
+        for found, wanted in zip(gradients(net), whole):
+            assert np.allclose(found, 2 * np.array(wanted.tolist()), atol=1e-5)
+
+
+def test_a_backward_after_one_that_an_error_ended(early, monkeypatch):
+    copy, left = mirror.queue_between, [2]
+
+    def fails(*where):
+        copy(*where)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    with machine(2, races="error"):
+        net = Chosen().cuda()
+        x = torch.randn(4, 3, device="cuda")
+        whole = torch.autograd.grad(net(x, 0, 1, 2).sum(), [*net.parameters()])
+        loss = nn.DataParallel(net)(x, 0, 1, 2).sum()
+        monkeypatch.setattr(mirror, "ALONE_BYTES", 1)  # several copies at the end, too
+        monkeypatch.setattr(mirror, "queue_between", fails)
+        with pytest.raises(KeyboardInterrupt):
+            loss.backward(retain_graph=True)
+        loss.backward()
+        assert left[0] < -2
+        for found, wanted in zip(gradients(net), whole):
+            assert np.allclose(found, wanted.tolist(), atol=1e-5)
+
+
+def test_gradients_are_copied_beside_the_backward(monkeypatch):
+    monkeypatch.setattr(mirror, "EARLY_BYTES", 1)
+    done = []
+    watched = {
+        "on_launch": lambda stream, *rest: done.append("launch") if stream.device_index == 1 else None,
+        "on_route": lambda *rest: done.append("copy"),
+    }
+    with machine(2, races="error"):
+        net = nn.Sequential(*[nn.Linear(4, 4, bias=False) for _ in range(4)]).cuda()
+        loss = nn.DataParallel(net)(torch.ones(4, 4, device="cuda")).sum()
+        subscribe(**watched)
+        loss.backward()
+        unsubscribe(**watched)
+    copies = [done[:at].count("launch") for at, each in enumerate(done) if each == "copy"]
+    assert copies == [0, 2, 4, 6, 7] and done.count("launch") == 7  # of the output, and behind each layer's launches
 
 
 def test_an_error_between_the_copies_leaves_no_device_without_a_wait(monkeypatch):

@@ -19,7 +19,7 @@ from ..runtime.stream import Stream
 from . import thread
 from .native import Lock, identity
 from .operator import REGISTRY
-from .record import NO_STREAMS, AccumulateGrad, Edge, Node
+from .record import LAST_NUMBER, NO_STREAMS, AccumulateGrad, Edge, Node
 from .tensor import new_tensor
 
 NOTHING: tuple[Any, ...] = ()
@@ -134,12 +134,12 @@ class GraphTask:
             self._narrow(self.targets)
 
     def _narrow(self, targets: Sequence[Edge]) -> None:
-        """Mark only nodes that lead to a target as needed.  Except for leaves, nodes of inputs have lower numbers."""
+        """Mark only nodes that lead to a target as needed: nodes of inputs have lower numbers, but for LAST_NUMBER."""
         inner: list[tuple[int, Waiting]] = []
         for node, waiting in self.waiting.items():
             waiting.is_needed = waiting.leads = False
             if not isinstance(node, AccumulateGrad):
-                inner.append((node.number, waiting))
+                inner.append((node.number % LAST_NUMBER, waiting))
         for edge in targets:
             target = self.waiting.get(edge[0])
             if target is not None:

@@ -7,6 +7,7 @@
   an operand without twins, a write to a parameter or an input.  The first replica continues on its device alone.  The
   others run in threads, from the state that they started with.
 - Parameters and buffers are copied to the other devices beside the forward.  A step waits for those that it uses.
+  Their gradients are copied to the first device beside the backward, and summed there.
 - A write to a buffer writes its twins, which are dropped in the end.
 """
 
@@ -28,7 +29,7 @@ from ..core.call import run_into
 from ..core.plan import Launch
 from ..core.queue import Mirror as MirrorBase
 from ..core.queue import Queue
-from ..core.record import Node, edge_of
+from ..core.record import LAST_NUMBER, Edge, Node, edge_of
 from ..core.storage import Storage, Twins, on_device, owning
 from ..core.tensor import (
     FROM_FUNCTION,
@@ -43,7 +44,6 @@ from ..core.tensor import (
 from ..errors import NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
-from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import queue_between
 from ..runtime.generator import twister_words
@@ -56,7 +56,7 @@ from .lockstep import allocator_for
 FORWARD, BACKWARD = "forward", "backward"
 ALONE_BYTES = 4 << 20  # of a parameter that is copied on its own; smaller ones share a packed bucket
 ARRIVAL_BYTES = 16 << 20  # bytes of parameters that a step waits for at once
-ADD = REGISTRY["add"]
+EARLY_BYTES = 32 << 20  # of gradients of all further devices that are copied at once, beside the rest of a backward
 _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may look at their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
@@ -498,20 +498,22 @@ class _Enter(Node):
     """Node of the first replica's parameters and inputs: `params` parameters, then the parts of the inputs.
 
     Its gradients are those of the parameters, summed in the order of the devices, and those of the parts.
+    sums: of each backward pass that has begun to sum.
     """
 
-    __slots__ = ("hold", "params")
+    __slots__ = ("hold", "params", "sums")
 
     def __init__(self, hold: _Hold, params: Sequence[Any], parts: Sequence[Any], inputs: int) -> None:
         edges = [edge_of(each) for each in (*params, *parts)]
-        super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs)
+        super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs + 1)
         self.hold = hold
         self.params = [each._layout for each in params]
+        self.sums: dict[Any, _Sums] = {}
 
     def entered(self, params: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the node's results: views of the parameters, and the inputs on the first device."""
         found = [_alias(each) for each in (*params, *inputs)]
-        origin = ONE_OF_SEVERAL if self.outputs > 1 else FROM_FUNCTION
+        origin = ONE_OF_SEVERAL if len(found) > 1 else FROM_FUNCTION
         for made, each in zip(found, params):
             version = each._storage.version
             if version >= 0:
@@ -519,41 +521,68 @@ class _Enter(Node):
                 made._view_version, made._origin = version, origin
         for index, made in enumerate(found):
             made._grad_fn, made._output_index = self, index
+        self._divide(found)
         return found
+
+    def _divide(self, found: list[Any]) -> None:
+        """Let the parameters of large modules have nodes that run before this one, those of the last layers first."""
+        batches: list[list[int]] = [[]]
+        most, taken = EARLY_BYTES // len(self.hold.mirror.indexes), 0
+        for index, layout in enumerate(self.params):
+            if taken + layout.nbytes > most and batches[-1]:
+                batches.append([])
+                taken = 0
+            batches[-1].append(index)
+            taken += layout.nbytes
+        after: Edge = self, self.outputs - 1
+        for batch in batches if len(batches) > 1 else ():
+            early = _Early(self, batch, after)
+            for position, index in enumerate(batch):
+                found[index]._grad_fn, found[index]._output_index = early, position
+            after = early, len(batch)
+
+    def begin_sums(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
+        """Begin to sum the gradients of some parameters."""
+        task = thread.here().task
+        sums = self.sums.get(task)
+        if sums is None:
+            sums = self.sums[task] = _Sums(self.hold.mirror, len(self.params))
+        sums.begin(indexes, grads)
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         """See Node."""
         mirror, count = self.hold.mirror, len(self.params)
-        params, inputs = grads[:count], grads[count:]
+        params, inputs = grads[:count], grads[count:-1]
         with _Apart(mirror):
-            sums = _sums(self.hold, params, self.params)
+            self.begin_sums(range(count), params)
+            sums = self.sums.pop(thread.here().task).end(self.hold, self.params)
             if mirror.reason:
                 return [*sums, *inputs, *[None] * (len(inputs) * (len(mirror.devices) - 1))]
             return [*sums, *_split(self.hold, inputs)]
 
 
+class _Early(Node):
+    """Node of some parameters of an `_Enter`: begins to sum their gradients as soon as all of them are there.
+
+    Its last output orders it behind the nodes of later layers, as its edge does the nodes of earlier ones.
+    """
+
+    __slots__ = ("enter", "indexes")
+
+    def __init__(self, enter: _Enter, indexes: list[int], after: Edge) -> None:
+        super().__init__("BroadcastBackward", [after], enter.streams, len(indexes) + 1)
+        self.number += LAST_NUMBER
+        self.enter, self.indexes = enter, indexes
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        """See Node."""
+        with _Apart(self.enter.hold.mirror):
+            self.enter.begin_sums(self.indexes, grads)
+        return [next(each for each in grads if each is not None)]  # so that the next node runs
+
+
 def _alias(tensor: TensorBase) -> TensorBase:
     return new_tensor(tensor._storage, tensor._layout, tensor._offset)
-
-
-def _sums(hold: _Hold, grads: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
-    """Sum parameters' gradients over the devices; one that no device has is zeros."""
-    mirror = hold.mirror
-    first = mirror.devices[0].index
-    if mirror.reason:
-        own = [_zeros(like, first) if each is None else each for each, like in zip(grads, shapes)]
-        groups, mirror.late = [own, *(mirror.late or ())], None
-        return list(ReduceAddCoalesced.apply(first, len(own), *[each for group in groups for each in group]))
-    given = [index for index, each in enumerate(grads) if each is not None]
-    found: list[Any] = [None] * len(grads)
-    if mode.enabled:
-        parts = _split(hold, [grads[index] for index in given])
-        sums: Sequence[Any] = ReduceAddCoalesced.apply(first, len(given), *parts) if given else ()
-    else:
-        sums = _summed(mirror, [grads[index] for index in given])
-    for index, total in zip(given, sums):
-        found[index] = total
-    return [_zeros(like, first) if each is None else each for each, like in zip(found, shapes)]
 
 
 def _zeros(like: Any, index: int) -> Any:
@@ -561,62 +590,108 @@ def _zeros(like: Any, index: int) -> Any:
     return zeros.zero_()
 
 
-def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
-    """As comm.reduce_add_coalesced, where each bucket is packed on all devices by one call.
+class _Sums:
+    """Sums of the parameters' gradients over the devices, in one backward pass.
 
-    The first device copies the others' buckets on a stream of its own, and adds a batch while it copies the next one.
+    grads: those to sum at the end: all, if the mirror has ended or gradients are recorded.
+    The first device sums on a stream of its own.  ahead: the batch for which the devices do not wait yet.
     """
-    totals: list[Any] = [None] * len(grads)
-    ahead: _Fetched | None = None
-    others = mirror.queues[1:]
-    for batch in comm.batches(comm.buckets(grads, comm.BUFFER_BYTES, ALONE_BYTES), comm.BATCH_BYTES // len(others)):
-        fetched = _Fetched(mirror, grads, batch)
-        if ahead is not None:
-            ahead.add(totals)
-        ahead = fetched
-    if ahead is not None:
-        ahead.add(totals)
-        mark = mirror.stream.base._marked()
-        for other in others:  # their buckets may be freed now
-            other.wait(mark)
-    return totals
+
+    def __init__(self, mirror: Mirror, count: int) -> None:
+        self.mirror = mirror
+        self.is_late = bool(mirror.reason) or mode.enabled
+        self.grads: list[Any] = [None] * count
+        self.totals: list[Any] = [None] * count
+        self.ahead: _Fetched | None = None
+
+    def begin(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
+        """Begin to sum the gradients of some parameters; None has none."""
+        given = [(index, each) for index, each in zip(indexes, grads) if each is not None]
+        if self.is_late:
+            for index, each in given:
+                self.grads[index] = each
+        elif given:
+            self._fetch(*zip(*given))
+
+    def _fetch(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
+        fetched = _Fetched(self.mirror, indexes, grads)
+        if self.ahead is not None:
+            self.ahead.end(self.totals)
+        self.ahead = fetched
+
+    def __del__(self) -> None:
+        if self.ahead is not None:  # an error came before the end
+            self.ahead.wait()
+
+    def end(self, hold: _Hold, shapes: Sequence[Any]) -> list[Any]:
+        """Return the sum of each parameter; one that no device has is zeros."""
+        mirror, first = self.mirror, self.mirror.devices[0].index
+        if mirror.reason:
+            own = [_zeros(like, first) if each is None else each for each, like in zip(self.grads, shapes)]
+            groups, mirror.late = [own, *(mirror.late or ())], None
+            return list(ReduceAddCoalesced.apply(first, len(own), *[each for group in groups for each in group]))
+        given = [index for index, each in enumerate(self.grads) if each is not None]
+        if given:
+            parts = _split(hold, [self.grads[index] for index in given])
+            for index, total in zip(given, ReduceAddCoalesced.apply(first, len(given), *parts)):
+                self.totals[index] = total
+        if self.ahead is not None:
+            self.ahead.end(self.totals)
+            self.ahead = None
+        return [_zeros(like, first) if each is None else each for each, like in zip(self.totals, shapes)]
 
 
 class _Fetched:
-    """Packed buckets of gradients, and the other devices' parts of them, which are being copied to the first one."""
+    """Gradients of some parameters, which the first device copies from the others and sums beside its other work."""
 
-    def __init__(self, mirror: Mirror, grads: Sequence[Any], buckets: Sequence[Any]) -> None:
-        self.base, self.buckets = mirror.stream.base, buckets
-        self.likes = [[grads[index] for index in bucket.indexes] for bucket in buckets]
-        side, others = mirror.side, mirror.queues[1:]
+    def __init__(self, mirror: Mirror, indexes: Sequence[int], grads: Sequence[Any]) -> None:
+        self.queues, self.indexes = mirror.queues, indexes
+        self.buckets = comm.buckets(grads, comm.BUFFER_BYTES, ALONE_BYTES)
+        self.likes = [[grads[index] for index in bucket.indexes] for bucket in self.buckets]
+        side, base, others = mirror.side, mirror.stream.base, mirror.queues[1:]
         thread.set_stream(mirror.stream)
         try:
             self.packed = [
-                _flat(list(map(comm.in_memory_order, own)), bucket) for own, bucket in zip(self.likes, buckets)
+                _flat(list(map(comm.in_memory_order, own)), bucket) for own, bucket in zip(self.likes, self.buckets)
             ]
         finally:
-            thread.set_stream(self.base)
-        index = self.base.device_index
-        self.parts = [[empty_tensor(flat.shape, flat.dtype, index) for _ in others] for flat in self.packed]
+            thread.set_stream(base)
+        self.parts = [[empty_tensor(flat.shape, flat.dtype, base.device_index) for _ in others] for flat in self.packed]
         for queue in mirror.queues:
             side.follow(queue)
+        thread.set_stream(side)
+        try:
+            self._copy(side, others)
+            for flat, (total, *rest) in zip(self.packed, self.parts):
+                for part in (_part(flat, 0), *rest):  # in the order of the devices, as a + b is b + a
+                    run_into("add", "DataParallel", total, part)
+        except BaseException:
+            for queue in mirror.queues:  # the memory is freed
+                queue.follow(side)
+            raise
+        finally:
+            thread.set_stream(base)
+        self.ended = side.record_event()
+
+    def _copy(self, side: Stream, others: Sequence[Any]) -> None:
         for flat, parts in zip(self.packed, self.parts):
             twins, start = flat._storage.twins, flat._offset * flat._layout.itemsize
             for other, memory, part in zip(others, twins.memories, parts):
                 at = memory.address() + twins.start + start
                 queue_between(side, other, part.address(), at, flat._layout.nbytes)
-        self.arrived = side.record_event()
 
-    def add(self, totals: list[Any]) -> None:
-        """Add the parts in the order of the devices, and put the sums into `totals`."""
-        self.base.wait_event(self.arrived)
-        for bucket, likes, flat, (first, *rest) in zip(self.buckets, self.likes, self.packed, self.parts):
-            total = ADD(_part(flat, 0), first)
-            for part in rest:
-                run_into("add", "DataParallel", total, part)
+    def wait(self) -> None:
+        """Make all devices wait for the sums.  What was copied may be freed then."""
+        for queue in self.queues:
+            queue.wait_event(self.ended)
+
+    def end(self, totals: list[Any]) -> None:
+        """Wait, and put the sums into `totals`."""
+        self.wait()
+        for bucket, likes, (total, *_) in zip(self.buckets, self.likes, self.parts):
             sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
-            for index, each in zip(bucket.indexes, sums):
-                totals[index] = each
+            for at, each in zip(bucket.indexes, sums):
+                totals[self.indexes[at]] = each
 
 
 def _flat(grads: list[Any], bucket: Any) -> Any:
