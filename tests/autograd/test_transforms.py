@@ -118,7 +118,7 @@ def test_random_numbers_in_vmap(place, gpus):
 
 
 def test_wrong_arguments_of_vmap():
-    rows = torch.ones(2, 3)
+    rows, weight = torch.ones(2, 3), torch.ones(2)
     for arguments, values, match in [
         (((0,),), (rows, rows), r"in_dims=\(0,\) is not compatible"), ((None,), (rows,), "in_dims .* got None"),
         (("a",), (rows,), "in_dims .* got 'a'"), ((2,), (rows,), r"in_dims has 2 .* shape \[2, 3\]"),
@@ -130,6 +130,9 @@ def test_wrong_arguments_of_vmap():
             func.vmap(lambda *given: given[0], *arguments)(*values)
     with pytest.raises(ValueError, match="vmap: .*return tensors, got 3"):
         func.vmap(lambda x: 3)(rows)
+    assert func.vmap(lambda x: (x * 2, weight), out_dims=(0, None))(rows)[1] is weight
+    with pytest.raises(ValueError, match="vmap: a result with out_dims=None differs between calls"):
+        func.vmap(lambda x: x * 2, out_dims=None)(torch.arange(3.0))
     with pytest.raises(ValueError, match="chunk_size .* got 0"):
         func.vmap(cubes, chunk_size=0)
     with pytest.raises(RuntimeError, match="randomness .* got 'none'"):

@@ -78,7 +78,7 @@ def test_tensors_without_a_shape(kind):
     for use in (lambda: made.sum(), lambda: made + 1, lambda: 2 * made, lambda: made.fill_(1), lambda: made == made):
         with pytest.raises(ValueRangeError, match="uninitialized parameter"):
             use()
-    for name in ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone"):
+    for name in ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone", "is_contiguous", "untyped_storage"):
         with pytest.raises(ValueRangeError, match=f"{name}: .*uninitialized parameter"):
             getattr(made, name)()
     for use in (lambda: made.shape, lambda: made.share_memory_()):

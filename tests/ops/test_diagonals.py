@@ -33,6 +33,7 @@ def test_blocks(device, gpus):
     parts = torch.ones(2, 1, device=device), torch.tensor(5.0, device=device), torch.tensor([2.0, 3.0], device=device)
     found = torch.block_diag(*parts)
     assert found.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 5, 0, 0], [0, 0, 2, 3]]
+    assert torch.block_diag().shape == (1, 0)
     with pytest.raises(ShapeError, match="block_diag: .*input 1 has 3"):
         torch.block_diag(parts[0], torch.zeros(1, 1, 1))
 

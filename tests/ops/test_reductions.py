@@ -196,6 +196,11 @@ def test_sums_and_means_without_nan(device):
     assert torch.nanmean(x, 1)[0].item() == 1.0 and torch.nanmean(x, 1)[1].isnan().item()
     x.nansum().backward()
     assert x.grad.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    values = torch.tensor([[1.5, float("nan"), 1.5], [-1.5, 300.0, float("nan")]], device=device)
+    whole = values.nansum(1, dtype=torch.int64)  # each element is converted, as in sum
+    assert whole.dtype is torch.int64 and whole.tolist() == [2, 299]
+    assert values.nansum(dtype=torch.int32).item() == 301
+    assert values.nansum(1, dtype=torch.bool).tolist() == [True, True]
 
 
 def test_pairs_of_results(device):

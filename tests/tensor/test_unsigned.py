@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, DtypeError
+from flambeau.errors import ArgumentError, DtypeError, ValueRangeError
 
 TOP = {torch.uint16: 2**16 - 1, torch.uint32: 2**32 - 1, torch.uint64: 2**64 - 1}
 each_type = pytest.mark.parametrize("kind", TOP, ids=str)
@@ -88,3 +88,12 @@ def test_there_is_no_common_type_with_other_integers(kind):
         torch.ones(2, dtype=kind) + torch.ones(2, dtype=torch.int32)
     with pytest.raises(ArgumentError, match=f"{TOP[kind] + 1}"):
         torch.tensor([TOP[kind] + 1], dtype=kind)
+
+
+def test_full_takes_integers_beyond_int64():
+    assert torch.full((2,), 2**63, dtype=torch.uint64).tolist() == [2**63] * 2
+    assert torch.full((1,), 2**64 - 1, dtype=torch.uint64).tolist() == [2**64 - 1]
+    assert torch.full((1,), 2**63, dtype=torch.float64).tolist() == [2.0**63]
+    for number, kind in ((2**64, torch.uint64), (2**63, torch.int64), (2**63, None)):
+        with pytest.raises(ValueRangeError, match=str(number)):
+            torch.full((1,), number, dtype=kind)

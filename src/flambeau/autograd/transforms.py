@@ -504,7 +504,14 @@ def _check_unused(generators: list[Any], before: list[bytes]) -> None:
 
 def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
     if dim is None:
-        return parts[0]
+        first = parts[0]
+        if isinstance(first, TensorBase) and not all(part is first or part.equal(first) for part in parts[1:]):
+            raise ArgumentError(
+                "a result with out_dims=None differs between calls",
+                hint="give the dimension for the calls, as in out_dims=0",
+                operator="vmap",
+            )
+        return first
     for value in parts:
         if not isinstance(value, TensorBase):
             raise ArgumentError(

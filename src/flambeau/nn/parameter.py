@@ -86,7 +86,10 @@ class Buffer(Tensor, overrides=False):
 
 MOVES = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16")  # methods whose result has no shape either
 USABLE = (*MOVES, "copy_", "detach")  # operators that may be called as methods
-MEASURES = ("numel", "nelement", "stride", "tolist", "numpy", "item", "clone")  # methods that read sizes or values
+MEASURES = (  # methods that read sizes, values or memory
+    "numel", "nelement", "stride", "tolist", "numpy", "item", "clone", "is_contiguous", "contiguous", "storage",
+    "storage_offset", "untyped_storage",
+)  # fmt: skip
 SYMBOLS = (*(f"__{each}__" for each in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{each}__" for each in BINARY))
 
 

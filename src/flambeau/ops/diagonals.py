@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
+from ..core.tensor import empty_tensor
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, IndexRangeError, ShapeError
 from ..host import np
@@ -131,7 +132,7 @@ def diagflat(input: Operand, offset: int = 0) -> Any:
 def block_diag(*tensors: Any) -> Any:
     """Return a matrix with the given matrices along its diagonal, and zeros elsewhere.
 
-    Vectors are rows, and 0-dim tensors matrices of one element.
+    Vectors are rows, and 0-dim tensors matrices of one element.  Without matrices, the result has the shape [1, 0].
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
     Example:
@@ -149,6 +150,8 @@ def block_diag(*tensors: Any) -> Any:
                 hint="pass matrices one by one",
                 operator="block_diag",
             )
+    if not several:
+        return empty_tensor((1, 0), dtypes.default.floating, -1)
     matrices = [reshape(tensor, (1, -1)) if len(tensor.shape) < 2 else tensor for tensor in several]
     width, left = sum(matrix.shape[1] for matrix in matrices), 0
     bands = []

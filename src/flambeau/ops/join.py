@@ -50,7 +50,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
 
     Shapes: sizes are equal except along `dim`, where the result has their sum.  Tensors of shape [0] are left out.
     Host:   returns at once.
-    Raises: ShapeError if other sizes differ, ArgumentError for no tensors.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> x = torch.tensor([[1, 2]])
         >>> torch.cat([x, x * 10])
@@ -98,7 +98,7 @@ def _reordered(call: Call, tensor: Any, order: Sequence[int]) -> Any:
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
     """Return (dimension counted from the front, shape of the result, its dtype)."""
     if not tensors:
-        raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
+        raise ValueRangeError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
     first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
     at = st.wrap_dim(dim, len(first.shape), "cat")
     dtype, total = tensors[0].dtype, 0
@@ -216,14 +216,14 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension.
 
     Host:   returns at once.
-    Raises: ShapeError if shapes differ, ArgumentError for no tensors.
+    Raises: ShapeError if shapes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
         tensor([[1, 3],
                 [2, 4]])
     """
     if not tensors:
-        raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
+        raise ValueRangeError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
     shape = tensors[0].shape
     for number, tensor in enumerate(tensors):
         if tensor.shape != shape:
@@ -281,7 +281,7 @@ def _vector_samples() -> Iterator[Sample]:
 
 def _stacked_errors() -> Iterator[ErrorSample]:
     yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "Sizes of tensors must match except in dimension")
-    yield ErrorSample(([],), ArgumentError, "expected a non-empty list of Tensors")
+    yield ErrorSample(([],), ValueRangeError, "expected a non-empty list of Tensors")
 
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
@@ -706,7 +706,7 @@ def _rows() -> Iterator[Sample]:
 
 
 def _no_rows() -> Iterator[ErrorSample]:
-    yield ErrorSample(([],), ArgumentError, "expected a non-empty list of Tensors")
+    yield ErrorSample(([],), ValueRangeError, "expected a non-empty list of Tensors")
 
 
 @composite(samples=_rows, errors=_no_rows, dtypes=dtypes.ALL, method=False)

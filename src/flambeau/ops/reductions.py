@@ -457,7 +457,12 @@ def _without_nan(rows: Any) -> Any:
     return np.where(np.isnan(rows), rows.dtype.type(0), rows)
 
 
+def _whole_without_nan(rows: Any) -> Any:
+    return np.trunc(_without_nan(rows))
+
+
 NAN_SUM = SUM._replace(name="nansum", map="x != x ? A(0) : x", mapped=_without_nan)
+WHOLE_NAN_SUM = SUM._replace(name="whole_nansum", map="x != x ? A(0) : trunc(x)", mapped=_whole_without_nan)
 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL)
@@ -472,7 +477,11 @@ def nansum(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, *
         >>> torch.nansum(torch.tensor([1.0, float("nan"), 3.0]))
         tensor(4.)
     """
-    return _total(call, NAN_SUM if input.dtype.is_floating_point else SUM, ANY, input, dim, keepdim, dtype)
+    if not input.dtype.is_floating_point:
+        return _total(call, SUM, ANY, input, dim, keepdim, dtype)
+    if dtype is None or dtype.is_floating_point or dtype is bool_:
+        return _total(call, NAN_SUM, ANY, input, dim, keepdim, dtype)
+    return fold_dims(call, WHOLE_NAN_SUM, input, dim, keepdim, dtype, float64)  # an integer type has no NaN
 
 
 @nansum.derivative

@@ -689,6 +689,8 @@ def full(
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(full, out, layout, options, size, fill_value)
+    if dtype is dtypes.uint64 and type(fill_value) is int and 2**63 <= fill_value < 2**64:
+        fill_value = tensor(fill_value, dtype=dtype)  # operands of operators are within int64
     is_tensor = isinstance(fill_value, TensorBase)
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
