@@ -23,7 +23,7 @@ from .access import TAKING, Group, History, MemoryAccess, Taken, Use
 from .clock import CopyEngine
 from .engine import Engine
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import ADDRESS_BYTES, BOUND_LAUNCHES, Form, Loaded, Queue, Split, Work, absent, run_reference
+from .queue import ADDRESS_BYTES, Form, Loaded, Queue, Split, Work, absent, run_reference
 from .races import Witness
 from .schedule import Schedule
 from .space import EmptySpace, Space
@@ -31,7 +31,6 @@ from .submission import INVALID_HANDLE, Command
 
 FEW_LAUNCHES = 64  # a longer list of a block's launches is shortened
 PRUNE_AFTER = 4096  # operations of a stream between prunings of the lists of its blocks
-MANY_ARRAYS = 64  # the accesses of launches with more arrays are not cached
 MAX_LINES = 1 << 14  # source lines that are cached
 
 
@@ -50,57 +49,34 @@ Bind = Callable[[Any], list[Any]]
 # kernels and library plans
 
 
-class Touched:
-    """The memory that a launch accesses.  lows, highs: the first address and the end of each access."""
-
-    __slots__ = ("_accesses", "_addresses", "_form", "highs", "loaded", "lows")
-
-    def __init__(self, loaded: FollowedKernel, form: Form | None, addresses: Sequence[int], accesses: Accesses) -> None:
-        """Keep the accesses or, if they are None, the form and addresses that make them."""
-        self.loaded = loaded
-        if form is None:
-            self.lows = tuple([access.low for access in accesses])
-            self.highs = tuple([access.high for access in accesses])
-        else:
-            self.lows = tuple([addresses[index] + start for index, start, _, _ in form.places])
-            self.highs = tuple([addresses[index] + end for index, _, end, _ in form.places])
-        self._form = form
-        self._addresses = addresses
-        self._accesses = accesses
-
-    @property
-    def accesses(self) -> Accesses:
-        if self._form is not None:
-            self._accesses, self._form = self._form.at(self._addresses, self.loaded.name).accesses, None
-        return self._accesses
-
-
 class FollowedKernel(Loaded):
     """A kernel, or a library plan, of another driver.  real: its handle there."""
 
-    __slots__ = ("_shapes", "_touched", "real")
+    __slots__ = ("_shapes", "real")
 
     def __init__(self, real: Any, device: int, name: str, bind: Bind, split: Split | None) -> None:
         """Keep the real handle.  split: how the arguments are split into addresses and the rest; None if unknown."""
         super().__init__(device, name, _nothing, bind, no_time)
         self.real = real
         self._shapes = split
-        self._touched: dict[Any, Touched] = {}
 
-    def touched(self, arguments: Any) -> Touched:
-        """Return the memory that a launch with these arguments accesses."""
-        touched = self._touched.get(arguments)
-        if touched is None:
-            if len(self._touched) >= BOUND_LAUNCHES:
-                self._touched.clear()
-            if self._shapes is None:
-                touched = Touched(self, None, (), self.bound(arguments).accesses)
-            else:
-                addresses, rest = self._shapes.split(arguments)
-                touched = Touched(self, self.form(arguments, self._shapes, addresses, rest), addresses, ())
-            if len(touched.lows) <= MANY_ARRAYS:
-                self._touched[arguments] = touched
-        return touched
+    def split(self, arguments: Any) -> tuple[Form | None, Any]:
+        """Return what `spans` and `accesses` take for a launch: its form and addresses, or None and the arguments."""
+        shapes = self._shapes
+        if shapes is None:
+            return None, arguments
+        addresses, rest = shapes.split(arguments)
+        return self._forms.get(rest) or self.form(arguments, shapes, addresses, rest), addresses
+
+    def spans(self, form: Form | None, given: Any) -> list[tuple[int, int]]:
+        """Return the first address and the end of each access of a launch."""
+        if form is None:
+            return [(access.low, access.high) for access in self.bound(given).accesses]
+        return [(given[index] + start, given[index] + end) for index, start, end, _ in form.places]
+
+    def accesses(self, form: Form | None, given: Any) -> Accesses:
+        """Return the accesses of a launch."""
+        return (self.bound(given) if form is None else form.at(given, self.name)).accesses
 
 
 def _nothing(*operands: Any) -> None:
@@ -177,9 +153,10 @@ class Line:
 
 # blocks that one stream uses
 
-# Record of a launch: its memory, its number on its stream and among all operations, the program's call, and the base,
-# changes and version of its stream's clock.
-Launch = tuple[Touched, int, int, Origin, Base, dict[StreamKey, int], int]
+# Record of a launch: its kernel, form and addresses (see `FollowedKernel.split`), its number on its stream and among
+# all operations, the program's call; the base, changes and version of its stream's clock.  It is one tuple, since the
+# garbage collector visits each object.
+Launch = tuple[FollowedKernel, "Form | None", Any, int, int, Origin, Base, dict[StreamKey, int], int]
 # Record of an allocation: the preceding operation, its number, the program's call, whether the bytes are fresh, clock.
 Allocation = tuple[Launch | Command, int, Origin, bool, Base, dict[StreamKey, int], int]
 
@@ -209,7 +186,7 @@ class Alone:
         if isinstance(launch, Command):
             return launch
         command = self.new_command(launch)
-        command.accesses = launch[0].accesses
+        command.accesses = launch[0].accesses(launch[1], launch[2])
         if self._engine.races.witness is not None:
             self._engine.races.witness.submitted(command)
         command.finish()
@@ -217,8 +194,8 @@ class Alone:
 
     def new_command(self, launch: Launch) -> Command:
         """Create the command of a launch, without accesses."""
-        touched, number, sequence, origin, base, changes, version = launch
-        command = Command(self.queue, touched.loaded.name, run_reference, None, (), (), origin)
+        loaded, _, _, number, sequence, origin, base, changes, version = launch
+        command = Command(self.queue, loaded.name, run_reference, None, (), (), origin)
         command.number, command.sequence = number, sequence
         command.base, command.changes, command.version = base, changes, version
         return command
@@ -278,7 +255,7 @@ class SoleHistory(History):
 
     def prune(self, known: int) -> None:
         """Drop uses that the host has waited for, and repeated launches."""
-        latest = {launch[0]: launch for launch in self.launches if launch[1] > known}
+        latest = {launch[:3]: launch for launch in self.launches if launch[3] > known}
         self.launches = sorted(latest.values(), key=_number)
         if len(self.launches) > FEW_LAUNCHES:
             self.settle()
@@ -301,7 +278,7 @@ class SoleHistory(History):
             use.taken = Taken(callers.described(origin)[0], is_fresh, Clock(stream, number, base, changes, version))
         for launch in launches:
             command = alone.command(launch)
-            for access in launch[0].accesses:
+            for access in command.accesses:
                 if self._low <= access.low and access.high <= self.high:
                     self._note_use(access, stream, command, command.number)
         if self.stream is None:
@@ -321,7 +298,7 @@ class SoleHistory(History):
 
 
 def _number(launch: Launch) -> int:
-    return launch[1]
+    return launch[3]
 
 
 # memory
@@ -500,10 +477,13 @@ class FollowingEngine(Engine):
 
     def launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
         """Submit a launch or a library call."""
-        queue, witness, touched = alone.queue, self.races.witness, loaded.touched(arguments)
+        queue, witness = alone.queue, self.races.witness
+        form, given = loaded.split(arguments)
+        spans = loaded.spans(form, given)
         if witness is None or queue.capture is not None:
-            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in zip(touched.lows, touched.highs)]
-            self.submit(queue, loaded.name, run_reference, None, touched.accesses, blocks, 0, 0, (), origin)
+            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in spans]
+            accesses = loaded.accesses(form, given)
+            self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
         state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
         if line.origin == origin:
@@ -514,9 +494,10 @@ class FollowingEngine(Engine):
         state.is_waiting, state.is_shared = False, True
         self._sequence += 1
         witness.begins(queue, number, line.site)
-        launch = alone.latest = touched, number, self._sequence, origin, state.base, state.changes, state.version
+        base, changes, version = state.base, state.changes, state.version
+        launch = alone.latest = loaded, form, given, number, self._sequence, origin, base, changes, version
         histories, are_all_open = alone.histories, True
-        for low, high in zip(touched.lows, touched.highs):
+        for low, high in spans:
             history = histories.get(low)
             if history is not None and history.is_open and high <= history.high:
                 history.launches.append(launch)
@@ -532,13 +513,13 @@ class FollowingEngine(Engine):
 
     def _use_others(self, alone: Alone, launch: Launch) -> None:
         """Compare and record a launch's uses of blocks that other streams may have used."""
-        queue, touched, origin = alone.queue, launch[0], launch[3]
-        accesses, blocks = [], []
-        for access in touched.accesses:
+        queue, loaded, origin = alone.queue, launch[0], launch[5]
+        used, accesses, blocks = loaded.accesses(launch[1], launch[2]), [], []
+        for access in used:
             history = alone.histories.get(access.low)
             if history is not None and history.is_open and access.high <= history.high:
                 continue
-            block = self.memory.find(queue.device, access.low, access.high, touched.loaded.name)
+            block = self.memory.find(queue.device, access.low, access.high, loaded.name)
             found = block.history
             if type(found) is SoleHistory and found.is_open and found.alone is alone:  # an address within a block
                 alone.histories[access.low] = found
@@ -551,7 +532,7 @@ class FollowingEngine(Engine):
             command.accesses = accesses
             races = self.check(queue, command.name, origin, "", accesses, blocks)
             self.races.record(command, races, [block.history for block in blocks])
-            command.accesses = touched.accesses
+            command.accesses = used
             assert self.races.witness is not None
             self.races.witness.submitted(command)
             command.finish()
