@@ -480,6 +480,9 @@ def test_what_is_not_supported_is_refused(monkeypatch):
                 DDP(nn.Linear(1, 1), **{option: 3})
         with pytest.raises(ArgumentError, match="device_ids=.*output_device=None and parameters on cpu"):
             DDP(nn.Linear(1, 1), device_ids=[0])
+        plain = DDP(nn.Linear(1, 1))
+        assert (plain.device_ids, plain.output_device, plain.device_type) == (None, None, "cpu")
+        assert (plain.bucket_bytes_cap, plain.is_multi_device_module) == (25 << 20, False)
         with pytest.raises(ArgumentTypeError, match="bucket_cap_mb must be a number of MiB, got '25'"):
             DDP(nn.Linear(1, 1), bucket_cap_mb="25")
         with pytest.raises(ModeError, match="uninitialized parameters.*LazyLinear"):

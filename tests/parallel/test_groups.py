@@ -473,6 +473,8 @@ def test_stores_of_several_keys_and_queues(name, tmp_path):
     assert not store.check(["jobs"])
     with pytest.raises(dist.QueueEmptyError, match="jobs"):
         store.queue_pop("jobs", block=False)
+    with pytest.raises(TypeError, match="Store.set: the key must be a str, got 1"):
+        store.set(1, "value")
     store.set_timeout(timedelta(seconds=0.05))
     assert store.timeout == timedelta(seconds=0.05)
     with pytest.raises(dist.StoreTimeoutError, match=r"jobs.* not .*within 0.05 s"):

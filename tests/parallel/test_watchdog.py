@@ -1,10 +1,10 @@
 """The watchdog of collectives that GPUs run, with calls of its tests' own."""
 
-import time
 from types import SimpleNamespace
 
 import pytest
 
+from flambeau.parallel import watchdog as watchdogs
 from flambeau.parallel.calls import Channel, Running
 from flambeau.parallel.flight_recorder import Entry
 from flambeau.parallel.watchdog import Watchdog
@@ -46,7 +46,7 @@ def watched(monkeypatch):
     """A watchdog, what it reports to, and a clock of whole seconds."""
     clock = SimpleNamespace(now=0.0)
     client = Ranks()
-    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(watchdogs, "time", SimpleNamespace(monotonic=lambda: clock.now))
     watchdog = Watchdog(client, Idle())
     watchdog.join()
 

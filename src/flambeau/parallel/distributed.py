@@ -103,7 +103,9 @@ class DistributedDataParallel(Module, joins.Joinable):
         self.module = module
         self.dim = dim
         self.device = parameters[0].device
-        self.device_ids = _device_ids(device_ids, output_device, parameters)
+        self.device_type = self.device.type
+        self.is_multi_device_module = len({each.device for each in parameters}) > 1
+        self.device_ids = _device_ids(device_ids, output_device, parameters) or None
         self.output_device = self.device_ids[0] if self.device_ids and output_device is None else output_device
         if self.device_ids:
             check_place(module, self.device_ids[0], NAME)
@@ -122,6 +124,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
         self._caps = _caps(bucket_cap_mb, bucket_cap_mb_list)
+        self.bucket_bytes_cap = self._caps[-1]
         named = self._reduced_parameters()
         if init_sync:
             check_same_parameters(named, self.process_group)

@@ -271,6 +271,12 @@ class Store(ABC):
         )
 
 
+def _name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ArgumentTypeError(f"the key must be a str, got {shown(key)}", hint="use a name", operator="Store.set")
+    return key
+
+
 def _text(operator: str, value: Any) -> str:
     """Return a value as text: one character per byte."""
     if isinstance(value, str):
@@ -290,7 +296,7 @@ class ContentsStore(Store):
         """Return the answer to a request."""
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._ask(do="set", key=key, value=_text("Store.set", value))
+        self._ask(do="set", key=_name(key), value=_text("Store.set", value))
 
     def get(self, key: str) -> bytes:
         self.wait([key])
@@ -523,7 +529,7 @@ class PrefixStore(Store):
         return f"{self.prefix}/{key}"
 
     def set(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.set(self._key(key), value)
+        self.underlying_store.set(self._key(_name(key)), value)
 
     def get(self, key: str) -> bytes:
         return self.underlying_store.get(self._key(key))

@@ -1,8 +1,10 @@
 """The bytes of virtual GPUs: pending poison, and the memory size under a limit of the process's address space."""
 
+import gc
 import mmap
 import subprocess
 import sys
+import weakref
 
 import pytest
 from hypothesis import given
@@ -54,6 +56,23 @@ def test_memory_that_was_asked_for_and_cannot_be_mapped_is_an_error_that_says_ho
     assert f"{64 * GIB} bytes of memory cannot be mapped" in text and f"(RLIMIT_AS) is {12 * GIB}" in text
     assert hint.startswith("hint: ") and "memory=1GiB" in hint and warned == "0"
     assert run(12 * GIB, "1GiB")[2] == f"{GIB} {GIB}"
+
+
+def test_machines_in_cycles_give_their_addresses_back():
+    """Four times the addresses of a process, of machines that only the collector can free."""
+
+    class Cycle:
+        def __init__(self):
+            self.space, self.own = DeviceSpace(BASE, 16 << 40), self
+            self.space.open()
+
+    gc.collect()
+    gc.disable()
+    try:
+        made = [weakref.ref(Cycle()) for _ in range(32)]
+    finally:
+        gc.enable()
+    assert 0 < sum(each() is not None for each in made) < 8
 
 
 BASE = 1 << 50

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 import resource
@@ -240,6 +241,15 @@ class Space:
 GRAIN = 512  # bytes: the unit of pending poison
 
 
+def _mapped_file(file: int, nbytes: int) -> mmap.mmap:
+    """Map a file.  Machines that nothing refers to may hold addresses until the collector finds them."""
+    try:
+        return mmap.mmap(file, nbytes)
+    except OSError:
+        gc.collect()
+        return mmap.mmap(file, nbytes)
+
+
 class DeviceSpace(Space):
     """The bytes of one device.  A grain's poison is pending until the grain is read or partly written.
 
@@ -264,7 +274,7 @@ class DeviceSpace(Space):
             length = self._marks + -(-self.nbytes // GRAIN)
             os.ftruncate(self.file, length)
             try:
-                self.buffer = mmap.mmap(self.file, length)
+                self.buffer = _mapped_file(self.file, length)
             except OSError as error:
                 raise ConfigError(
                     f"virtual GPUs: {self.nbytes} bytes of memory cannot be mapped beside the {_mapped()} that this "
