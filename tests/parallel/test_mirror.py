@@ -856,6 +856,12 @@ def test_a_backward_after_one_that_an_error_ended(early, monkeypatch):
         assert left[0] < -2
         for found, wanted in zip(gradients(net), whole):
             assert np.allclose(found, wanted.tolist(), atol=1e-5)
+        other = nn.DataParallel(net)(x, 0, 1, 2).sum()
+        left[0] = 3
+        with pytest.raises(KeyboardInterrupt):
+            other.backward()
+    del other  # after its machine
+    gc.collect()
 
 
 def test_gradients_are_copied_beside_the_backward(monkeypatch):

@@ -17,6 +17,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -41,7 +42,7 @@ from ..core.tensor import (
     tensor_over,
     watchers,
 )
-from ..errors import NotSupportedError
+from ..errors import AcceleratorError, NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
 from ..runtime import device as devices
@@ -620,8 +621,9 @@ class _Sums:
         self.ahead = fetched
 
     def __del__(self) -> None:
-        if self.ahead is not None:  # an error came before the end
-            self.ahead.wait()
+        if self.ahead is not None and not sys.is_finalizing():  # an error came before the end
+            with suppress(AcceleratorError):  # the machine is gone, and its memory
+                _follow(self.mirror)
 
     def end(self, hold: _Hold, shapes: Sequence[Any]) -> list[Any]:
         """Return the sum of each parameter; one that no device has is zeros."""
@@ -639,6 +641,12 @@ class _Sums:
             self.ahead.end(self.totals)
             self.ahead = None
         return [_zeros(like, first) if each is None else each for each, like in zip(self.totals, shapes)]
+
+
+def _follow(mirror: Mirror) -> None:
+    """Make all devices wait for the stream of copies, as memory that it uses is freed."""
+    for queue in mirror.queues:
+        queue.follow(mirror.side)
 
 
 class _Fetched:
@@ -666,8 +674,7 @@ class _Fetched:
                 for part in (_part(flat, 0), *rest):  # in the order of the devices, as a + b is b + a
                     run_into("add", "DataParallel", total, part)
         except BaseException:
-            for queue in mirror.queues:  # the memory is freed
-                queue.follow(side)
+            _follow(mirror)
             raise
         finally:
             thread.set_stream(base)
@@ -680,14 +687,10 @@ class _Fetched:
                 at = memory.address() + twins.start + start
                 queue_between(side, other, part.address(), at, flat._layout.nbytes)
 
-    def wait(self) -> None:
-        """Make all devices wait for the sums.  What was copied may be freed then."""
+    def end(self, totals: list[Any]) -> None:
+        """Make all devices wait for the sums, and put them into `totals`.  What was copied may be freed then."""
         for queue in self.queues:
             queue.wait_event(self.ended)
-
-    def end(self, totals: list[Any]) -> None:
-        """Wait, and put the sums into `totals`."""
-        self.wait()
         for bucket, likes, (total, *_) in zip(self.buckets, self.likes, self.parts):
             sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
             for at, each in zip(bucket.indexes, sums):
