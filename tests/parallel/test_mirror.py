@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 import warnings
+import weakref
 from functools import partial
 
 import numpy as np
@@ -587,6 +588,18 @@ def test_memory_of_the_further_devices_is_free_after_the_graph(early):
         with torch.no_grad():
             net(x)
         assert [torch.cuda.memory_allocated(index) for index in (1, 2)] == [0, 0]
+
+
+def test_a_machine_is_freed_after_its_last_graph():
+    with machine(2, races="error") as made:
+        net = nn.DataParallel(nn.Linear(4, 4).cuda())
+        net(torch.randn(6, 4, device="cuda")).sum().backward()
+        gone = weakref.ref(made)
+    del net, made
+    with machine(1):
+        torch.zeros(1, device="cuda")  # this thread's streams are of another machine then
+    gc.collect()
+    assert gone() is None
 
 
 def test_an_error_names_the_first_replica_and_leaves_the_thread_as_it_was():

@@ -61,7 +61,7 @@ EARLY_BYTES = 32 << 20  # of gradients of all further devices that are copied at
 _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may look at their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
-_sides: WeakKeyDictionary[Any, dict[int, Stream]] = WeakKeyDictionary()  # per machine, a device's stream of copies
+_sides: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()  # the handle of a device's stream of copies
 _running = threading.Lock()  # one module at a time: parameters have one list of twins
 
 
@@ -292,11 +292,12 @@ class _Arrival:
 
 
 def _side_stream(machine: Any, index: int) -> Stream:
-    """Return the stream of a device for copies beside a forward."""
+    """Return the stream of a device for copies beside a forward and a backward."""
     known = _sides.setdefault(machine, {})
     if index not in known:
-        known[index] = Stream(index, name="DataParallel")
-    return known[index]
+        known[index] = Stream(index, name="DataParallel").handle  # a stream would keep the machine
+    stream: Stream = machine.streams[known[index]]
+    return stream
 
 
 def _host_marks(machine: Any) -> tuple[Any, ...]:
