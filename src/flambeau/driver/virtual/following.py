@@ -278,7 +278,7 @@ class SoleHistory(History):
             use.taken = Taken(callers.described(origin)[0], is_fresh, Clock(stream, number, base, changes, version))
         for launch in launches:
             command = alone.command(launch)
-            for access in command.accesses:
+            for access in launch[0].accesses(launch[1], launch[2]):
                 if self._low <= access.low and access.high <= self.high:
                     self._note_use(access, stream, command, command.number)
         if self.stream is None:
