@@ -144,11 +144,12 @@ class Kernel:
     offsets: the offset of each parameter in the buffer, in bytes.
     body: a function that returns the only result as a NumPy array, called with the arguments of the reference after the
     result; None if there is no such function.  computes: the dtype of each of these arguments.
+    ufunc: the name of a NumPy function that does the same with `out`, whose type all arguments have; "" for none.
     """
 
     __slots__ = (
         "__weakref__", "_struct", "body", "computes", "entry", "is_c", "offsets", "operations", "options", "params",
-        "reference", "source",
+        "reference", "source", "ufunc",
     )  # fmt: skip
 
     def __init__(
@@ -170,6 +171,7 @@ class Kernel:
         self.operations = operations
         self.body: Callable[..., Any] | None = None
         self.computes: tuple[dtype, ...] = ()
+        self.ufunc = ""
         formats = [_format_of(param) for param in self.params]
         self.offsets = tuple(_offset_of(formats, index) for index in range(len(formats)))
         self._struct = struct.Struct("@" + "".join(formats))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 import warnings
 import weakref
 from typing import Any
@@ -472,3 +473,23 @@ def test_a_long_plan_takes_memory_before_its_first_use_and_drops_it_after_the_la
             assert found[0].item() == 9 and type(entries_of(called)[0]) is Plan
             assert torch.cuda.max_memory_allocated() == 3 * x.nbytes
             del found
+
+
+def test_a_write_in_place_on_the_cpu_is_one_call_of_numpy():
+    x, calls = torch.ones(4), []
+
+    def profile(frame, event, called):
+        if event == "c_call":
+            calls.append(called)
+        elif event == "call" and frame.f_code.co_filename.endswith("pointwise.py"):
+            calls.append(frame.f_code)
+
+    for write in (lambda: x.div_(2), lambda: x.add_(x), lambda: x[1:].mul_(0.5)):
+        write()
+        sys.setprofile(profile)
+        try:
+            write()
+        finally:
+            sys.setprofile(None)
+    assert [each for each in calls if not callable(each)] == []
+    assert x.tolist() == [1.0, 0.25, 0.25, 0.25]

@@ -93,17 +93,21 @@ def host_call(step: Any) -> HostCall:
     ):
         return _host_call(step, None, None)
     values = iter(kernel.bind(marks))
+    plain = kernel.computes[0].numpy if kernel.ufunc else None
     arguments = []
     for param, at in zip(kernel.params, kernel.offsets):
         if type(param) is Strided:
             continue
         value = next(values)
         if at in called:
-            arguments.append(_number(step, at, called[at]))
+            arguments.append(_number(step, at, called[at], plain))
         elif at in draws:
             arguments.append(Argument(FIXED) if type(param) is Pointer else Argument(DRAWN, draws[at]))
         else:
-            arguments.append(_argument(value, step))
+            is_number = plain is not None and not isinstance(value, Access)
+            arguments.append(Argument(FIXED, 0, _as_type(value, plain)) if is_number else _argument(value, step))
+    if plain is not None:  # NumPy's functions take `out` last
+        return _host_call(step, getattr(host.np, kernel.ufunc), [*arguments[1:], arguments[0]])
     return _host_call(step, kernel.reference, arguments)
 
 

@@ -365,6 +365,7 @@ class Pointwise(Operator):
         kernel = Kernel(entry, source, params, reference, self.cost)
         if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
             kernel.body, kernel.computes = self.body, tuple(computes)
+            kernel.ufunc = self.ufunc if all(compute is out for compute in computes) else ""
         return kernel
 
 
