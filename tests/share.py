@@ -33,6 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from flambeau.driver.nvidia import dnn
 
         dnn.load = lambda: (None, "cuDNN was left out")
+        config.addinivalue_line("filterwarnings", "ignore:cuDNN was left out:RuntimeWarning")
     if config.getoption("--shared-memory"):
         from flambeau.ops.operator import REGISTRY  # not above: pytest rewrites assertions of flambeau.testing first
 

@@ -244,7 +244,8 @@ def test_the_setting_of_tf32_reaches_the_library_call(gpus, allow_tf32, monkeypa
     assert [(each.kind, each.allow_tf32) for each in asked] == [("convolution", allow_tf32)]
 
 
-def test_an_error_for_lack_of_memory_names_the_workspace():
+def test_an_error_for_lack_of_memory_names_the_workspace(monkeypatch):
+    monkeypatch.delenv("PYTORCH_NO_CUDA_MEMORY_CACHING", raising=False)  # which makes the blocks smaller
     with machine(devices=1, memory="40MiB"):
         x, w = torch.randn(64, 8, 64, 64, device="cuda"), torch.randn(8, 8, 3, 3, device="cuda")
         before = torch.cuda.memory_allocated()
