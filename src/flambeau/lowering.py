@@ -326,11 +326,11 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     if target is not None:
         result = _written(call, result)
     plan = call.plan(members, target is not None, _places(result))
-    is_new = result is not call.given and len(call.steps) == 1
-    if call.is_on_host and operator.kind is POINTWISE and is_new and call.taken[0].dense:
-        plan.direct = direct_call(call.steps[0], call.taken[0])
-    elif call.body is not None and is_new and call.taken[0].dense:
-        plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
+    if call.is_on_host and target is None and len(call.steps) == len(call.taken) == 1 and call.taken[0].dense:
+        if call.body is not None:
+            plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
+        elif operator.kind is POINTWISE and result is not call.given:
+            plan.direct = direct_call(call.steps[0], call.taken[0])
     return plan
 
 

@@ -196,5 +196,5 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
-    """Return a HostCall of a function that takes the arrays of whole operands and returns the result as a new array."""
-    return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands])
+    """Return a HostCall of a function that takes the arrays of operands and returns the result as a new array."""
+    return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands], True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from math import gcd, prod
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 from .. import dtypes
@@ -167,8 +168,11 @@ class Convert(Pointwise):
 
     def lower(self, call: Any, input: Any, wanted: dtype | None = None, memory_format: Any = None) -> Any:
         if call.given is None:
+            result = input.dtype if wanted is None else wanted
             strides = strides_in(call.called, memory_format or preserve_format, input.shape, input.strides)
-            call.given = call.output(input.shape, input.dtype if wanted is None else wanted, strides)
+            call.given = call.output(input.shape, result, strides)
+            if call.is_on_host and not (input.dtype is dtypes.float64 and result.itemsize == 2):  # rounded twice
+                call.make_on_host(methodcaller("astype", result.numpy), input)
         return super().lower(call, input)
 
     def spread(
