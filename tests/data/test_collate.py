@@ -1,5 +1,6 @@
 """Batches of samples."""
 
+import weakref
 from collections import OrderedDict, UserDict, UserList, defaultdict, namedtuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.data import default_collate, default_convert
-from flambeau.data.collate import collate, collate_int_fn, default_collate_fn_map
+from flambeau.data.collate import Samples, collate, collate_int_fn, default_collate_fn_map
 from flambeau.errors import ArgumentTypeError, ShapeError
 from flambeau.testing import machine
 
@@ -178,3 +179,117 @@ def test_a_mapping_may_have_an_answer_to_any_key():
 def test_arrays_of_subclasses_are_not_converted():
     masked = np.ma.array([1, 2], mask=[True, False])
     assert default_convert(masked) is masked
+
+
+# large tensors are stacked as they come
+
+SIDE = 150  # of an image whose bytes make it large
+
+
+def image(value, dtype=torch.float32, side=SIDE):
+    return torch.full((side, side), value, dtype=dtype)
+
+
+def gathered(make, count=3):
+    """Append samples that only `Samples` holds."""
+    samples = Samples(count)
+    for index in range(count):
+        samples.append(make(index))
+    return samples
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        image,
+        lambda index: (image(index), index),
+        lambda index: [torch.ones(2) * index, image(index, torch.int64), image(-index, torch.bfloat16), f"{index}"],
+        lambda index: (image(index), (index, torch.ones(3))),
+    ],
+)
+def test_large_tensors_are_stacked_at_once(make):
+    samples = gathered(make)
+    found, expected = samples.collated(), default_collate([make(index) for index in range(3)])
+    assert samples.plain is None
+    assert type(found) is type(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert str(one) == str(other)
+
+
+def test_what_has_to_wait_for_the_last_sample():
+    kept = []
+
+    def keep(value):
+        kept.append(value)
+        return value
+
+    def with_a_part(index):
+        x = image(index)
+        return x, x[0]
+
+    buffer = image(0)
+    for make in (
+        lambda index: buffer.fill_(index),
+        lambda index: (buffer.fill_(index), index),
+        lambda index: keep((image(index), index)),
+        lambda index: (keep(image(index)), index),
+        lambda index: (torch.from_numpy(keep(image(index).numpy())), index),
+        lambda index: (image(index, side=10), index),
+        lambda index: (torch.as_tensor(np.zeros((SIDE, SIDE), np.float32)), index),
+        lambda index: (image(index).T, index),
+        lambda index: (image(index).requires_grad_(), index),
+        lambda index: (image(index).expand(2, SIDE, SIDE), index),
+        with_a_part,
+        lambda index: {"x": image(index)},
+        lambda index: Pair(image(index), index),
+    ):
+        samples = gathered(make)
+        assert len(samples.plain) == 3
+        assert str(samples.collated()) == str(default_collate([make(index) for index in range(3)]))
+    x = gathered(lambda index: buffer.fill_(index)).collated()
+    assert x[:, 0, 0].tolist() == [2, 2, 2]  # as in PyTorch
+
+
+def test_a_sample_unlike_the_first_makes_the_others_samples_again():
+    def make(index, others):
+        return (image(index), index) if index < 2 else others
+
+    for other in ([image(2), 2], (image(2, torch.int64), 2), (image(2), 2, 3), (torch.ones(2), 2), image(2), 5):
+        samples = gathered(lambda index, other=other: make(index, other))
+        assert samples.plain[2] is other
+        assert [(sample[0][3, 3].item(), sample[1]) for sample in samples.plain[:2]] == [(0.0, 0), (1.0, 1)]
+        texts = []
+        for collated in (samples.collated, lambda other=other: default_collate([make(at, other) for at in range(3)])):
+            try:
+                texts.append(str(collated()))
+            except (ShapeError, ArgumentTypeError) as error:
+                texts.append(str(error))
+        assert texts[0] == texts[1]
+
+
+def test_a_program_s_function_for_tuples_gets_the_samples(monkeypatch):
+    monkeypatch.setitem(default_collate_fn_map, tuple, lambda batch, *, collate_fn_map=None: len(batch))
+    assert gathered(lambda index: (image(index), index)).collated() == 3
+    assert gathered(image).collated().shape == (3, SIDE, SIDE)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("form", [torch.utils.data.Dataset, torch.utils.data.IterableDataset])
+def test_one_sample_is_alive_at_a_time(form, workers):
+    class Images(form):
+        alive = weakref.WeakSet()
+
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            x, count = image(index), len(self.alive)
+            self.alive.add(x)
+            return x, count
+
+        def __iter__(self):
+            return map(self.__getitem__, range(5))
+
+    loader = torch.utils.data.DataLoader(Images(), batch_size=2, num_workers=workers, drop_last=True)
+    batches = [(x[:, 7, 7].tolist(), counts.tolist()) for x, counts in loader]
+    assert batches == [([0.0, 1.0], [0, 0]), ([2.0, 3.0], [0, 0])]

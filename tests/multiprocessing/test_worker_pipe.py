@@ -133,7 +133,9 @@ def test_a_file_that_cannot_be_opened_is_an_error(ends):
 
 
 def stack(rows, columns):
-    return worker_pipe.shared_stack([np.full(columns, row, np.float32) for row in range(rows)], (rows, columns))
+    stack = worker_pipe.SharedStack()
+    stack.add([np.full(columns, row, np.float32) for row in range(rows)])
+    return stack.tensor(np.dtype(np.float32), (rows, columns))
 
 
 def test_a_stack_is_sent_by_its_file(ends):

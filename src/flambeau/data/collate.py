@@ -5,17 +5,22 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from functools import cache
 from operator import attrgetter, itemgetter
-from typing import Any
+from sys import getrefcount
+from typing import Any, NamedTuple
 
 from ..core.factories import resolve
+from ..core.layout import dense_layout
 from ..core.queue import hooks
-from ..core.tensor import TensorBase, in_graph
-from ..dtypes import float64, int64
+from ..core.tensor import TensorBase, in_graph, new_on_host
+from ..core.thread import CPU
+from ..dtypes import float64, int64, uint8
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..host import np
-from ..multiprocessing.worker_pipe import COPIED_BYTES, shared_stack, shares_batches
+from ..multiprocessing.worker_pipe import COPIED_BYTES, SharedStack, shares_batches
 from ..ops.operator import REGISTRY
+from ..strides import Size
 from ..tensor import factories
 from ..tensor.factories import kind_of
 from ..tensor.tensor import Tensor
@@ -134,7 +139,9 @@ def stacked_arrays(arrays: list[Any]) -> Any:
     if not first.ndim:
         return factories.from_array(np.array(arrays, dtype=first.dtype))
     if shares_batches() and first.nbytes * len(arrays) > COPIED_BYTES:
-        return shared_stack(arrays, shape)
+        stack = SharedStack()
+        stack.add(arrays)
+        return stack.tensor(first.dtype, shape)
     out = np.empty(shape, first.dtype)
     np.concatenate(arrays, out=out.reshape(-1, *first.shape[1:]))
     return factories.from_array(out)
@@ -206,6 +213,140 @@ default_collate_fn_map: Collators = {
 def stacks_tensors() -> bool:
     """Return whether `default_collate` stacks tensors: its mapping still has the original function for them."""
     return default_collate_fn_map.get(Tensor) is collate_tensor_fn
+
+
+# batches that are stacked as their samples come
+
+LARGE = 1 << 16  # bytes of a tensor that is stacked at once
+_TENSOR: Any = Tensor  # whose private parts no stub declares
+_WHOLE = -1  # the place of a sample that is a tensor itself
+
+
+class _HostStack:
+    """Arrays of one type and shape, stacked in this process.  The interface is SharedStack's."""
+
+    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
+        self._all = np.empty(shape, dtype)
+        self._count = 0
+
+    def add(self, arrays: Sequence[Any]) -> None:
+        for each in arrays:
+            self._all[self._count] = each
+            self._count += 1
+
+    def array(self, dtype: Any, shape: tuple[int, ...]) -> Any:
+        return self._all[: shape[0]]
+
+    def tensor(self, dtype: Any, shape: tuple[int, ...]) -> Any:
+        return factories.from_array(self.array(dtype, shape))
+
+
+class _Form(NamedTuple):
+    """What the samples of a batch have in common: their type, their length, and which tensors are stacked at once."""
+
+    type: type
+    length: int
+    places: list[int]
+    layouts: list[Any]
+
+
+class Samples:
+    """The samples of a batch for `default_collate`.  Large tensors are stacked when they come, not after the last one.
+
+    Such a copy reads the processor's cache, and the next sample gets the memory of the last one.  It is made only of
+    tensors that nothing but their sample refers to, while all samples have the form of the first: nobody can tell.
+    plain: the samples if nothing is stacked yet, else None.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Begin without a sample.  count: the most that will come."""
+        self.plain: list[Any] | None = None
+        self._most = count
+        self._form: _Form | None = None
+        self._stacks: list[Any] = []
+        self._rests: list[list[Any]] = []  # the entries of each sample; None in place of a tensor that is stacked
+
+    def append(self, sample: Any) -> None:
+        if self.plain is not None:
+            self.plain.append(sample)
+            return
+        places = [place for place, *counts in _references(sample) if counts == _alone(place == _WHOLE)]
+        entries = list(sample) if type(sample) in (tuple, list) else [sample]
+        form = _Form(type(sample), len(entries), places, [entries[place]._layout for place in places])
+        if self._form is None:
+            self._form = form
+            self._stacks = [_stack_of(self._most, layout) for layout in form.layouts]
+            if form.type is not Tensor and any(isinstance(sample, key) for key in default_collate_fn_map):
+                places = []  # the program has its own function for such samples
+        if not places or form != self._form:
+            self.plain = [*self._restored(), sample]
+            return
+        for place, stack in zip(places, self._stacks):
+            stack.add([entries[place]._storage.whole])
+            entries[place] = None
+        self._rests.append(entries)
+
+    def __len__(self) -> int:
+        return len(self._rests if self.plain is None else self.plain)
+
+    def collated(self) -> Any:
+        """Return the batch."""
+        if self.plain is not None or self._form is None:
+            return default_collate(self.plain or [])
+        count, form = len(self._rests), self._form
+        stacked = {
+            place: stack.tensor(layout.plain, (count, *layout.shape))
+            for place, layout, stack in zip(form.places, form.layouts, self._stacks)
+        }
+        if _WHOLE in stacked:
+            return stacked[_WHOLE]
+        with naming("default_collate"):
+            return [
+                stacked[place] if place in stacked else _collated(column, default_collate_fn_map)
+                for place, column in enumerate(zip(*self._rests))
+            ]
+
+    def _restored(self) -> list[Any]:
+        """Return the samples so far, as they came."""
+        form, rests = self._form, self._rests
+        assert form is not None
+        for place, layout, stack in zip(form.places, form.layouts, self._stacks):
+            for entries, row in zip(rests, stack.array(layout.plain, (len(rests), *layout.shape))):
+                entries[place] = factories.from_array(row)
+        return [form.type(entries) if form.type in (tuple, list) else entries[0] for entries in rests]
+
+
+def _stack_of(count: int, layout: Any) -> Any:
+    if shares_batches() and layout.nbytes * count > COPIED_BYTES:
+        return SharedStack()
+    return _HostStack(layout.plain, (count, *layout.shape))
+
+
+def _references(sample: Any) -> list[list[int]]:
+    """Return, for each large tensor of a sample, its place and how many references each of its parts has."""
+    found = []
+    for place in range(len(sample)) if type(sample) in (tuple, list) else (_WHOLE,):
+        entry: Any = sample if place == _WHOLE else sample[place]
+        if type(entry) is _TENSOR and entry._layout.nbytes >= LARGE and entry.device_index < 0 and not in_graph(entry):
+            memory = entry._storage
+            is_plain = memory.whole_layout is entry._layout and entry.is_contiguous()
+            if is_plain and memory.whole.base is None and hooks.on_host_read is None:
+                memory.array()  # makes `_array`, which refers to `whole`
+                parts = sample, entry, memory, memory.whole, memory._array
+                found.append([place, *map(getrefcount, parts)])
+    return found
+
+
+@cache
+def _alone(is_sample: bool) -> list[int]:
+    """Return the numbers of references for a tensor that nothing but its sample refers to."""
+
+    def counts(sample: Any) -> list[int]:  # as `append` does
+        return next(counts for _, *counts in _references(sample))
+
+    if is_sample:
+        return counts(new_on_host(dense_layout(CPU, uint8, Size((LARGE,)))))
+    return counts((new_on_host(dense_layout(CPU, uint8, Size((LARGE,)))),))
 
 
 def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:

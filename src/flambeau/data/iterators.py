@@ -24,7 +24,7 @@ from ..multiprocessing.worker_pipe import WorkerException
 from ..runtime import device as devices
 from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
-from .collate import default_collate, rebuilt_mapping, rebuilt_sequence, stacks_tensors
+from .collate import Samples, default_collate, rebuilt_mapping, rebuilt_sequence, stacks_tensors
 from .dataset import IterableDataset, gathered, length_of
 from .sampler import drawn_seed
 
@@ -150,12 +150,21 @@ class MapFetcher(Fetcher):
         dataset, index = self.dataset, possibly_batched_index
         if not self.auto_collation:
             return self.collate_fn(dataset[index])
-        if self.collate_fn is default_collate and stacks_tensors():
-            rows = gathered(dataset, index)
-            if rows is not None:
-                return rows
+        stacks = self.collate_fn is default_collate and stacks_tensors()
+        rows = gathered(dataset, index) if stacks else None
+        if rows is not None:
+            return rows
         at_once = getattr(dataset, "__getitems__", None)
-        return self.collate_fn(at_once(index) if at_once else [dataset[each] for each in index])
+        if at_once:
+            return self.collate_fn(at_once(index))
+        if not stacks or not isinstance(index, list):
+            return self.collate_fn([dataset[each] for each in index])
+        samples, rest = Samples(len(index)), iter(index)
+        for each in rest:
+            samples.append(dataset[each])
+            if samples.plain is not None:
+                samples.plain += [dataset[each] for each in rest]
+        return samples.collated()
 
 
 class StreamFetcher(Fetcher):
@@ -172,16 +181,18 @@ class StreamFetcher(Fetcher):
             raise StopIteration
         if not self.auto_collation:
             return self.collate_fn(next(self.dataset_iter))
-        batch = []
+        count = len(possibly_batched_index)
+        stacks = self.collate_fn is default_collate and stacks_tensors()
+        batch: Any = Samples(count) if stacks else []
         for _ in possibly_batched_index:
             try:
                 batch.append(next(self.dataset_iter))
             except StopIteration:
                 self.ended = True
                 break
-        if not batch or (self.drop_last and len(batch) < len(possibly_batched_index)):
+        if not batch or (self.drop_last and len(batch) < count):
             raise StopIteration
-        return self.collate_fn(batch)
+        return batch.collated() if stacks else self.collate_fn(batch)
 
 
 def fetcher(dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:

@@ -4,7 +4,7 @@
   descriptor comes with the packet.  The kernel frees the file after its last use, even if either process is killed.
 - Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
   storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
-- A large batch that a worker stacks is placed in its own file from the start (`shared_stack`), and that file is sent.
+- A large batch that a worker stacks is placed in its own file from the start (`SharedStack`), and that file is sent.
 - The receiver reads a file of at most COPIED_BYTES into its own memory, and maps a larger one.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
@@ -28,6 +28,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from math import prod
 from multiprocessing import reduction
 from typing import Any, NamedTuple
 
@@ -141,20 +142,28 @@ def shares_batches() -> bool:
     return _is_worker
 
 
-def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Stack arrays of one type and shape as a tensor of `shape`, in a file that a message can take along."""
-    dtype = BY_NAME[arrays[0].dtype.name]
-    file = os.memfd_create("flambeau-batch", os.MFD_CLOEXEC)
-    try:
-        _write_all(file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
-        array = _mapped(file, len(arrays) * arrays[0].nbytes)
+class SharedStack:
+    """Arrays of one type and shape, stacked in a file that a message can take along."""
+
+    def __init__(self) -> None:
+        self._file = os.memfd_create("flambeau-batch", os.MFD_CLOEXEC)
+        self._close = weakref.finalize(self, os.close, self._file)
+
+    def add(self, arrays: Sequence[Any]) -> None:
+        _write_all(self._file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
+
+    def array(self, dtype: Any, shape: tuple[int, ...]) -> Any:
+        """Return an array over the first elements."""
+        return _mapped(self._file, prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
+
+    def tensor(self, dtype: Any, shape: tuple[int, ...]) -> Any:
+        """Return a tensor over all elements, which owns the file from now on."""
+        array = _mapped(self._file, prod(shape) * dtype.itemsize)
         of = host_storage.from_array(array)
-        _stacks[of] = array, file
-        weakref.finalize(of, os.close, file)
-    except BaseException:
-        os.close(file)
-        raise
-    return tensor_over(of, dtype, shape, contiguous(shape))
+        _stacks[of] = array, self._file
+        self._close.detach()
+        weakref.finalize(of, os.close, self._file)
+        return tensor_over(of, BY_NAME[dtype.name], shape, contiguous(shape))
 
 
 def _file_of(of: Storage) -> int | None:
