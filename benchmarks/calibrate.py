@@ -1,11 +1,12 @@
 """Measures one NVIDIA GPU and writes its card: the file from which virtual GPUs take their times.
 
-    python -m benchmarks.calibrate --out my_gpu.toml [--json points.json] [--limit 55]
+    python -m benchmarks.calibrate --out my_gpu.toml [--host] [--json points.json] [--limit 55]
 
 Every point is the median of some rounds.  Device times come from events around a burst that is queued behind fills, so
 the host is never what is slow; host times from bursts of calls between two synchronisations.  A measurement that fails
 is named at the end; the card then takes that entry from the preset h200, and is written as not calibrated.  Without an
-NVIDIA GPU there is nothing to measure: --small runs everything once, on small sizes, to test this script.
+NVIDIA GPU there is nothing to measure: --small runs everything once, on small sizes, to test this script.  --host
+measures the host alone, for the GPU of the preset in another machine.
 """
 
 from __future__ import annotations
@@ -405,6 +406,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="the card's file")
     parser.add_argument("--json", type=Path, help="a file for the points and what failed")
     parser.add_argument("--limit", type=float, default=55.0, help="seconds after which nothing more is measured")
+    parser.add_argument("--host", action="store_true", help="measure the host only; the GPU's times are the preset's")
     parser.add_argument("--small", action="store_true", help="small sizes only, on any GPUs: a test of this script")
     asked = parser.parse_args(argv)
     if not asked.small and not times.is_real():
@@ -430,7 +432,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seconds[what] = round(time.perf_counter() - began, 2)
 
     attempt("host", lambda: found["host"].update(measured_host()))
-    for entry in entries():
+    for entry in [] if asked.host else entries():
 
         def take(entry: Entry = entry) -> None:
             kept = found[entry.table].setdefault(entry.name, [])
@@ -445,8 +447,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         attempt(f"{entry.table}.{entry.name}", take)
     name = torch.cuda.get_device_name(0).removeprefix("NVIDIA ")
-    source = f"Measured by python -m benchmarks.calibrate on {time.strftime('%Y-%m-%d')}, flambeau {torch.__version__}."
-    is_whole = not failures and times.is_real()
+    source = f"Measured by python -m benchmarks.calibrate on {time.strftime('%Y-%m-%d')}, flambeau {torch.__version__}"
+    if asked.host:
+        source += f": the host's times; the others are those of the preset {DEFAULT}"
+    is_whole = not failures and times.is_real() and (not asked.host or name == card(DEFAULT).name)
     asked.out.write_text(text_of(found, name, source, is_whole))
     facts = {"seconds": seconds, "failures": failures, "found": found}
     if asked.json is not None:

@@ -48,6 +48,17 @@ def test_a_measurement_that_fails_is_named_and_does_not_stop_the_others(tmp_path
     assert "FAILED kernels.scan" in capsys.readouterr().out
 
 
+def test_the_host_alone_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibrate, "measured_host", lambda: [("launch", 7.0)])
+    path = str(tmp_path / "own.toml")
+    assert calibrate.main(["--small", "--host", "--out", path]) == 0
+    own, model = card(path), card(DEFAULT)
+    assert (own.host.launch, own.host.product) == (7, model.host.product)
+    for table, curves in model.times.items():
+        assert [own.times[table][each].times for each in curves] == [each.times for each in curves.values()]
+    assert "the host's times; the others are those of the preset" in own.source
+
+
 @pytest.mark.parametrize("name", calibrate.KERNELS)
 def test_every_kind_of_kernel_is_one_launch_of_that_kind(name):
     call, nbytes = calibrate.KERNELS[name](1 << 18)
