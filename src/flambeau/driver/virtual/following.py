@@ -254,8 +254,8 @@ class SoleHistory(History):
         self._allocation = allocation
 
     def prune(self, known: int) -> None:
-        """Drop uses that the host has waited for, and repeated launches."""
-        latest = {launch[:3]: launch for launch in self.launches if launch[3] > known}
+        """Drop uses that the host has waited for, and launches whose uses of the block were repeated."""
+        latest = {self._uses(launch): launch for launch in self.launches if launch[3] > known}
         self.launches = sorted(latest.values(), key=_number)
         if len(self.launches) > FEW_LAUNCHES:
             self.settle()
@@ -264,6 +264,13 @@ class SoleHistory(History):
                 group.keep(use for use in group.uses() if use.number > known)
             self.renew([group for group in self.groups() if not group.is_empty])
             self.stream = self.alone.queue.handle
+
+    def _uses(self, launch: Launch) -> Hashable:
+        """Return what determines a launch's uses of the block: addresses in other blocks do not."""
+        loaded, form, given = launch[:3]
+        if form is None:
+            return loaded, given
+        return loaded, form, tuple([address if self._low <= address < self.high else 0 for address in given])
 
     def settle(self) -> dict[tuple[object, ...], Group]:
         groups = super().settle()
