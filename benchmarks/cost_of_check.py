@@ -47,7 +47,12 @@ PROGRAMS = (
     Program("small GPT", "virtual:1", ("benchmarks/gpt_steps.py", *SMALL_GPT.split(), "--out", "/dev/null")),
 )
 IDLE_MODELS = ("GPT-2 124M", "small GPT", "small GPT, bfloat16")
-FORMS = {"float32": (), "bfloat16": ("--bf16",)}
+LARGE = "--batch 12 --context 1024".split()
+FORMS = {  # of GPT-2's steps: the type, and the batch's texts and their tokens
+    "float32, 4 x 512": (),
+    "bfloat16, 4 x 512": ("--bf16",),
+    "bfloat16, 12 x 1024": ("--bf16", *LARGE),
+}
 
 
 class Row(NamedTuple):
