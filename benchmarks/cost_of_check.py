@@ -47,7 +47,7 @@ PROGRAMS = (
     Program("small GPT", "virtual:1", ("benchmarks/gpt_steps.py", *SMALL_GPT.split(), "--out", "/dev/null")),
 )
 IDLE_MODELS = ("GPT-2 124M", "small GPT", "small GPT, bfloat16")
-LARGE = "--batch 12 --context 1024".split()
+LARGE = ["--batch", "12", "--context", "1024"]
 FORMS = {  # of GPT-2's steps: the type, and the batch's texts and their tokens
     "float32, 4 x 512": (),
     "bfloat16, 4 x 512": ("--bf16",),

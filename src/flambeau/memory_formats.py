@@ -10,7 +10,7 @@ from .errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRange
 
 
 class memory_format:  # noqa: N801  (PyTorch's name for it)
-    """An order of dimensions in memory.  order: the dimensions of a channels-last format, fastest first; else ().
+    """An order of dimensions in memory.  order: the dimensions of a channels-last format by rising stride; else ().
 
     Example:
         >>> x = torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)

@@ -72,8 +72,8 @@ def test_the_layer_and_one_sequence(gpus):
 
 @pytest.mark.parametrize(
     "arguments, values",
-    [((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [6], [2]), r"\[6\] must be 0 to 5"),
-     ((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [5], [3]), r"\[3\] fit targets \[1, 2\]"),
+    [((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [6], [2]), r"\[6\] must be from 0 to 5"),
+     ((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [5], [3]), r"\[3\] must fit targets of shape \[1, 2\]"),
      ((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [5], [2], 4), "blank 4"),
      ((torch.zeros(5, 1, 4), torch.tensor([[1, 2]]), [5, 5], [2, 2]), "2 input lengths")]
 )  # fmt: skip

@@ -124,7 +124,7 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Any, /) -> UniqueAll:
     """Return the distinct values in order, with first indices, inverse indices and counts; every NaN is distinct.
 
-    Host: waits, since the number of values depends on them.
+    Host: waits, since the number of distinct values depends on the data.
     Example:
         >>> torch.array_api.unique_all(torch.tensor([5, 3, 5])).indices
         tensor([1, 0])
@@ -138,7 +138,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 def unique_counts(x: Any, /) -> UniqueCounts:
     """Return the distinct values in order, and how often each occurs; every NaN is distinct.
 
-    Host: waits, since the number of values depends on them.
+    Host: waits, since the number of distinct values depends on the data.
     Example:
         >>> torch.array_api.unique_counts(torch.tensor([5, 3, 5])).counts
         tensor([1, 2])
@@ -147,9 +147,9 @@ def unique_counts(x: Any, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
-    """Return the distinct values in order, and the number of each element's value; every NaN is distinct.
+    """Return the distinct values in order, and for each element the index of its value; every NaN is distinct.
 
-    Host: waits, since the number of values depends on them.
+    Host: waits, since the number of distinct values depends on the data.
     Example:
         >>> torch.array_api.unique_inverse(torch.tensor([5, 3, 5])).inverse_indices
         tensor([1, 0, 1])
@@ -160,7 +160,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 def unique_values(x: Any, /) -> Any:
     """Return the distinct values in order; every NaN is distinct.
 
-    Host: waits, since the number of values depends on them.
+    Host: waits, since the number of distinct values depends on the data.
     Example:
         >>> torch.array_api.unique_values(torch.tensor([5, 3, 5]))
         tensor([3, 5])

@@ -18,7 +18,7 @@ _indexes = indexes  # typed where compiled
 
 
 def resolve(value: Any) -> int:
-    """Return a device's index, like runtime.device.resolve; names that were resolved before are looked up."""
+    """Return a device's index, as runtime.device.resolve does; the indexes of names are cached."""
     if type(value) is not str:
         return device.resolve(value)
     device_index: int = _indexes.get(value, _UNKNOWN)

@@ -970,7 +970,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def variance(self) -> Any:
-        """The circular variance, 1 - I1(concentration) / I0(concentration)."""
+        """The circular variance, 1 - I1(concentration) / I0(concentration); I0, I1: modified Bessel functions."""
         return 1 - torch.special_i1e(self.concentration) / torch.special_i0e(self.concentration)
 
 

@@ -121,7 +121,7 @@ class Monitor(Protocol):
         """Milliwatts."""
 
     def clock_rate(self, device: int) -> int:
-        """Megahertz."""
+        """The clock rate of the multiprocessors, in megahertz."""
 
     def processes(self, device: int) -> list[GpuProcess]: ...
 
@@ -512,7 +512,7 @@ class Driver(Protocol):
         """Other processes will use [address, address + nbytes) after the work submitted to `stream` so far.  # order"""
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        """Wait until the work submitted to `stream` so far is done for other processes too.  # wait"""
+        """Wait until the work submitted to `stream` so far is done, as other processes see it too.  # wait"""
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         """Return a handle by which other processes open an interprocess event."""

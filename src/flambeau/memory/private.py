@@ -139,7 +139,7 @@ class PrivatePools:
         return self._by_id.get(pool.id, shared)
 
     def pools(self) -> Iterable[Pool]:
-        """Return every pool."""
+        """Return the allocator's pools, for small and for large blocks, of every private pool."""
         return [pool for private in self._by_id.values() for pool in private.all]
 
     def unused(self) -> Iterable[Pool]:

@@ -730,9 +730,9 @@ def ctc_loss(
     used = longest if targets.ndim == 2 else sum(counts)
     if min([*inputs, *counts], default=0) < 0 or max(inputs, default=0) > times or used > room:
         raise ShapeError(
-            f"input lengths {inputs} must be 0 to {times}, and target lengths {counts} fit targets "
+            f"input lengths {inputs} must be from 0 to {times}, and target lengths {counts} must fit targets of shape "
             f"{list(targets.shape)}",
-            hint="lengths count from the first element",
+            hint="for targets [n, s], each target length is at most s; for targets [s], their sum is",
             operator=name,
         )
     starts = [sum(counts[:n]) for n in range(batch)] if targets.ndim == 1 else [n * room for n in range(batch)]

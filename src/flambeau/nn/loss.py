@@ -330,9 +330,9 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
-    full: add the constant log(2 pi) / 2.  eps: the least variance.
-    Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one; result a scalar, or [*]
-            with reduction="none".
+    full: add the constant log(2 pi) / 2.  eps: smaller variances are raised to it.
+    Shapes: input and target [*]; var [*], or [*] without the last dimension, or with size 1 in one dimension; result a
+            scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.GaussianNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0]), torch.ones(2))
         tensor(1.)

@@ -34,7 +34,7 @@ from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, compo
 from .pointwise import PRELUDE, THREADS, grid_over
 from .slicing import diagonal
 
-VECTORS_HINT = "vectors have three elements"
+VECTORS_HINT = "pass vectors of three elements, in a dimension of size 3"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Labels = list[int]
 
@@ -472,7 +472,11 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
             operator="linalg.cross",
         )
     if not input.shape:
-        raise IndexRangeError("tensors without dimensions have no vectors", hint=VECTORS_HINT, operator="linalg.cross")
+        raise IndexRangeError(
+            "tensors without dimensions have no vectors: input and other have shape []",
+            hint=VECTORS_HINT,
+            operator="linalg.cross",
+        )
     at = st.wrap_dim(dim, len(input.shape), "linalg.cross")
     if input.shape[at] != 3 or other.shape[at] != 3:
         raise ShapeError(

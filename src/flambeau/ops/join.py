@@ -1185,6 +1185,8 @@ def broadcast_shapes(*shapes: Any) -> st.Size:
     for sizes in listed:
         if any(size < 0 for size in sizes):
             raise ValueRangeError(
-                f"sizes must not be negative: {tuple(sizes)}", hint="0 or more", operator="broadcast_shapes"
+                f"sizes must not be negative, got {tuple(sizes)}",
+                hint="sizes are 0 or more; -1 has no special meaning here",
+                operator="broadcast_shapes",
             )
     return st.Size(st.broadcast(listed, "broadcast_shapes"))

@@ -437,8 +437,8 @@ def max_pool3d(
 ) -> Any:
     """Return the largest element of each window of volumes.
 
-    The arguments are those of `max_pool1d`, or a tuple of three.
-    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
+    The arguments are those of `max_pool1d`; in place of a number, a tuple of three has one for each of d, h and w.
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q], each size as in `max_pool1d`.
     Host:   returns at once.
     Raises: ShapeError, DtypeError, ValueRangeError.
     Example:
@@ -616,7 +616,7 @@ def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any
     if min(sizes) < 0:
         raise ValueRangeError(
             f"elements of output_size must be greater than or equal to 0, got {list(sizes)}",
-            hint="None keeps a size",
+            hint="use None for a dimension that keeps its size",
             operator=name,
         )
     zeros = (0,) * spatial

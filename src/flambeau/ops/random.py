@@ -447,8 +447,8 @@ def _bernoulli_errors() -> Iterator[ErrorSample]:
 def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any = None) -> Any:
     """Return a tensor like `input` in which each element is 1 with probability p, else 0.
 
-    p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities; in
-    place, p is then 0.5.
+    p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities;
+    the in-place form `bernoulli_` has p=0.5 by default.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1] (on a GPU, a tensor's values fail a device assertion); ShapeError.
     Example:

@@ -719,10 +719,10 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted.
 
-    If min and max are equal, they are the least and the greatest element.
+    If min and max are equal, the range is from the least to the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.
     Host:   returns at once.
-    Raises: DtypeError for booleans, ValueRangeError.
+    Raises: DtypeError for booleans, ValueRangeError if bins < 1, min > max, or a bound is not finite.
     Example:
         >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])

@@ -144,7 +144,7 @@ def solver_operator() -> Any:
 
 
 def queue(call: Call, kind: str, *operands: tuple[str, Any], options: tuple[Any, ...] = ()) -> None:
-    """Queue a solver operation on its operands, each with its mode."""
+    """Queue a solver operation.  operands: pairs of an access mode, such as READ or WRITTEN, and a tensor."""
     arguments = tuple(Argument(mode, each.dtype, tuple(each.shape), tuple(each.strides)) for mode, each in operands)
     call.library(Solver(kind, arguments, options), *(each for _, each in operands))
 
@@ -184,9 +184,9 @@ def copied(call: Call, operand: Any) -> Any:
 
 
 def spent(call: Call, operand: Any) -> tuple[str, Any]:
-    """Return an operand that a library may overwrite.
+    """Return (access mode, tensor) for an operand that a library may overwrite.
 
-    It is a copy; on the CPU, it is the operand itself, which NumPy does not change.
+    The tensor is a copy; on the CPU, it is the operand itself, which NumPy does not change.
     """
     return (READ, operand) if call.is_on_host else (SPENT, copied(call, operand))
 

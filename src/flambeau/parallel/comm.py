@@ -69,7 +69,7 @@ class Bucket(NamedTuple):
 def buckets(tensors: Sequence[TensorBase], nbytes: int, alone: int | None = None) -> tuple[Bucket, ...]:
     """Group tensors by dtype into buckets of at most `nbytes` bytes, in the order of their first tensors.
 
-    alone: a tensor of at least so many bytes is alone; None: only one that is larger than a bucket.
+    alone: a tensor of at least this many bytes has a bucket of its own; if None, only one larger than `nbytes` has.
     """
     layouts = [each._layout for each in tensors]
     sizes = tuple([each.nbytes for each in layouts])

@@ -227,7 +227,7 @@ class Meeting:
         return [size, places]
 
     def receive(self, rank: int, data: bytes) -> None:
-        """Add to the bytes of a rank on another machine."""
+        """Append data to the bytes received from a rank on another machine."""
         if rank not in self.files:
             self.files[rank] = os.memfd_create("flambeau", os.MFD_CLOEXEC)
         with open(self.files[rank], "wb", buffering=0, closefd=False) as file:

@@ -240,7 +240,7 @@ def is_integer(value: object) -> bool:
 
 
 def named_by(value: Any) -> Any:
-    """Return the device argument that a tensor, stream or event stands for; other values are returned unchanged."""
+    """Return the device of a tensor, stream or event that is given as a device; return any other value unchanged."""
     named = getattr(value, "device", value)
     return value if isinstance(named, str) else named  # NumPy scalars have a `device` too: the text "cpu"
 

@@ -110,7 +110,7 @@ class Accelerator(thread.Device):
 
     @whole
     def stream_of_its_own(self) -> Stream:
-        """Create a stream outside the pools, for one owner."""
+        """Create a stream that only the caller uses, unlike the shared streams of the stream pools."""
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
 
     def peer(self, other: int) -> None:

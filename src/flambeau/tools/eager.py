@@ -413,7 +413,7 @@ class SymBool(NoGraph):
 
 
 class SymFloat(NoGraph):
-    """The class of symbolic numbers; it has no instances."""
+    """The class of symbolic floating-point numbers; it has no instances."""
 
 
 class SymInt(NoGraph):

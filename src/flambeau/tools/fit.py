@@ -77,7 +77,7 @@ class Run(NamedTuple):
 
     @property
     def peak(self) -> Peak | None:
-        """The peak of the device that reserved most; None if the program used no GPU."""
+        """The peak of the device that reserved the most memory; None if the program used no GPU."""
         return max(self.peaks, key=lambda peak: peak.reserved, default=None)
 
     def to_json(self) -> str:

@@ -370,7 +370,10 @@ def read(path: Path) -> Card:
         with open(path, "rb") as file:
             data = tomllib.load(file)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint=f"presets are {', '.join(NAMES)}") from error
+        raise ConfigError(
+            f"cannot read the card's file {path}: {error.strerror}",
+            hint=f"correct the path, or use a preset: {', '.join(NAMES)}",
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", hint=DOCUMENTATION) from error
     return _Reader(path, data).card()

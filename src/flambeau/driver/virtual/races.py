@@ -357,7 +357,7 @@ def _comes_after(use: Use, other: Use) -> bool:
 
 
 def awaited_queue(use: Use) -> Queue:
-    """Return the stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
+    """Return the stream to wait for: that of `use`, the earlier access, or that of the launch for a graph's branch."""
     return waiting_queue(use.commands[-1].queue)
 
 

@@ -215,7 +215,7 @@ class _SpectralNorm(Module):
         if not -rank <= dim < rank:
             raise IndexRangeError(
                 f"dimension out of range, expected {-rank} to {rank - 1}, got {dim}",
-                hint="0 for linear layers and convolutions",
+                hint="use 0 for linear layers and convolutions, and 1 for transposed convolutions",
                 operator="spectral_norm",
             )
         check_iterations(n_power_iterations)
