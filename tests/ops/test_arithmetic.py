@@ -44,6 +44,33 @@ def test_bool_follows_pytorch():
             refused()
 
 
+@pytest.mark.parametrize(
+    ("kind", "remainders", "of_number", "in_c", "powers", "of_large"),  # of PyTorch 2.13 on the CPU
+    [
+        ("float16", [0.000244140625, 0.0006103515625, 0.0992431640625],
+         [0.0999755859375, 0.0999755859375, -2.900390625], [0.000244140625, 0.167236328125, -0.000732421875],
+         [0.0999755859375, 0.0031604766845703125, 1000.5], [math.nan] * 3),
+        ("bfloat16", [0.09912109375, 0.09765625, 0.0029296875], [0.10009765625, 0.10009765625, -2.90625],
+         [0.33203125, 0.162109375, -0.328125], [0.10009765625, 0.003173828125, 996.0], [0.0, 1.5, -2.0]),
+    ],
+)  # fmt: skip
+def test_numbers_of_remainders_and_powers_are_rounded_to_half_types(
+    kind, remainders, of_number, in_c, powers, of_large
+):
+    with machine(devices=1):
+        for device in ("cpu", "cuda"):
+            x = torch.tensor([1.0, 2.5, -3.0], dtype=getattr(torch, kind), device=device)
+            assert (x % 0.1).tolist() == torch.remainder(x, 0.1).tolist() == remainders
+            assert (0.1 % x).tolist() == of_number
+            assert torch.fmod(x, 1 / 3).tolist() == in_c
+            assert (0.1**x).tolist() == powers
+            assert (70000 % x).tolist() == pytest.approx(of_large, nan_ok=True)
+            y = x.clone()
+            y %= 0.1
+            assert y.tolist() == remainders
+            assert (x.float() % 0.1).tolist() == pytest.approx([0.1, 0.1, 0.0], abs=1e-6)
+
+
 def test_half_types_round_once():
     x = torch.tensor([2048.0], dtype=torch.float16)
     assert torch.add(x, x, alpha=1.0005).item() == 4096.0

@@ -463,6 +463,7 @@ MEANT = (
     Rule("PyTorch lacks the derivative", "floor_divide.*out=", holds=_has_gradients),
     Rule("an index is checked when the GPU runs", "out=", "out of (bounds|range)", "don't support automatic"),
     Rule("softmax with out= joins no graph", r"softmax\(.*out=", ours="don't support automatic"),
+    Rule("scatter with reduce= and out= joins no graph", r"scatter\(.*reduce=.*out=", ours="automatic differentiation"),
     Rule("alpha= is checked as it is given", r"sub.*alpha=", ours="without overflow"),
     Rule("the copy that ravel makes is no view", r"(?s)ravel\(.*_is_view"),
     Rule("logical calls in place have no derivative", "logical_", ours="derivative is not implemented"),

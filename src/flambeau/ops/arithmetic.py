@@ -289,7 +289,7 @@ def _(grad: Any, needs: Any) -> Any:
     return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
-@_division("remains(input, other)")
+@_division("remains(input, other)", rounds=True)
 def remainder(input: Value, other: Value) -> Any:
     """Compute the remainder of `floor_divide`, with the sign of the divisor.
 
@@ -313,7 +313,7 @@ def _divisible_tensors() -> Iterator[Sample]:
     return (sample for sample in divisible_pairs() if hasattr(sample.args[0], "shape"))
 
 
-@_division("remains_in_c(input, other)", _divisible_tensors)
+@_division("remains_in_c(input, other)", _divisible_tensors, rounds=True)
 def fmod(input: Operand, other: Value) -> Any:
     """Compute the remainder of the quotient rounded toward 0, with the sign of `input`.
 
@@ -539,7 +539,7 @@ def _pow(input: Value, exponent: Value) -> Any:
 
 pow_ = Power(
     _pow, numbers, "power(input, exponent)", 20.0, samples=_powers, errors=_wrong_powers, dtypes=NUMERIC_TYPES,
-    inplace=True, name="pow",
+    rounds=True, inplace=True, name="pow",
 )  # fmt: skip
 
 

@@ -260,6 +260,7 @@ class Pointwise(Operator):
     Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
+    rounds: whether numbers are rounded to a half compute type; otherwise such types compute with them in float32.
     source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
     ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
@@ -271,7 +272,7 @@ class Pointwise(Operator):
 
     def __init__(
         self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
-        factor: str = "", source: str = "", ufunc: str = "", **options: Any,
+        factor: str = "", rounds: bool = False, source: str = "", ufunc: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -279,6 +280,7 @@ class Pointwise(Operator):
         self.cost = cost
         self.exact = exact
         self.factor = self.index_of[factor] if factor else -1
+        self.rounds = rounds
         self.source = source
         self.ufunc = ufunc
         self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # unpromoted numbers
@@ -325,6 +327,8 @@ class Pointwise(Operator):
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
+        if self.rounds and compute.wide is not compute:
+            return passed_as(value, partial(_rounded, compute), float)
         return passed_as(value, PYTHON[compute.category])
 
     def spread(
@@ -367,6 +371,12 @@ class Pointwise(Operator):
             kernel.body, kernel.computes = self.body, tuple(computes)
             kernel.ufunc = self.ufunc if all(compute is out for compute in computes) else ""
         return kernel
+
+
+def _rounded(half: dtype, value: int | float) -> float:
+    """Round a number to a half type; beyond its range it becomes infinite."""
+    with np.errstate(all="ignore"):
+        return float(np.float32(value).astype(half.numpy))
 
 
 def _number(value: int | float) -> Any:
@@ -487,7 +497,7 @@ def pointwise(
     dtype: a rule for the types, such as `promoted`, `to_float` or `to_bool`.
     cuda: the same computation, as a CUDA C++ expression of the parameter names.
     cost: arithmetic operations per element.
-    exact, factor, source, ufunc: see Pointwise.  Other options are those of Operator; inplace is True by default.
+    exact, factor, rounds, source, ufunc: see Pointwise.  The others are those of Operator; inplace is True by default.
     Example:
         >>> from flambeau.ops.operator import REGISTRY
         >>> from flambeau.ops.pointwise import pointwise, promoted

@@ -286,7 +286,7 @@ def _logarithms() -> Iterator[Sample]:
 
 @pointwise(
     dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log(other)", samples=_logarithms,
-    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=True,
 )  # fmt: skip
 def xlogy(input: Value, other: Value) -> Any:
     """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN.
@@ -315,7 +315,8 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(
     dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log1p(other)", samples=_logarithms,
-    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, called="xlog1py", inplace=False, method=False, function=False,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=True, called="xlog1py", inplace=False, method=False,
+    function=False,
 )  # fmt: skip
 def special_xlog1py(input: Value, other: Value) -> Any:
     """Compute input * log(1 + other), and 0 where `input` is 0 and `other` is not NaN.
