@@ -334,6 +334,10 @@ def _has_halves(case: Case, *_: Any) -> bool:
     return any("float16" in each.dtype for each in case.tensors.values())
 
 
+def _has_halves_and_more(case: Case, *_: Any) -> bool:
+    return _has_halves(case) and _has_several_types(case)
+
+
 def _has_infinite_half(case: Case, *_: Any) -> bool:
     return any(each.dtype == "float16" and "inf" in str(each.values) for each in case.tensors.values())
 
@@ -434,6 +438,7 @@ MEANT = (
     Rule("numbers of half types are checked everywhere", ours="overflow", holds=_has_halves),
     Rule("numbers of half types are checked everywhere", "float16", ours="overflow"),
     Rule("numbers of half types are converted to float32", theirs="overflow", holds=_has_halves),
+    Rule("divisors are rounded to half types", r"//|div", holds=_has_halves_and_more),
     Rule("numbers of sums are not rounded to halves", r"add|sub|[+-]", holds=_has_infinite_half),
     Rule("a line search of tiny steps magnifies roundings", r"(?s)LBFGS.*strong_wolfe.*lr_scheduler"),
     Rule("writes under save_on_cpu are not noticed on the CPU", r"(?s)save_on_cpu.*\w_\("),

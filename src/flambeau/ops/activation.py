@@ -492,7 +492,7 @@ def glu(input: Operand, dim: int = -1) -> Any:
 
 SIGNED_TYPES = tuple(dtype for dtype in NUMERIC_TYPES if dtype.is_signed)
 
-# functions with a slope below 0
+# functions with a nonzero slope below 0
 
 
 def _slope_samples() -> Iterator[Sample]:
@@ -537,7 +537,7 @@ def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
         tensor([-0.1000,  2.0000])
     """
     array: Any = input
-    if np.ndim(negative_slope) == 0 and 0 < negative_slope <= 1:  # two passes; infinity times 0 would be NaN
+    if np.ndim(negative_slope) == 0 and 0 < negative_slope <= 1:  # faster than where; infinity * 0 is NaN
         return np.maximum(array, array * negative_slope)
     return np.where(array > 0, array, array * negative_slope)
 
@@ -893,7 +893,7 @@ def _outer_slopes() -> Iterator[Sample]:
         yield Sample((*sample.args, 0.5))
 
 
-@backward("input >= -lambd && input <= lambd ? 0 : upstream", samples=_outer_slopes)
+@backward("input >= -lambd && input <= lambd ? 0 : upstream", samples=_outer_slopes, rounds=("lambd",))
 def shrink_backward(upstream: Operand, input: Operand, lambd: float) -> Any:
     """Return the gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
     return np.where(np.less_equal(np.abs(input), lambd), 0, upstream)
@@ -909,7 +909,10 @@ def _shrinks() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0.75))
 
 
-@activation("input >= -lambd && input <= lambd ? 0 : input", 2.0, samples=_shrinks, function=True, method=True)
+@activation(
+    "input >= -lambd && input <= lambd ? 0 : input", 2.0, samples=_shrinks, function=True, method=True,
+    rounds=("lambd",),
+)  # fmt: skip
 def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
     """Return x outside [-lambd, lambd], else 0.
 

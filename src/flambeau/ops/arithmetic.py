@@ -45,7 +45,7 @@ def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _scaled_operator(cuda: str) -> Any:
-    """Make the operator that `add` or `sub` lowers to if alpha is not 1.  Their samples cover it."""
+    """Make the operator that `add` or `sub` lowers to if alpha is not 1.  Their samples test it."""
     return pointwise(
         dtype=_scaled_rule,
         cuda=cuda,
@@ -252,7 +252,7 @@ def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
     )
 
 
-@_division("floored(input, other)", differentiable=False)
+@_division("floored(input, other)", differentiable=False, rounds=("input",))
 def floor_divide(input: Value, other: Value) -> Any:
     """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
 
@@ -289,7 +289,7 @@ def _(grad: Any, needs: Any) -> Any:
     return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
-@_division("remains(input, other)", rounds=True)
+@_division("remains(input, other)", rounds=("input", "other"))
 def remainder(input: Value, other: Value) -> Any:
     """Compute the remainder of `floor_divide`, with the sign of the divisor.
 
@@ -313,7 +313,7 @@ def _divisible_tensors() -> Iterator[Sample]:
     return (sample for sample in divisible_pairs() if hasattr(sample.args[0], "shape"))
 
 
-@_division("remains_in_c(input, other)", _divisible_tensors, rounds=True)
+@_division("remains_in_c(input, other)", _divisible_tensors, rounds=("other",))
 def fmod(input: Operand, other: Value) -> Any:
     """Compute the remainder of the quotient rounded toward 0, with the sign of `input`.
 
@@ -475,10 +475,10 @@ SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of float
 
 
 class Power(Pointwise):
-    by_value = True  # the value of a Python exponent is in the key
+    by_value = True  # the lowering depends on the value of a Python exponent
 
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
-        if type(exponent) is bool and getattr(input, "dtype", None) is bool_:  # the only powers of bools
+        if type(exponent) is bool and getattr(input, "dtype", None) is bool_:  # bool tensors support no other exponent
             return REGISTRY["logical_or"].lower(call, input, not exponent)
         if type(exponent) in (int, float) and hasattr(input, "dtype"):
             if input.dtype.is_floating_point and exponent in SHORTER:
@@ -539,7 +539,7 @@ def _pow(input: Value, exponent: Value) -> Any:
 
 pow_ = Power(
     _pow, numbers, "power(input, exponent)", 20.0, samples=_powers, errors=_wrong_powers, dtypes=NUMERIC_TYPES,
-    rounds=True, inplace=True, name="pow",
+    rounds=("input", "exponent"), inplace=True, name="pow",
 )  # fmt: skip
 
 
@@ -556,7 +556,7 @@ def _slope_of_base(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
-    """Return the derivative by the exponent; 0 where the base is 0 and the exponent is not negative."""
+    """Return the gradient of the exponent; 0 where the base is 0 and the exponent is not negative."""
     if not hasattr(input, "shape"):
         logarithm: Any = log_of_number(input) if input > 0 else -inf if input == 0 else nan
         slope = grad * (pow_(input, exponent) * logarithm)
@@ -596,7 +596,7 @@ def _float_power(input: Value, exponent: Value) -> Any:
     return np.power(input, exponent)
 
 
-# the types whose forms in place the sweep tries: narrower floating point is an error
+# types that the samples run with: in place, a narrower floating point type is an error
 WRITABLE = (bool_, *dtypes.INTEGER_TYPES, dtypes.float64)
 float_power = FloatPower(
     _float_power, _wide, "power(input, exponent)", 20.0, samples=_powers, errors=unbroadcastable, dtypes=WRITABLE,

@@ -37,6 +37,7 @@ from .samples import NUMERIC_TYPES, no_floats, one_bool, pairs, positives, singl
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
 LOG_2, LOG_10 = log_of_number(2), log_of_number(10)
+MOST_SHIFT = 5000  # of the exponent of a floating-point number, which is then 0 or infinite
 
 
 def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **options: Any) -> Any:
@@ -918,7 +919,9 @@ def _exponents() -> Iterator[Sample]:
         yield Sample((first, second._replace(low=-3, high=4)))
 
 
-@pointwise(dtype=to_float, cuda="input * exp2(other)", samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL)
+@pointwise(
+    dtype=to_float, cuda="scaled(input, other)", cost=4.0, samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL
+)
 def ldexp(input: Operand, other: Operand) -> Any:
     """Compute `input * 2 ** other`; integers give float32.
 
@@ -928,7 +931,9 @@ def ldexp(input: Operand, other: Operand) -> Any:
         >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([4, -1]))
         tensor([16.0000,  1.5000])
     """
-    return input * np.exp2(other)
+    whole = np.clip(np.floor(other), -MOST_SHIFT, MOST_SHIFT)  # NaN stays
+    shift = np.where(np.isnan(whole), 0, whole).astype(np.int32)
+    return np.ldexp(input * np.exp2(other - whole), shift)
 
 
 @ldexp.derivative(only_for={"other": "input"})
@@ -1067,7 +1072,7 @@ class NanToNum(Pointwise):
 
 
 def _as_first(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Read every input as the first one's type, and return that."""
+    """Dtype rule: every input is converted to the type of the first one, which the result has too."""
     return [types[0]] * len(types), types[0]
 
 

@@ -140,10 +140,16 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
     """Return the arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
     at = iter(range(1, len(inputs) + 1))
-    return ", ".join(
-        f"({c.wide.cuda}){name}_number" if dtype is None else f"load<{c.wide.cuda}>({place(name, next(at))})"
-        for name, dtype, c in inputs
-    )
+
+    def value(name: str, stored: dtype | None, compute: dtype) -> str:
+        if stored is None:
+            return f"({compute.wide.cuda}){name}_number"
+        read = place(name, next(at))
+        if stored is not compute and compute.wide is not compute:
+            read = f"store<{compute.cuda}>(widen({read}))"
+        return f"load<{compute.wide.cuda}>({read})"
+
+    return ", ".join(value(*each) for each in inputs)
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
@@ -260,7 +266,7 @@ class Pointwise(Operator):
     Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
-    rounds: whether numbers are rounded to a half compute type; otherwise such types compute with them in float32.
+    rounds: the names of parameters whose numbers are rounded to a half compute type; others are used in float32.
     source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
     ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
@@ -272,7 +278,7 @@ class Pointwise(Operator):
 
     def __init__(
         self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
-        factor: str = "", rounds: bool = False, source: str = "", ufunc: str = "", **options: Any,
+        factor: str = "", rounds: Sequence[str] = (), source: str = "", ufunc: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -280,7 +286,7 @@ class Pointwise(Operator):
         self.cost = cost
         self.exact = exact
         self.factor = self.index_of[factor] if factor else -1
-        self.rounds = rounds
+        self.rounds = [self.index_of[name] for name in rounds]
         self.source = source
         self.ufunc = ufunc
         self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # unpromoted numbers
@@ -327,7 +333,7 @@ class Pointwise(Operator):
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
-        if self.rounds and compute.wide is not compute:
+        if at in self.rounds and compute.wide is not compute:
             return passed_as(value, partial(_rounded, compute), float)
         return passed_as(value, PYTHON[compute.category])
 
@@ -384,6 +390,15 @@ def _number(value: int | float) -> Any:
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
+def _as_read(operand: Any, compute: dtype) -> Any:
+    """Convert an array or a number to what a kernel computes with.  Arrays are rounded to the compute type first."""
+    if not hasattr(operand, "astype"):
+        return _number(operand).astype(compute.wide.numpy)
+    if compute.wide is not compute and operand.dtype != compute.numpy:
+        operand = operand.astype(np.float32, copy=False).astype(compute.numpy)
+    return operand.astype(compute.wide.numpy, copy=False)
+
+
 def _of_ufunc(name: str) -> Callable[..., None]:
     """Return the reference of a kernel whose operands and result have the type that NumPy computes in."""
 
@@ -397,10 +412,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str =
     wide = [dtype.wide for dtype in computes]
 
     def converted(operands: Sequence[Any]) -> list[Any]:
-        return [
-            operand.astype(own.numpy, copy=False) if hasattr(operand, "astype") else _number(operand).astype(own.numpy)
-            for operand, own in zip(operands, wide)
-        ]
+        return [_as_read(operand, compute) for operand, compute in zip(operands, computes)]
 
     def compute(out: Any, *operands: Any) -> None:
         values = converted(operands)

@@ -286,7 +286,7 @@ def _logarithms() -> Iterator[Sample]:
 
 @pointwise(
     dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log(other)", samples=_logarithms,
-    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=True,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=("input", "other"),
 )  # fmt: skip
 def xlogy(input: Value, other: Value) -> Any:
     """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN.
@@ -315,8 +315,8 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(
     dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log1p(other)", samples=_logarithms,
-    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=True, called="xlog1py", inplace=False, method=False,
-    function=False,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=("input", "other"), called="xlog1py", inplace=False,
+    method=False, function=False,
 )  # fmt: skip
 def special_xlog1py(input: Value, other: Value) -> Any:
     """Compute input * log(1 + other), and 0 where `input` is 0 and `other` is not NaN.
@@ -431,7 +431,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("ndtr", "normcdf(input)")
 def special_ndtr(input: Operand) -> Any:
-    """Compute the cumulative distribution function of the normal distribution.
+    """Compute the cumulative distribution function of the standard normal distribution.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -453,7 +453,7 @@ def _probabilities() -> Iterator[Sample]:
 
 @special_function("ndtri", "normcdfinv(input)", _probabilities)
 def special_ndtri(input: Operand) -> Any:
-    """Compute the quantile of the normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
+    """Compute the quantile function of the standard normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
 
     Shapes: same as the input.
     Host: returns at once.
@@ -801,7 +801,7 @@ def _polynomial(called: str, family: str, argument: str = "(double)input") -> An
 
 
 def _evaluated(function: Any, x: Any, n: Any) -> Any:
-    """Return the polynomial of degree n, which is cut to an integer; 0 where that is negative."""
+    """Return the polynomial of degree n, which is truncated to an integer; 0 where that is negative."""
     degree = np.asarray(n).astype(np.int64)
     value = function(np.maximum(degree, 0), np.asarray(x, np.float64))
     return np.where(degree < 0, 0, np.where(degree == 0, 1, value))
@@ -927,7 +927,7 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_h", "HERMITE_H")
 def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
-    """Compute the Hermite polynomial of the physicists, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the physicists' Hermite polynomial of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -940,7 +940,7 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_he", "HERMITE_HE")
 def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
-    """Compute the Hermite polynomial of probability theory, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the probabilists' Hermite polynomial of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

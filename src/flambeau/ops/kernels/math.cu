@@ -157,6 +157,12 @@ template <class T> inline T multiple_of(T a, T b) {  // the least common one
     return divisor == 0 ? (T)0 : (T)absolute(a / divisor * b);
 }
 
+// x * 2^power, where 2^power alone may overflow
+template <class T> inline T scaled(T x, T power) {
+    const T whole = floor(power) < -5000 ? (T)-5000 : floor(power) > 5000 ? (T)5000 : floor(power);  // NaN stays
+    return ldexp(x * exp2(power - whole), is_nan(whole) ? 0 : (int)whole);
+}
+
 template <class T> inline T floored(T a, T b) {
     if constexpr (IS_FLOATING<T>) {
         if (b == 0) return a / b;
