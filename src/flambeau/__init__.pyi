@@ -338,7 +338,7 @@ def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Return a view of the storage of the input with any sizes and strides, in elements."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function."""
+    """Set the sizes and strides of a tensor in place, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `as_strided`, but the result is a contiguous copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -346,7 +346,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """Convert `data` to a tensor, without a copy if type and device allow it."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Like `as_tensor`; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
+    """Like `as_tensor`; copy=True always copies.  Bytes-like objects are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
@@ -514,9 +514,9 @@ def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ...,
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+    """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates."""
 def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+    """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates."""
 def cumprod(input: Tensor, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -572,7 +572,7 @@ def einsum(*args: Any) -> Tensor:
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """Return the rows of `weight` selected by `indices`; a negative padding_idx means none."""
 def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
-    """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger."""
+    """Scale the rows of `input` that the indices name, in place, so that their norm is at most `max_norm`."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return an uninitialized tensor."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -694,7 +694,7 @@ def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input >= other, as bool."""
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
+    """`nn.functional.grid_sample` with numbers for its modes."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """Sample images at the positions of a grid: `torch.grid_sampler` of images."""
 def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
@@ -746,7 +746,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
+    """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -972,9 +972,9 @@ def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Ten
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
-    """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes."""
+    """Return (`group_norm`, mean, 1 / standard deviation) of each group of channels."""
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
-    """(`layer_norm`, mean, 1 / standard deviation) of the last dimensions."""
+    """Return (`layer_norm`, mean, 1 / standard deviation) of the last dimensions."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -996,7 +996,7 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
+    """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the norm over all dimensions except one, which are kept with size 1."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1020,7 +1020,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
-    """(U, S, V): principal components of the rows of A, by `svd_lowrank`; the columns of V are their directions."""
+    """Return (U, S, V): principal components of the rows of A, by `svd_lowrank`; columns of V are their directions."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of the difference of each row and every later one."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
@@ -1028,7 +1028,7 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `permute`, but the result is a contiguous copy."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the pseudoinverse: `linalg.pinv` with another default."""
+    """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1050,7 +1050,7 @@ def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
+    """Return (Q, R): the former name of `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1076,7 +1076,7 @@ def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., gen
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the integers from 0 to n - 1 in a random order, int64 by default."""
 def range(start: Number = ..., end: Number = ..., step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return the numbers from start to end, included, in steps of `step`.  Deprecated: use `arange`, without the end."""
+    """Return the numbers from start to end, both included, in steps of `step`.  Deprecated: `arange` excludes the end."""
 def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Flatten to one dimension: a view of a contiguous input, else a copy."""
 def real(input: Tensor) -> Tensor:
@@ -1098,7 +1098,7 @@ def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with another shape where the strides allow it, else a copy."""
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
-    """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function."""
+    """Resize a tensor in place to the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
     """Return the tensor itself: conjugation is never deferred, since tensors are real."""
 def resolve_neg(input: Tensor) -> Tensor:
@@ -1134,7 +1134,7 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, re
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
+    """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the places where values can be put into a sorted sequence so that it stays sorted: the first such place."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1222,7 +1222,7 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
-    """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections."""
+    """Return (U, S, V): the q largest singular values of A - M and their vectors, approximated by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1272,13 +1272,13 @@ def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
+    """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
     """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
+    """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1302,11 +1302,11 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `chunk`, which may be written in place in a graph."""
+    """Return the pieces of `chunk`; autograd allows in-place writes to them."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `split`, which may be written in place in a graph."""
+    """Return the pieces of `split`; autograd allows in-place writes to them."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `split_with_sizes`, which may be written in place in a graph."""
+    """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:

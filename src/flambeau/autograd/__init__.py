@@ -20,7 +20,7 @@ from .mode import (
 )
 
 if _typing.TYPE_CHECKING:
-    from . import mode as grad_mode  # the submodule is a row of import_paths.py that refers to members of this one
+    from . import mode as grad_mode  # for type checkers: import_paths.py makes this submodule
 
     Variable: type[_typing.Any]  # set by the package
 

@@ -1,4 +1,4 @@
-"""Anomaly detection: errors of backward name the forward call of a gradient that fails or is NaN."""
+"""Anomaly detection: report the forward call of a backward node that fails or returns NaN."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class _Restoring:
 class set_detect_anomaly(_Restoring):  # noqa: N801
     """Switch anomaly detection on or off; as a context manager it restores the former setting.
 
-    A node made while it is on remembers the program's lines of its forward call.  If the node fails in backward, a
-    warning shows them.  check_nan: whether a NaN gradient is an error too.
+    A node made while it is on stores the stack trace of its forward call.  If the node fails in backward, a
+    warning shows it.  check_nan: whether a NaN gradient is an error too.
     Host: backward waits for every gradient if check_nan is True.
     Example:
         >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
@@ -134,7 +134,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def note_forward(node: Any, saved: Any) -> None:
-    """Store the program's stack of a new node, and the node whose backward made it (see graph_node.observe)."""
+    """Store the stack trace of a new node, and the node whose backward made it (see graph_node.observe)."""
     metadata = hooks_of(node).metadata
     metadata[TRACEBACK] = callers.program_stack()
     parent = getattr(_Anomaly.running, "node", None)

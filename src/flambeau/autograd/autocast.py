@@ -33,7 +33,7 @@ DEFAULTS = {  # the lower-precision type of each device type; flambeau has tenso
     "mtia": float16, "privateuseone": float16, "xla": bfloat16, "xpu": float16,
 }  # fmt: skip
 LOWER_TYPES = (bfloat16, float16)
-WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl", "ve", "vulkan")  # device types
+WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl", "ve", "vulkan")  # no autocast
 
 
 # how a call's operands are cast
@@ -45,7 +45,7 @@ def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argum
 
 
 def _lower_layer(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Like `_lower`, but cast weight and bias in one launch if both casts are new and cached."""
+    """Like `_lower`, but cast weight and bias in one launch where `keep_two` can."""
     _, weight, bias = bound
     if isinstance(weight, TensorBase) and isinstance(bias, TensorBase):
         mode.keep_two(weight, bias, mode.types[kind])
@@ -58,7 +58,7 @@ def _wide(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argume
 
 
 def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Return float32, unless the call says dtype=."""
+    """Make the result float32, unless the call passes dtype=."""
     at = operator.index_of["dtype"]
     first = bound[0]
     if bound[at] is None and _is_cast(first, kind) and first._layout.dtype is not float32:
@@ -68,7 +68,7 @@ def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) ->
 
 
 def _wide_loss(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast every operand to float32; of logits and classes alone, return float32 without a copy of the logits."""
+    """Cast operands to float32; for half-precision logits and class indices alone, pass dtype=float32 instead."""
     at, logits, target, weight = operator.index_of["dtype"], *bound[:3]
     is_plain = weight is None and isinstance(target, TensorBase) and not target._layout.is_floating
     if not is_plain or not _is_cast(logits, kind) or logits._layout.dtype not in LOWER_TYPES or bound[at] is not None:
@@ -95,19 +95,19 @@ def _widest(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argu
 
 
 def _resized(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast to float32, except for means of areas."""
+    """Cast every operand to float32, except in mode "area"."""
     is_area = bound[operator.index_of["mode"]] == "area"
     return bound if is_area else _wide(mode, kind, operator, bound)
 
 
 def _padded(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast to float32 where edges are reflected or repeated."""
+    """Cast every operand to float32 in the modes "reflect" and "replicate"."""
     is_cast = bound[operator.index_of["mode"]] in ("reflect", "replicate")
     return _wide(mode, kind, operator, bound) if is_cast else bound
 
 
 def _divided(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast the divisor of a number to float32, as PyTorch multiplies the number by the reciprocal."""
+    """Cast the divisor to float32 if the dividend is a number, which PyTorch multiplies by the reciprocal."""
     return bound if isinstance(bound[0], TensorBase) else _wide(mode, kind, operator, bound)
 
 
@@ -265,7 +265,7 @@ class Mode:
         return found
 
     def keep_two(self, one: TensorBase, other: TensorBase, wanted: dtype) -> None:
-        """Cast two leaves of a GPU in one launch and keep the casts, unless one is kept already or is cast alone."""
+        """Cast two leaves on one GPU in one launch and cache both casts; does nothing if one is cached already."""
         if not self.caches or wanted is float32:
             return
         now = thread.here()
@@ -594,7 +594,7 @@ class autocast:  # noqa: N801
     dtype: float16 or bfloat16; None is `get_autocast_dtype(device_type)`.
     enabled: False turns autocast off inside another context.
     cache_enabled: whether a parameter is cast once until the outermost context ends; None keeps the setting.
-    Raises: ArgumentTypeError, DeviceNameError for a bad device_type.
+    Raises: ArgumentError, DeviceNameError for a bad device_type; DtypeError on a GPU without bfloat16.
     Example:
         >>> x, w = torch.ones(2, 2), torch.ones(2, 2)
         >>> with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -622,7 +622,7 @@ class autocast:  # noqa: N801
         self._former: list[tuple[bool, Any, bool]] = []
 
     def _can_enable(self, kind: str) -> bool:
-        """Return whether the type and the device exist; warn if not."""
+        """Return whether device and type allow autocast; warn if not.  Raises DtypeError on a GPU without bfloat16."""
         if kind == "cuda":
             if not is_available():
                 callers.warn("autocast: CUDA is not available. Disabling autocast.")

@@ -312,7 +312,7 @@ class _Frame:
 
 
 class _Input:
-    """A tensor argument, saved as tensors for backward are."""
+    """A tensor argument, saved in the same way as a tensor for backward."""
 
     def __init__(self, tensor: Any) -> None:
         self.requires_grad = tensor.requires_grad

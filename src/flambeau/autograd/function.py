@@ -78,7 +78,7 @@ def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
 
 
 class FunctionNode(Node):
-    """One call of a user's Function."""
+    """Graph node of one call of a user's Function."""
 
     __slots__ = ("context", "function", "layouts", "released", "saved", "shapes")
 
@@ -234,7 +234,7 @@ class Function:
     """
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:  # a signature that any other may override
+    def forward(*args: Any, **kwargs: Any) -> Any:  # so general that type checkers accept any override
         """Compute the result from ctx and the arguments of `apply`.  A subclass defines it as a static method.
 
         ctx: keeps values for backward.  A class that defines `setup_context` leaves it out.

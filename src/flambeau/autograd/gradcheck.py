@@ -254,7 +254,7 @@ def _numeric(
 def _slopes(
     func: Callable[..., Any], args: tuple[Any, ...], tensor: Any, weights: Sequence[Any], step: Any, eps: float
 ) -> list[float]:
-    """Return how much the weighted sums grow per `eps`, between an input moved by -step and by step."""
+    """Return the differences of the weighted sums for an input moved by step and by -step, divided by 2 * eps."""
     ends = []
     for moved in (step, -step):
         with _moved(tensor, moved), GradMode(True):

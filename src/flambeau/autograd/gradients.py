@@ -28,7 +28,7 @@ def backward(
 
     tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
     Host:   returns at once.
-    Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
+    Order:  each node runs on the stream of its forward; the current streams then wait for those of the leaves.
     Raises: AutogradError, ShapeError.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -328,7 +328,7 @@ def current_task() -> Any:
 
 
 def notes(owner: Any) -> Any:
-    """Return the owner's dictionary, kept for the running backward pass; None outside a pass."""
+    """Return the dictionary that the running backward pass keeps for an owner; None outside a pass."""
     task = current_task()
     if task is None:
         return None

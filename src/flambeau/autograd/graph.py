@@ -370,7 +370,7 @@ class _MultiHook:
         return on_gradient
 
     def take(self, index: int, grad: Any) -> None:
-        """Note a gradient; call the function at the last one that this pass computes, or at the first one."""
+        """Store a gradient; call the function after the last one of this pass, or after the first one in mode "any"."""
         task = current_task()
         seen = notes(self)
         seen[index] = grad

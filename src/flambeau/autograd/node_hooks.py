@@ -136,7 +136,10 @@ def after_node(hooks: OrderedDict[int, Hook], results: Sequence[Any], grads: Seq
 
 
 def end_at(task: Any, node: Any, grads: list[Any]) -> Sequence[Any]:
-    """Return a node's input gradients where the pass needs none.  With `inputs=`, backward still runs inputs' nodes."""
+    """Return the input gradients of a node at which the pass ends; they are not needed further.
+
+    With `backward(inputs=...)`, its hooks and the node of a user's Function still run; with `grad`, nothing does.
+    """
     hooks = node.hooks
     nothing = [None] * len(node.edges)
     if not task.accumulates:

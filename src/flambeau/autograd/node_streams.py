@@ -12,7 +12,7 @@ from ..core.thread import Thread
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
-CAPTURE_IMPLICIT = 906  # CUresult
+CAPTURE_IMPLICIT = 906  # CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 
 
 class _Choices:
@@ -79,10 +79,10 @@ def order(
     moved: dict[Any, dict[int, Stream]], node: Any, streams: dict[int, Stream], consumer: Stream, producer: Stream,
     memory: Storage,
 ) -> None:  # fmt: skip
-    """Make a node's stream wait for the one on which its gradient was computed, whose memory is kept for the node.
+    """Make a node's stream wait for the stream that computed its gradient; record the gradient's memory on it.
 
     If the producer captures and the consumer does not, the node takes part in the capture.
-    moved: gets the streams of the node, which are `streams`, if they change.
+    streams: those of the node.  moved: receives its new streams, by node, if they change.
     """
     if producer.machine.capture is not None and producer.is_capturing() and not consumer.is_capturing():
         consumer = captured(node.name, consumer, producer)

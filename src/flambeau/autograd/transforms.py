@@ -445,7 +445,7 @@ def _is_one_of_one(output: Any, dims: Any) -> bool:
 
 
 def _spread(tree: Any, dims: Any, what: str) -> list[Any]:
-    """Return the dimension of each value of a tree: `dims` is a tree that may end earlier, at ints and None."""
+    """Return the dimension of each value of a tree: `dims` is a prefix of the tree, with ints or None as leaves."""
     if dims is None or isinstance(dims, int) and not isinstance(dims, bool):
         return [dims] * len(flatten(tree)[0])
     pairs: list[tuple[Any, Any]] | None = None
@@ -463,7 +463,7 @@ def _spread(tree: Any, dims: Any, what: str) -> list[Any]:
 
 
 def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tuple[list[Any], int]:
-    """Return (dimension of each value, counted from the front, or None; the size of them all)."""
+    """Return (dimension of each value, counted from the front, or None; their common size)."""
     wrong, hint = "", "None is for arguments that every call gets whole"
     if not args:
         raise ArgumentError("there are no arguments", hint="call func without vmap", operator="vmap")

@@ -116,7 +116,8 @@ def is_dependent(constraint: Any) -> bool:
 class dependent_property(property, _Dependent):  # noqa: N801
     """A property of distributions that returns a constraint made of the parameters.
 
-    Of the class, it is a dependent constraint.  is_discrete, event_dim: as in Constraint, if they are known.
+    Read from the class, it is itself a dependent constraint.
+    is_discrete, event_dim: as in Constraint, if they are known.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> class Dice(torch.distributions.Distribution):
@@ -137,7 +138,7 @@ class dependent_property(property, _Dependent):  # noqa: N801
         self._event_dim = event_dim
 
     def __call__(self, fn: Callable[..., Any]) -> dependent_property:  # type: ignore[override]  # it decorates a method, the base makes a constraint
-        """Decorate a method, where options were passed first."""
+        """Decorate a method: the call that follows @dependent_property(options)."""
         return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
@@ -224,7 +225,7 @@ class _Boolean(Constraint):
 
 
 class _OneHot(Constraint):
-    """Constraint to vectors of one 1 and zeros."""
+    """Constraint to one-hot vectors."""
 
     is_discrete = True
     event_dim = 1
@@ -276,7 +277,7 @@ class _IntegerGreaterThan(_Bounded):
 
 
 class _Real(Constraint):
-    """Constraint to all numbers but nan."""
+    """Constraint to all numbers except NaN."""
 
     def check(self, value: Any) -> Any:
         return value == value  # NaN is not real

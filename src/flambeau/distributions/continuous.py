@@ -546,7 +546,7 @@ class FisherSnedecor(Distribution):
 
 
 class _Half(TransformedDistribution):
-    """The absolute value of a symmetric variable around 0."""
+    """The absolute value of a variable with a distribution symmetric around 0."""
 
     arg_constraints = {"scale": positive}
     support = constraints.nonnegative
@@ -1027,7 +1027,7 @@ class ContinuousBernoulli(ExponentialFamily):
         return torch.where(self._is_regular(), self.probs, self._lims[0])
 
     def _log_size(self) -> Any:
-        """Return the logarithm of the normalizing factor."""
+        """Return the logarithm of the normalizing constant."""
         p = self._regular_probs()
         low, high = torch.where(p <= 0.5, p, 0.0), torch.where(p >= 0.5, p, 1.0)
         inner = torch.where(p <= 0.5, torch.log1p(-2 * low), torch.log(2 * high - 1))

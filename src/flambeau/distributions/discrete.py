@@ -31,7 +31,7 @@ from .transforms import ExpTransform, SigmoidTransform
 
 
 class _OfLogits(Distribution):
-    """A distribution with a probability, given by itself or by its log-odds; one is computed from the other."""
+    """Base of distributions with a parameter `probs` or `logits`; the one that is not given is computed."""
 
     is_binary = True
 

@@ -23,7 +23,7 @@ from .transforms import ComposeTransform, Transform
 class Distribution:
     """Base class of distributions.
 
-    batch_shape: the shape of the independent, differently distributed variables.  event_shape: that of one of them.
+    batch_shape: the shape of the independent variables, whose parameters may differ.  event_shape: that of one of them.
     validate_args: whether parameters and values are checked; None: the class's default, which is True without python
     -O.
     Example:

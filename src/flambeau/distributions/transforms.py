@@ -1,4 +1,4 @@
-"""torch.distributions.transforms: invertible functions with the logarithm of the size of their derivative.
+"""torch.distributions.transforms: invertible functions, with the log determinants of their Jacobians.
 
 - A transform maps `domain` to `codomain`.  Where these have event dimensions, it maps events.
 - `_call`, `_inverse` and `log_abs_det_jacobian` define a class.  `t.inv` is the inverse as a transform.
@@ -72,7 +72,7 @@ class Transform:
 
     @property
     def event_dim(self) -> Any:
-        """The event dimensions of domain and codomain, where they agree."""
+        """The number of event dimensions of the domain and of the codomain, which must be equal."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ArgumentError(
@@ -136,7 +136,7 @@ class Transform:
         raise NotSupportedError("_inverse is not defined", hint="define _inverse(self, y)", operator=name)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Return the logarithm of the absolute determinant of the derivative at x.
+        """Return the logarithm of the absolute determinant of the Jacobian at x.
 
         y: the image of x.  Shapes: the result has the shape of x without the event dimensions of the domain.
         Raises: NotSupportedError if the class does not define it.
@@ -152,7 +152,7 @@ class Transform:
         )
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        """Return the shape of the image of a tensor of a shape.
+        """Return the shape of the result for an argument of this shape.
 
         Example:
             >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
@@ -161,7 +161,7 @@ class Transform:
         return Size(shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        """Return the shape of the tensors whose images have a shape.
+        """Return the shape of the argument for a result of this shape.
 
         Example:
             >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
@@ -710,7 +710,7 @@ class CorrCholeskyTransform(Transform):
         return (torch.log1p(t) - torch.log1p(-t)) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        """Return the logarithm of the absolute determinant of the derivative at x.
+        """Return the logarithm of the absolute determinant of the Jacobian at x.
 
         y: the image of x.  intermediates: without effect.
         Example:
@@ -770,7 +770,7 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """The bijective transform of n real numbers to n + 1 positive numbers of sum 1, in the last dimension.
 
-    Each number decides which share it takes of the rest of a stick of length 1 that the previous ones left.
+    A stick of length 1 is broken: each number determines its share of the part that the previous ones left.
     Shapes: [*, n] to [*, n + 1].
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))

@@ -65,7 +65,7 @@ def markers(choice: Gpus) -> Markers | None:
 
 
 def architectures(choice: Gpus) -> list[str]:
-    """Return the architectures that kernels are available for, as `sm_90`; empty without GPUs.  Does not start CUDA."""
+    """Return the architectures that kernels exist for, such as `sm_90`; empty without GPUs.  Does not start CUDA."""
     if choice.kind == "virtual":
         from .virtual.card import card
 
@@ -78,13 +78,13 @@ def architectures(choice: Gpus) -> list[str]:
 
 
 def nvidia_initialized() -> tuple[int, list[str]] | None:
-    """(process id, source lines) of the first initialization of NVIDIA's driver; None if there was none."""
+    """Return (process id, source lines) of the first initialization of NVIDIA's driver; None if there was none."""
     library = sys.modules.get(f"{__name__}.nvidia.library")
     return None if library is None else library.first_initialized()
 
 
 def nvidia_device_count() -> int:
-    """The number of usable NVIDIA GPUs under the present CUDA_VISIBLE_DEVICES; 0 if a required library is missing.
+    """Return the number of usable NVIDIA GPUs under the current CUDA_VISIBLE_DEVICES; 0 if a library is missing.
 
     Never raises, and starts CUDA only where NVML cannot tell.
     """
@@ -108,7 +108,7 @@ def nccl_version() -> tuple[int, int, int] | None:
 
 
 def nccl_unique_id() -> bytes | None:
-    """Return the id of a new communicator of NCCL; None if it is not installed."""
+    """Return the unique id of a new NCCL communicator; None if NCCL is not installed."""
     from .nvidia import nccl
 
     library = nccl.load()

@@ -1,8 +1,9 @@
 """The Driver Protocol: the one interface between flambeau and a machine with GPUs.
 
 It has two implementations, `nvidia` and `virtual`; `flambeau.testing.contract` is the suite that both pass.
-A call marked *order* appends to a stream and returns at once.  A call marked *wait* blocks the host until queued work
-is done.  No call is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
+A call marked `# order` appends work to a stream and does not wait for it, except for some copies (`CopyKind`).
+A call marked `# wait` blocks the host until queued work is done.  Other calls submit no work to a stream; on hardware,
+memory calls such as `mem_alloc` may block.
 
 Every handle is a positive int, unique in the process: default streams of different devices differ.
 Failures raise `errors.AcceleratorError`; exhausted memory raises `errors.OutOfMemoryError`;
@@ -139,11 +140,12 @@ class Markers(Protocol):
 
 
 class Activity(NamedTuple):
-    """One piece of work that a device did, as the vendor's profiling library measured it.
+    """A kernel, copy or fill that a device ran, as the vendor's profiling library measured it.
 
     call: the number of the call that queued it (`Activities.begin_call`), 0 if another library did.
     name: of the kernel; `copy` with its direction; or `fill`.  start_ns, end_ns: on the clock of `Driver.host_ns`.
-    nbytes: that a copy or a fill moves.  context, stream, graph, node: the library's numbers; graph 0 outside graphs.
+    nbytes: that a copy or a fill moves.  context, stream, graph, node: the profiling library's ids; graph 0 outside
+    graphs.
     grid, block, registers, shared_nbytes: of a kernel; shared memory is per block, registers are per thread.
     """
 
@@ -164,15 +166,15 @@ class Activity(NamedTuple):
 
 
 class Activities(Protocol):
-    """A measurement of all work of the process's devices, which has begun.
+    """A running measurement of all work on the process's devices.
 
-    name: of the library and its version.
+    name: of the profiling library and its version.
     """
 
     name: str
 
     def begin_call(self, number: int) -> None:
-        """Assign the work that the calling thread submits from now on to a call.  number: the call's number, not 0."""
+        """Attribute the work that the calling thread submits from now on to a call.  number: the call's, not 0."""
 
     def end_call(self) -> None:
         """End the thread's latest `begin_call`."""
@@ -185,11 +187,11 @@ class Activities(Protocol):
 
 
 class Step(NamedTuple):
-    """A part of a collective that a library of collectives runs as one call.
+    """A part of a collective that runs as one call of a collective library such as NCCL.
 
     kind: "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "send" or "receive".
-    source, target: what it reads and writes in this process; None if nothing.
-    reduction: the name of a ReduceOp, "" for none.  peer: the root, or the other process of a message, by number.
+    source, target: the memory that it reads and writes in this process; None if it does not.
+    reduction: the name of a ReduceOp, "" for none.  peer: the rank of the root, or of the other process of a message.
     """
 
     kind: str
@@ -200,11 +202,11 @@ class Step(NamedTuple):
 
 
 class Exchange(Protocol):
-    """A collective of several processes, as a stream runs it.
+    """A collective of several processes that runs on a stream.
 
-    A driver either passes the values through `give` and `finish`, or runs `steps` between the GPUs themselves.
+    A driver either passes the values through `give` and `finish`, or runs `steps` directly between the GPUs.
     name: the operation;  nbytes: of its inputs;  duration_ns: modelled, without the wait for other processes.
-    rank, size: this process's number among those that take part, and their count.
+    rank, size: this process's rank among the processes that take part, and their number.
     steps: of this process; those of one collective run together.  None if the values must pass through `give`.
     streams: the streams for which all members create their communicators together, in this order.
     """
@@ -220,31 +222,31 @@ class Exchange(Protocol):
     def streams(self) -> Sequence[StreamHandle]: ...
 
     def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
-        """Return bytes that the first process creates, once all processes have called.  Host: waits for them.
+        """Return bytes that the first process creates.  Blocks the host until all processes have called.
 
-        gpu: a text that must differ between processes.  Raises: CollectiveError.
+        gpu: the UUID of the GPU, which must differ between processes.  Raises: CollectiveError.
         """
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
-        """Give the other processes arrays, and the modelled start."""
+        """Send the other processes the input arrays and the modelled start."""
 
     def is_ready(self) -> bool:
-        """Return whether all processes have given their arrays."""
+        """Return whether all processes have sent their arrays."""
 
     def has_failed(self) -> bool:
-        """Return whether it may never become ready; `finish` then raises."""
+        """Return whether the exchange may never become ready; `finish` then raises."""
 
     def wait(self, others: Sequence[Any]) -> None:
-        """Wait until one of several, this one included, is ready or has failed.  The caller holds no lock."""
+        """Wait until this exchange or one of the others is ready or has failed.  The caller holds no lock."""
 
     def finish(self, outputs: Sequence[Any] | None) -> int:
-        """Write arrays, once it is ready; return the modelled end.  None: without values.  Raises CollectiveError."""
+        """Write the outputs of a ready exchange, if not None; return the modelled end.  Raises CollectiveError."""
 
 
 class Driver(Protocol):
     """The driver interface: one process's view of its GPUs.
 
-    hot: the most frequent calls, in a form for compiled code; set by `start`.
+    hot: the most frequent calls, in a form that compiled code can call; set by `start`.
     """
 
     capabilities: Capabilities
@@ -261,12 +263,13 @@ class Driver(Protocol):
         """(free, total) bytes."""
 
     def has_context(self, device: int) -> bool:
-        """Return whether this process has a context on the device, which takes device memory.  The call makes none."""
+        """Return whether this process has a context on the device, which takes device memory.  Creates none."""
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         """Return a partition of a device and its number of multiprocessors, which is at least the requested number.
 
-        Equal numbers give the same partition, and partitions overlap.  Raises AcceleratorError if the device has fewer.
+        Equal requests return the same partition.  Partitions may overlap.  Raises AcceleratorError if the device has
+        fewer multiprocessors.
         """
 
     def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
@@ -284,10 +287,10 @@ class Driver(Protocol):
         """
 
     def mem_unreserve(self, device: int, address: Address) -> None:
-        """Release a reserved range, of which nothing is mapped."""
+        """Release a reserved range in which nothing is mapped."""
 
     def mem_map(self, device: int, address: Address, nbytes: int) -> None:
-        """Map new memory at [address, address + nbytes) of a reserved range; peers that are enabled may access it."""
+        """Map new memory at [address, address + nbytes) of a reserved range; enabled peers may access it."""
 
     def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
         """Free the memory that one `mem_map` mapped.  The caller guarantees that no queued work uses it."""
@@ -305,7 +308,7 @@ class Driver(Protocol):
         """Return the pool's unused memory to the device.  # wait"""
 
     def memory_device(self, address: int) -> int | None:
-        """Return the device that holds the memory at an address, of any library; None if it is not device memory."""
+        """Return the device of the memory at an address, also of other libraries; None if it is not device memory."""
 
     def host_alloc(self, nbytes: int) -> Address:
         """Allocate pinned host memory; return its address in this process."""
@@ -322,17 +325,17 @@ class Driver(Protocol):
     def block_finished(self, address: Address, event: EventHandle) -> None:
         """Note that the allocator saw `event` done: uses of the memory before the event's record are over.
 
-        address: of the block, which is free.
+        address: of a free block.
         """
 
     def host_taken(self, address: Address, nbytes: int) -> None:
         """Note that pinned memory has a new owner, which may use it at once."""
 
     def host_accessed(self, access: Access) -> None:
-        """Note a coming access of the host to host memory.  Raises RaceError if it is not ordered after a copy."""
+        """Note that the host is about to access host memory.  Raises RaceError if a copy is not ordered before it."""
 
     def expose(self) -> None:
-        """Make each later call reach its GPU before it returns, because another library gets an address or a handle.
+        """Make each later call reach its GPU before it returns: another library is about to get an address or a handle.
 
         Until then a driver may defer calls, because no other library can queue work that has to follow them.
         """
@@ -345,10 +348,10 @@ class Driver(Protocol):
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
-        """Create a stream that is not ordered with the default one.  Lower priority numbers are more urgent."""
+        """Create a stream that does not synchronize with the default one.  Lower numbers are higher priorities."""
 
     def stream_adopt(self, device: int, raw: int) -> StreamHandle:
-        """Return a handle for another library's stream; raw 0 is the default stream.  Equal raws give equal handles."""
+        """Return a handle for another library's CUstream, equal for equal `raw`; raw 0 is the default stream."""
 
     def stream_destroy(self, stream: StreamHandle) -> None: ...
     def stream_query(self, stream: StreamHandle) -> bool:
@@ -358,7 +361,7 @@ class Driver(Protocol):
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         """Make later work on `stream` follow the event's latest record, if there is one.  # order
 
-        external: on a capturing stream, each launch of the graph waits for the record that is the latest by then.
+        external: on a capturing stream, each launch of the graph waits for the event's latest record at that time.
         """
 
     def stream_raw(self, stream: StreamHandle) -> int:
@@ -379,15 +382,15 @@ class Driver(Protocol):
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         """Return whether the latest record is done; True if there is none.
 
-        orders: after True, later submissions of the program are ordered after the record.  It is False for internal
-        queries of allocators.
+        orders: whether a True result orders later submissions of the program after the record.  Allocators pass False
+        for their internal queries.
         """
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:  # wait
         """Wait for the latest record.  orders: as in `event_query`."""
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
-        """Milliseconds between two completed records of timing events on one device."""
+        """Return the milliseconds between two completed records of timing events on one device."""
 
     # work
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None: ...  # order
@@ -418,29 +421,29 @@ class Driver(Protocol):
     def blas_handle(self, stream: StreamHandle) -> int:
         """Return the thread's cublasHandle_t on a stream's device, for other libraries.  Its work goes to the stream.
 
-        A thread has one handle for each device.  Threads share none; that of an ended thread is reused.
+        Each thread has one handle per device.  Threads do not share handles; those of an ended thread are reused.
         """
 
     # collectives of several processes
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
     ) -> None:
-        """Read the inputs, and write the outputs once all processes have given theirs.  # order
+        """Read the inputs, and write the outputs once all processes have sent their inputs.  # order
 
-        The first exchange of steps on a stream waits on the host for the other processes.
+        The first exchange with steps on a stream blocks the host until the other processes make it too.
         """
 
     def runs_steps(self, steps: Sequence[Step]) -> bool:
-        """Return whether streams run these steps between the GPUs themselves."""
+        """Return whether streams can run these steps directly between the GPUs."""
 
     def serve_exchanges(self) -> None:
-        """Give other processes the inputs of all exchanges that can be read now."""
+        """Send other processes the inputs of all exchanges that can be read now."""
 
     def exchange_failure(self) -> str:
-        """Return the error of an exchange of steps that has failed while it ran; "" if none has."""
+        """Return the error of an exchange with steps that failed while it ran; "" if none has."""
 
     def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
-        """End all exchanges of steps; their outputs are undefined.  Streams continue with the work after them.
+        """Abort all exchanges with steps; their outputs are undefined.  Streams continue with the work after them.
 
         streams: those of a group that is aborted; None for all.
         """
@@ -463,7 +466,7 @@ class Driver(Protocol):
 
     def profiler_stop(self) -> None: ...
     def measure(self) -> Activities | None:
-        """Begin to measure all work by the vendor's profiling library; None if it cannot be used, which is logged.
+        """Begin to measure all work with the vendor's profiling library; log the reason and return None if it fails.
 
         One measurement is open at a time.
         """
@@ -484,7 +487,7 @@ class Driver(Protocol):
 
     def graph_node_count(self, graph: GraphHandle) -> int: ...
     def graph_write(self, graph: GraphHandle, path: str) -> None:
-        """Write nodes and edges to a file in Graphviz's DOT language."""
+        """Write the graph's nodes and edges to a file in Graphviz's DOT language."""
 
     def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
         """Return the CUgraph or the CUgraphExec, for other libraries."""
@@ -509,10 +512,10 @@ class Driver(Protocol):
         """Undo one `ipc_open`; the last one unmaps.  The caller guarantees that no queued work uses the memory."""
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """Other processes will use [address, address + nbytes) after the work submitted to `stream` so far.  # order"""
+        """Note that other processes will use [address, address + nbytes) after the stream's work so far.  # order"""
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        """Wait until the work submitted to `stream` so far is done, as other processes see it too.  # wait"""
+        """Wait until the work submitted to `stream` so far is done and visible to other processes.  # wait"""
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         """Return a handle by which other processes open an interprocess event."""

@@ -7,9 +7,10 @@ Policy
 - A block that other streams used is reusable once their events are done.  The events are recorded when the freed block
   is drained.
 - Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
-  no more.  Only then does the host wait.  With exact settings, the next `allocate` hands freed blocks back.
-- If nothing fits: reclaim what has finished, call `last_resort`, hand back oversize segments, wait for all events and
-  search again, hand back every idle segment, and finally raise.  After an error, all numbers are what they were.
+  no more.  Only then does the host wait.  With exact settings (no caching), the next `allocate` also waits for freed
+  blocks and hands them back.
+- If no cached block fits: ask the driver, reclaim blocks whose events are done, call `last_resort`, hand back oversize
+  segments, wait for all events and search again, hand back every idle segment, and finally raise.
 
 Invariants
 - `free` takes no lock, because it may run in a finalizer inside any lock, this one included.  It appends to a list,
@@ -256,7 +257,7 @@ class CachingAllocator(StreamAllocator):
     # numbers
     @property
     def allocated_bytes(self) -> int:
-        """Bytes of allocated blocks.  Takes no lock, as `statistics`."""
+        """Bytes of allocated blocks.  Does not wait for the lock, like `statistics`."""
         total, _, _ = self._figures()
         return current(total.allocated_bytes)
 
@@ -356,7 +357,7 @@ class CachingAllocator(StreamAllocator):
 
     # fallbacks when no cached block fits
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
-        """Return a block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
+        """Return a block of `size` bytes when no idle one of the pool fits.  Raises: OutOfMemoryError."""
         if size >= TOO_LARGE_TO_TRY:
             raise too_large()
         self._settle_pools()
@@ -454,7 +455,7 @@ class CachingAllocator(StreamAllocator):
         )
 
     def _waiting(self) -> tuple[tuple[int, int], ...]:
-        """(stream, bytes) of the freed blocks that wait for a stream; streams by their numbers for other libraries."""
+        """Return (CUstream, bytes) for each stream that freed blocks wait for."""
         sums: dict[StreamHandle, int] = {}
         for stream, block in self._pending.awaited():
             sums[stream] = sums.get(stream, 0) + block.nbytes

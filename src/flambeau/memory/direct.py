@@ -1,8 +1,8 @@
-"""Allocation without flambeau's cache: by the driver's own pool (cudaMallocAsync), or by functions of a library.
+"""Allocation without flambeau's cache: from the driver's pool (cudaMallocAsync) or by a CUDAPluggableAllocator.
 
-- Every block is one allocation of the source.  It is returned in the order of its stream, when the next call of the
-  allocator takes back what was freed: a free may happen in a finalizer, where no driver may be called.
-- A block that other streams used is returned after its stream was made to wait for them.  The host never waits.
+- Every block is one allocation of the source.  The next call of the allocator returns freed blocks, in the order of
+  their streams: a free may happen in a finalizer, where the driver must not be called.
+- Before a block that other streams used is returned, its stream is made to wait for them.  The host does not wait.
 - There are no private pools, so captures and `MemPool` are refused.  There are no segments, so there is no snapshot.
 """
 
@@ -35,7 +35,7 @@ class Source(SegmentSource, Protocol):
         """Return unused memory to the device."""
 
     def reserved(self, device: int, used: int) -> int:
-        """Return the bytes that the source holds.  used: the bytes of them that are in blocks."""
+        """Return the bytes that the source holds.  used: the bytes of live blocks."""
 
 
 class DriverPool:
@@ -78,7 +78,7 @@ class LibraryFunctions:
                 hint="pass the path of a shared library (.so)",
                 operator="CUDAPluggableAllocator",
             ) from failure
-        self.driver: Driver | None = None  # argument types are set before the first use
+        self.driver: Driver | None = None  # set before the first use; translates streams
         size, stream = ctypes.c_ssize_t, ctypes.c_void_p
         self._allocate = self._function(library, allocate, ctypes.c_void_p, [size, ctypes.c_int, stream])
         self._free = self._function(library, free, None, [ctypes.c_void_p, size, ctypes.c_int, stream])
@@ -235,7 +235,7 @@ class DirectAllocator(CachingAllocator):
             self._held.remove(before - now)
 
     def statistics(self) -> dict[str, int]:
-        """Like `CachingAllocator.statistics`.  Segments and parts of segments are 0; reserved bytes have no pools."""
+        """Like `CachingAllocator.statistics`.  Segments and their parts are 0; reserved bytes are not split by pool."""
         counts = super().statistics()
         self._note_held()
         report_flow(self._held, "reserved_bytes.all", counts)

@@ -210,7 +210,7 @@ class History:
         return self._frames(self._segments.get(address, NO_STACK))
 
     def line_of(self, address: int) -> str:
-        """`file:line` of the program that allocated the live block at an address; "" if it is not known."""
+        """Return `file:line` of the program that allocated the live block at an address; "" if it is not known."""
         for file, line, _ in self.stack_of(address):
             if not file.startswith(_PACKAGE):
                 return f"{file}:{line}"
@@ -267,7 +267,7 @@ class History:
 
 
 def described(frames: list[Frame]) -> list[dict[str, Any]]:
-    """Frames by the names of PyTorch's snapshots."""
+    """Return frames under the keys of PyTorch's snapshots."""
     return [{"name": name, "filename": file, "line": line} for file, line, name in frames]
 
 

@@ -2,8 +2,8 @@
 
 - The text has, in order: size requested, GPU, capacity, free, processes, limit, allocated, reserved but unallocated.
 - The hint names the cause that follows from the numbers: the limit, live bytes, a segment's rounding, a capture, or
-  fragmentation; then the setting that would have helped, what waits, and, if a history is recorded, the lines that hold
-  the memory.
+  fragmentation; then the setting that would have helped, freed blocks that wait for streams, and, if a history is
+  recorded, the lines that hold the memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ RECORD = "torch.cuda.memory._record_memory_history(stacks='line') would name the
 
 
 class Holder(NamedTuple):
-    """A line of the program, the bytes of its live blocks, their number, and the free bytes of segments they hold."""
+    """A line of the program, and the bytes and number of its live blocks.
+
+    kept: free bytes in segments whose live blocks are all of this line.
+    """
 
     site: str
     nbytes: int
@@ -37,11 +40,12 @@ class Shortage(NamedTuple):
     total, free:     as the driver reports them;  limit: the bytes that this process may reserve, or None.
     processes:       (process id, bytes) where known.
     allocated:       in blocks that have an owner;  active: these and the blocks that wait for events.
-    reserved:        in all segments;  largest: the largest idle block, of any stream and pool.
+    reserved:        in all segments;  largest: the largest idle block of the shared pools, of any stream.
     reachable:       the largest idle block of the request's stream and pool.
-    capturing:       whether a capture kept idle segments from being handed back.
+    capturing:       whether a capture kept idle segments from being returned to the driver.
     waiting:         (stream, bytes) of freed blocks that wait for work on a stream.
     holders:         the lines that hold live blocks;  is_recorded: whether a history knows them.
+    expands:         whether the request's pool has expandable segments.
     """
 
     device: int
@@ -81,7 +85,7 @@ class Shortage(NamedTuple):
         return " ".join(parts)
 
     def hint(self) -> str:
-        """Return the hint: the likely cause and a remedy, then what waits, then the lines that hold the memory."""
+        """Return the hint: the likely cause and a remedy, then freed blocks that wait, then lines that hold memory."""
         waits = [f"{size(nbytes)} are freed, and wait for work on stream {stream}" for stream, nbytes in self.waiting]
         return "; ".join([self._cause(), *waits, *self._lines()])
 

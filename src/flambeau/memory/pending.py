@@ -1,12 +1,13 @@
 """Freed blocks that other streams may still use, and the events that they wait for.
 
 - A block waits for one event per recorded stream, and for earlier events that `follow` added.
-- There is one first-in-first-out queue per stream.  Events of a stream complete in order, so one query answers for a
-  queue, and a slow stream never delays the blocks of another.  An event added by `follow` completes no later.
+- There is one first-in-first-out queue per stream.  Events of a stream complete in order, so polling stops at the
+  first that is not done, and a slow stream never delays the blocks of another.  An event added by `follow` may
+  be older than those ahead of it, which only delays its block.
 - While no queue exists, the driver is not queried.  A query only lets blocks be reused; it orders no work of the
   program, which has to order its own work.
 - During a capture nothing is recorded, queried or waited for.  The events are recorded when the last capture ends.
-- The owner holds its lock around every call.
+- The allocator that owns a `Pending` holds its lock around every call.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Policy
   block is drained, and queried at the next allocation.  A slow stream delays only its own blocks.  Copies that write a
   block bring their own events.
 - Idle blocks are kept up to a limit in bytes.  Above it, those idle longest go back to the driver first.
-- If the driver has no more: wait for all events, search again, hand back everything idle, and ask the driver again.
+- If the driver is out of memory: wait for all events, search again, hand back everything idle, ask the driver again.
 
 Invariants
 - `free` takes no lock: it appends to a deque, which the next call that takes the lock drains.
@@ -45,7 +45,7 @@ class PendingCopy(Protocol):
 
     @property
     def place(self) -> tuple[StreamHandle, EventHandle]:
-        """The copy's stream, and the event recorded behind it."""
+        """The copy's stream, and the event recorded after it."""
 
 
 class HostBlock:

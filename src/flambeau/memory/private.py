@@ -1,10 +1,10 @@
 """Private pools: memory of CUDA graphs and of `MemPool`, kept apart while their users live.
 
-- A capture names one pool.  Blocks for its streams come from that pool, and return to it when freed.  Only later
-  captures of the same pool reuse them.
-- A thread inside `use_mem_pool` names one pool, too: for all of its requests that no capture serves.
-- A pool counts its users: graphs, MemPools and threads.  After the last one, its idle segments return to the driver
-  with those of the shared pools.  Memory of live tensors stays until they are freed.
+- A capture uses one pool.  Blocks for its streams come from that pool, and return to it when freed.  Only requests that
+  use the same pool reuse them.
+- A thread inside `use_mem_pool` also uses one pool, for all of its requests that no capture serves.
+- A pool counts its users: graphs, MemPools and threads.  When none is left, its idle segments return to the driver with
+  those of the shared pools.  Memory of live tensors stays until they are freed.
 - Statistics count private pools together with the shared small and large pools.
 """
 
@@ -122,7 +122,7 @@ class PrivatePools:
         return 0 if private is None else private.uses
 
     def in_shortages(self) -> list[PrivatePool]:
-        """Return the pools whose idle blocks serve any request when memory runs out."""
+        """Return the private pools whose idle blocks serve any request when memory runs out."""
         return [private for private in self._by_id.values() if private.serves_shortages]
 
     def forget_empty(self) -> None:
@@ -139,17 +139,17 @@ class PrivatePools:
         return self._by_id.get(pool.id, shared)
 
     def pools(self) -> Iterable[Pool]:
-        """Return the allocator's pools, for small and for large blocks, of every private pool."""
+        """Return the small and large pools of every private pool."""
         return [pool for private in self._by_id.values() for pool in private.all]
 
     def unused(self) -> Iterable[Pool]:
-        """Return the pools without users."""
+        """Return the small and large pools of the private pools without users."""
         return [pool for private in self._by_id.values() if not private.uses for pool in private.all]
 
 
 @contextmanager
 def relaxed(driver: Driver) -> Iterator[None]:
-    """Let this thread allocate and load during a capture, since neither is stream work."""
+    """Switch this thread to the relaxed capture mode, in which it may allocate and load during a capture."""
     previous = driver.capture_mode_exchange(CaptureMode.RELAXED)
     try:
         yield

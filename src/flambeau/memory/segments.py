@@ -11,7 +11,7 @@ An expandable segment is a range of addresses in which memory is mapped page by 
   has to move, and its blocks can always coalesce.
 - A request maps pages of 2 MiB in the small pool, and of `large_segment` bytes in the large one.  Its last page is as
   small as the request allows.  All sizes are multiples of 2 MiB.
-- The segment's blocks tile the whole range.  Unmapped ones have no owner, are in no list, and never touch each other.
+- The segment's blocks tile the whole range.  Unmapped ones have no owner and are in no list, and no two are adjacent.
 - A request that no idle block can serve maps the lowest unmapped pages that complete a large enough range of idle and
   unmapped blocks.  Whole pages inside idle blocks are unmapped when memory is returned to the driver.
 - As in PyTorch, the statistics of these pools count reserved bytes, but not segments or parts of segments.
@@ -261,7 +261,7 @@ def _take_out(pool: Pool, block: Block) -> None:
 
 
 def _split(block: Block, nbytes: int) -> Block:
-    """Cut a block that is in no list after `nbytes`; return the rest."""
+    """Split a block that is in no list after its first `nbytes` bytes; return the rest."""
     rest = Block(block.address + nbytes, block.nbytes - nbytes, block.segment)
     rest.prev, rest.next = block, block.next
     if rest.next is not None:

@@ -1,7 +1,8 @@
 """Allocator settings: parses and checks the syntax of PYTORCH_ALLOC_CONF.
 
-- `key:value,key:[size:value,>:value]`.  White space is ignored, a later key wins, and omitted keys have defaults.
-- A key or a value that is not supported is an error: no setting is accepted and then ignored.
+- The syntax is `key:value,key:[size:value,>:value]`.  White space is ignored, a later key wins, and omitted keys have
+  defaults.
+- A key or a value that is not supported is an error.  Only `pinned_max_round_threshold_mb` is accepted without effect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Settings:
     """Settings of the allocators.  Sizes in bytes.
 
     max_split_size:              blocks of at least this size are never split, nor given to smaller requests
-    roundup_divisions:           equal steps between powers of two, per size class of 1 MiB << index; 0 or 1 for none;
+    roundup_divisions:           steps between two powers of two, for each size class 1 MiB << index; 0 or 1 for none;
                                  EXACT allocates each block from the driver, without rounding
     max_non_split_rounding:      largest excess over the request of a block that is not split
     large_segment:               size of the segments that requests between 1 MiB and 10 MiB share
@@ -47,7 +48,7 @@ class Settings:
     garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
     pinned_max_cached:           bytes of idle pinned memory to keep at most
     expandable_segments:         whether new segments are expandable: addresses in which pages are mapped on demand
-    rejects_over_limit:          whether a request that would exceed the limit fails at once, before memory is sought
+    rejects_over_limit:          whether a request that would exceed the limit fails before cached memory is reclaimed
     pinned_registers:            whether pinned memory is the process's own, which the driver registers
     pinned_rounding:             accepted and unused: pinned blocks are never rounded to powers of two
     backend:                     the kind of allocator, one of BACKENDS; "" if the text names none

@@ -1,6 +1,6 @@
 """Reports of the allocators' counters (core/pool.py), and counters of rare events.
 
-- A flow adds up allocations and frees; everything else is derived when it is read.
+- A flow (core/pool.py) adds up allocations and frees; everything else is derived when it is read.
 - A flow peaks just before a free, so frequently updated flows record their peak once before each batch of frees.
 - `active` differs from `allocation` only by the blocks that wait for events, so it needs no updates while none waits.
 """
@@ -15,7 +15,7 @@ NS_PER_US = 1_000
 
 
 def current(flow: Flow) -> int:
-    """Return the blocks that are allocated and not freed."""
+    """Return the current value of a flow: the blocks or bytes that are allocated and not freed."""
     return flow.allocated - flow.freed
 
 

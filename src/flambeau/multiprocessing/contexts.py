@@ -1,7 +1,7 @@
 """Start methods, with queues and pools that carry tensors.
 
 - A queue or pool pickles an object at once, in the thread that puts it.  So a tensor is ordered after that thread's
-  current stream, and an object that cannot be pickled is an error of `put`.
+  current stream, and `put` itself raises the error of an object that cannot be pickled.
 - `withdraw` takes back objects that no process received.
 - Spawned and fork-server processes inherit the parent's choice of virtual GPUs.
 """
@@ -38,7 +38,7 @@ else:
 
 
 class Packed:
-    """An object that was pickled for a queue or pool; unpickling it gives the object.
+    """An object pickled for a queue or pool; unpickling gives the object itself.
 
     As a context manager it cancels the transfer of its tensors if the block raises.
     """

@@ -30,7 +30,7 @@ from ..runtime.stream import Event
 from ..strides import extent
 from ..tensor.tensor import Tensor
 
-STACK_FRAMES = 16  # searched for the line of the program that sends
+STACK_FRAMES = 16  # frames searched for the line of the program that sends
 _MULTIPROCESSING = os.path.dirname(multiprocessing.__file__)
 
 
@@ -55,7 +55,7 @@ _sending = _Sending()
 
 
 def packed(value: Any, route: Route) -> bytes:
-    """Pickle `value` now, in this thread, after its current streams' work so far.
+    """Pickle `value` now, ordered after the work queued so far on this thread's current streams.
 
     If this raises an error, nothing was sent.
     """

@@ -191,7 +191,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent gets it too
+        pass  # a terminal sends SIGINT to the parent too
     except Exception:  # noqa: BLE001  (sent to the parent, which raises)
         room = fcntl.fcntl(errors._writer.fileno(), fcntl.F_GETPIPE_SZ)
         errors.put(_shortened(traceback.format_exc(), room // 2))  # the parent reads it when this process has ended

@@ -48,15 +48,15 @@ from . import reductions
 INLINE_BYTES = 4096
 COPIED_BYTES = 1 << 18
 ALIGNMENT = 64  # bytes, of each block of a message
-PARENT_LOOK_MS = 5000  # between checks of the parent, where it cannot be waited for
-MAX_BUFFERS = 512  # of one write
-MAX_FILES = 32  # that come with a message, besides its own; the kernel allows some 250
+PARENT_LOOK_MS = 5000  # ms between checks that the parent is alive, where a pidfd cannot be opened
+MAX_BUFFERS = 512  # per call of writev
+MAX_FILES = 32  # sent with a message besides its own; the kernel allows 253 in all (SCM_MAX_FD)
 _HEAD = struct.Struct("<QQ")  # bytes of the table and of the pickled object; the blocks follow
-_LENGTH = struct.Struct("<Q")  # of the file
+_LENGTH = struct.Struct("<Q")  # bytes of the file
 
 
 class TooManyFilesError(FlambeauError, RuntimeError):
-    """A message arrived without its file: this process cannot open more."""
+    """A message arrived without its file: this process cannot open more files."""
 
 
 class _Pickler(reduction.ForkingPickler):

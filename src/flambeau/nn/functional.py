@@ -229,7 +229,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
-    """Return input where positive, else input times a slope: random in training, else the mean of both.
+    """Return input where positive, else input * slope: random in [lower, upper) in training, else their mean.
 
     inplace: overwrite the input.
 

@@ -193,7 +193,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., re
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
     """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
+    """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -227,7 +227,7 @@ def relu_(input: Tensor) -> Tensor:
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Return input where positive, else input times a slope: random in training, else the mean of both."""
+    """Return input where positive, else input * slope: random in [lower, upper) in training, else their mean."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:

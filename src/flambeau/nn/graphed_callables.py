@@ -1,8 +1,8 @@
 """make_graphed_callables: callables as CUDA graphs with gradients, one forward and one backward graph each.
 
-- Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
+- Forward graphs are captured in order, backward graphs in reverse, all in one memory pool; calls must keep that order.
 - A call copies its arguments into static inputs, replays, and returns views of static results, which the next call
-  overwrites.  Their versions count: a backward pass that needs overwritten values raises an error.
+  overwrites.  A replay increments their versions, so a backward pass that needs overwritten values raises an error.
 - Parameters are used in place: their values may change, their memory may not.
 """
 
@@ -163,7 +163,7 @@ class Part:
         module: Any = self.call
         if not isinstance(module, Module):
             return self.run
-        self.call = _captured_already  # otherwise part and module would hold each other
+        self.call = _captured_already  # avoids a reference cycle of part and module
         reference, own, training = weakref.ref(module), type(module).forward, module.training
 
         def forward(*args: Any) -> Any:

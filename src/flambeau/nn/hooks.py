@@ -120,7 +120,7 @@ class Hooked:
     ) -> RemovableHandle:
         """Call hook(module, args) before forward; a result other than None replaces the arguments.
 
-        prepend: call it before the present hooks.  with_kwargs: call hook(module, args, kwargs), which returns (args,
+        prepend: call it before the existing hooks.  with_kwargs: call hook(module, args, kwargs), which returns (args,
         kwargs).
         Returns a handle, whose `remove()` removes the hook.
         Example:
@@ -137,7 +137,7 @@ class Hooked:
     ) -> RemovableHandle:
         """Call hook(module, args, output) after forward; a result other than None replaces the output.
 
-        prepend: call it before the present hooks.  with_kwargs: call hook(module, args, kwargs, output).
+        prepend: call it before the existing hooks.  with_kwargs: call hook(module, args, kwargs, output).
         always_call: call it also after a forward that raised, with None for the output.
         Returns a handle, whose `remove()` removes the hook.
         Example:
@@ -155,7 +155,7 @@ class Hooked:
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_output) before the module's backward; a result other than None replaces grad_output.
 
-        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
             >>> handle = layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 10,))
@@ -169,7 +169,7 @@ class Hooked:
         """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input.
 
         grad_input, grad_output: tuples of the gradients of the arguments and of the outputs, None where there is none.
-        A result of None changes nothing.  prepend: call the hook before the present ones.
+        A result of None changes nothing.  prepend: call the hook before the existing ones.
         Returns a handle, whose `remove()` removes the hook.
         Raises: ModeError if the module has hooks of register_backward_hook.
         Example:

@@ -181,7 +181,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Fill a matrix with normal values, then zero that share of each column (J. Martens, 2010).
+    """Fill a matrix with normal values, then zero the share `sparsity` of each column (J. Martens, 2010).
 
     The rows that are zeroed are drawn from the default generator of the CPU.
     Raises: ArgumentError if the tensor is not a matrix.
@@ -317,7 +317,7 @@ _no_grad_uniform_ = uniform_
 
 
 def _calculate_correct_fan(tensor: Any, mode: str) -> int:
-    """Return the number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
+    """Return the fan_in or the fan_out of a weight, as `mode` says.  Raises ArgumentError."""
     known = "fan_in", "fan_out"
     if mode.lower() not in known:
         raise ArgumentError(
@@ -327,7 +327,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 
 def _former(fill: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the form of a function without the underscore, which warns."""
+    """Make the deprecated form of a function, named without the underscore; it warns."""
     name = fill.__name__[:-1]
 
     def former(*args: Any, **kwargs: Any) -> Any:

@@ -380,7 +380,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c.
+    """Sum of max(0, 1 - input[label] + input[other]) over a sample's labels and its other classes, divided by c.
 
     Shapes: input [n, c] or [c]; target of the same shape: labels, which end at the first -1; result a scalar, or [n]
             with reduction="none".
@@ -409,7 +409,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p.
+    """Sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c.
 
     p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
@@ -574,7 +574,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of classes and their mean negative, where frequent classes cost less than rare ones.
+    """Log-probabilities of the targets, and their negative mean; frequent classes take less computation than rare ones.
 
     cutoffs: where each cluster of rarer classes begins.  div_value: cluster i has in_features / div_value ** (i + 1)
     features.  head_bias: whether the layer of the frequent classes has a bias.

@@ -369,7 +369,7 @@ class Module(Hooked):
         self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
 
     def _replace(self, name: str, value: Any) -> bool:
-        """Replace a registered value by a plain one that is allowed in its place; return whether it is registered."""
+        """Replace the parameter, child or buffer with this name by a valid value; return False if there is none."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
             check_parameter(type(self).__name__, name, value)
@@ -587,7 +587,7 @@ class Module(Hooked):
         owner = self.get_submodule(path)
         return member(owner, table, name)
 
-    # place, type and mode
+    # device, dtype and mode
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` with every descendant, children before their parents, then with this module; return this module.

@@ -187,7 +187,7 @@ def multi_head_attention_forward(
 
 
 def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any:
-    """Return a mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
+    """Return a 2D attn_mask unchanged, a 3D one as [batch, heads, target length, source length].  Raises ShapeError."""
     wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
     if tuple(mask.shape) != wanted:
         raise _wrong(

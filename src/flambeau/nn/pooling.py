@@ -12,7 +12,7 @@ from .module import Layer, Module
 
 
 class _MaxPoolNd(Module):
-    """Base class of layers of maxima.
+    """Base class of max pooling layers.
 
     kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension.  stride None: kernel_size.
     return_indices: whether forward also returns the indices of the maxima.
@@ -106,7 +106,7 @@ class AvgPool1d(Layer):
 
 
 class _AvgPoolNd(Layer):
-    """Base class of layers of means in several dimensions."""
+    """Base class of average pooling layers in several dimensions."""
 
     function: Any
 
@@ -156,7 +156,7 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Layer):
-    """Base class of layers of means over a given number of windows."""
+    """Base class of adaptive average pooling layers."""
 
     function: Any
 
@@ -206,7 +206,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    """Base class of layers of maxima over a given number of windows."""
+    """Base class of adaptive max pooling layers."""
 
     function: Any
 
@@ -256,7 +256,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _LPPoolNd(Layer):
-    """Base class of layers of norms of windows."""
+    """Base class of power-average (LP) pooling layers."""
 
     function: Any
 
@@ -313,7 +313,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
-    """Base class of layers of maxima of randomly placed windows."""
+    """Base class of fractional max pooling layers."""
 
     function: Any
     spatial: int
@@ -371,7 +371,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    """Base class of the inverses of layers of maxima."""
+    """Base class of max unpooling layers."""
 
     function: Any
     spatial: int

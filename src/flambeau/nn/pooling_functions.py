@@ -96,7 +96,7 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_maxima("adaptive_max_pool3d", input, output_size, return_indices)
 
 
-# norms of windows
+# LP pooling
 
 
 def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
@@ -138,7 +138,7 @@ def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _norms(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-# randomly placed windows
+# fractional max pooling
 
 
 def _fractional(
@@ -217,7 +217,7 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-# maxima with their indices
+# max pooling with indices
 
 
 def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2") -> Callable[..., Any]:
@@ -254,7 +254,7 @@ fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d, 2, "2,
 fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d, 3, "2, 2")
 
 
-# the inverse of maxima
+# max unpooling
 
 
 def _unpool_sizes(
@@ -344,7 +344,7 @@ def max_unpool3d(
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
-# columns
+# unfold and fold
 
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:

@@ -118,7 +118,7 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
 
 
 def _added(mode: str, bias_ih: Any, bias_hh: Any) -> tuple[Any, Any]:
-    """Return the biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
+    """Return (sum of both biases, None); a GRU keeps them apart, as it multiplies the second one by a gate."""
     return (bias_ih, bias_hh) if bias_ih is None or mode == "GRU" else (bias_ih + bias_hh, None)
 
 

@@ -37,7 +37,7 @@ def fits(data: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
 
 
 def takes_steps(mode_: str, sizes: Sequence[int], data: Any, *others: Any) -> bool:
-    """Return whether each step has its own product: faster for LSTMs on few float32 sequences of one length."""
+    """Return whether each step has its own matrix product: faster for LSTMs on few float32 sequences of one length."""
     if mode_ != "LSTM" or data.dtype is not float32 or len(sizes) == 1 or not sizes[0] == sizes[-1] <= FEW:
         return False
     return _are_alike(data, *others)

@@ -1,6 +1,6 @@
 """Scaled dot product attention.
 
-- Half types without a mask and dropout use one `library_operation.Attention`, which never stores the scores.
+- Half types without a mask or dropout use one `library_operation.Attention`, which never stores the scores.
 - Short float32 sequences without them use one kernel (short_attention.py).
 - Other calls use matrix products and a softmax, in float32 for half types.
 - The result is 0 for a query all of whose keys are masked, and so are its gradients.
@@ -122,7 +122,7 @@ def _(grads: Any, out: Any, out1: Any, query: Any, key: Any, value: Any, is_caus
             hint="detach() them",
             operator="scaled_dot_product_attention",
         )
-    # the derivative of `attention_backward` takes the result for a function of the query, key and value
+    # the derivative of `attention_backward` treats the result as a function of the query, key and value
     return attention_backward(grads[0], out.detach(), out1.detach(), query, key, value, is_causal, scale)
 
 

@@ -1,4 +1,4 @@
-"""The cast of two tensors in one launch, as of a layer's weight and bias under autocast."""
+"""Cast of two tensors in one launch, such as the weight and bias of a layer under autocast."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CHANNELS, PLANES = "channels", "planes"  # the two kinds of kernels
 # By the number of operands with values per element: the packs of each that a thread loads at once, and the blocks that
 # a multiprocessor must hold, which limits registers.
 LOADS_AND_BLOCKS = {CHANNELS: {1: (4, 4), 2: (2, 4)}, PLANES: {1: (2, 5), 2: (2, 4)}}
-WAVE_BLOCKS = 132 * 4  # as many as a large device runs at once
+WAVE_BLOCKS = 132 * 4  # blocks that a GPU of 132 multiprocessors runs at once
 ROWS_PER_THREAD = 4  # the fewest rows for which a thread reads the numbers of its channels
 _BODIES = {CHANNELS: source_text("channel_pointwise_body.cu"), PLANES: source_text("plane_pointwise_body.cu")}
 

@@ -202,7 +202,7 @@ def few_replaced(call: Call, input: Operand, mask: Operand, source: Operand) -> 
     """Return a copy of a small tensor with the elements of the source, in order, where the mask is true.
 
     Shapes: input and mask broadcast; the result has their shape and is contiguous.
-    Host:   returns at once; too short a source stops the device.
+    Host:   returns at once; a source that is too short triggers a device-side assert.
     """
     shape, layout = _layout_of_both(input, mask)
     out = call.output(shape, input.dtype)

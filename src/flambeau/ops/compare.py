@@ -517,7 +517,7 @@ def _no_mask() -> Iterator[ErrorSample]:
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Return the dtype rule of masked_fill: the value is converted to the type of the input."""
+    """Dtype rule of masked_fill: the value is converted to the type of the input."""
     if types[1] is not bool_:
         raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
@@ -603,7 +603,7 @@ def minimum(input: Value, other: Value) -> Any:
 
 
 def _share(grad: Any, lost: Any, tied: Any) -> Any:
-    """Return the gradient of one input: 0 where it lost, half where both tied, else all (also where one is NaN)."""
+    """Return the gradient of one input: 0 where `lost`, half where `tied`, else all of it (also where one is NaN)."""
     return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
 
 
@@ -758,7 +758,7 @@ def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
-    Raises: ValueRangeError if both are None; DtypeError for bool.
+    Raises: ValueRangeError if both are None; DtypeError if all operands are bool.
     Example:
         >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
         tensor([-1.0000,  0.5000,  1.0000])
@@ -766,7 +766,7 @@ def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -
     if np.size(input) >= CLIPPED:
         return np.clip(input, min, max)
     lower = np.maximum(input, min)
-    is_own = lower.ndim and lower.shape == input.shape and not np.ndim(max)  # an array that may be written
+    is_own = lower.ndim and lower.shape == input.shape and not np.ndim(max)  # a new array of the result's shape
     return np.minimum(lower, max, out=lower if is_own else None)
 
 

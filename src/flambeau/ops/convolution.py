@@ -690,7 +690,7 @@ def general_convolution(
     input: Operand, weight: Operand, bias: Operand | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Compute a convolution or a transposed one, of one to three dimensions, by those of the weight.
+    """Compute a convolution or a transposed one; the weight has one to three spatial dimensions, as the input.
 
     Shapes: [n, c, *I] with weight [o, c / groups, *K], or [c, o / groups, *K] if transposed, gives [n, o, *sizes].
     Host:   returns at once.

@@ -175,7 +175,7 @@ def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
     return fused(step, count, first)
 
 
-_STEPS = {  # the same in CUDA; of other types the first expression
+_STEPS = {  # `_steps_from` in CUDA, by the size of a floating point type; other types use the first
     8: "__fma_rn(step, (double)count, first)",
     4: "(double)__fmaf_rn((float)step, (float)count, (float)first)",
     2: "(double)((float)first + load<float>(store<{0}>((float)step * load<float>(store<{0}>((float)count)))))",

@@ -17,7 +17,7 @@ from .embedding import check_range
 from .operator import Array, Call, Operand, Sample, operator
 from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, THREADS, grid_over, source_text
 
-SIZES = ("times", "batch", "classes", "width", "held", "blank")  # held: the elements of the targets
+SIZES = ("times", "batch", "classes", "width", "held", "blank")  # held: the number of elements of the targets
 LENGTHS = ("starts", "lengths", "target_lengths")
 
 

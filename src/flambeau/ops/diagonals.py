@@ -102,7 +102,7 @@ def diag(input: Operand, diagonal: int = 0) -> Any:
     return _diagonal_of(input, diagonal).clone()
 
 
-_diagonal_of = diagonal  # whose name the parameters of `diag` hide
+_diagonal_of = diagonal  # an alias: a parameter of `diag` hides the name
 
 
 def _diagflat_samples() -> Iterator[Sample]:

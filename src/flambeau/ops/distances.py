@@ -308,7 +308,7 @@ def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
 
 
 def _distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, the norm has a kink at equal differences
         yield Sample((Array((3, 4), grad=p < inf), Array((2, 4), seed=1, grad=p < inf), p))
     yield Sample((Array((2, 3, 4), layout="strided"), Array((2, 4), seed=1), 2.0))
     yield Sample((Array((2, 1, 3, 40)), Array((3, 5, 40), seed=1), 2.0))
@@ -474,7 +474,7 @@ def _(grad: Any) -> Any:
 
 
 def _pair_distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, equal differences are a kink
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # for inf, the norm has a kink at equal differences
         yield Sample((Array((4, 3), grad=p < inf), p))
     yield Sample((Array((3, 20), layout="transposed"), 2.0))
     yield Sample((Array((1, 3)), 2.0))

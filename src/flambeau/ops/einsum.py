@@ -166,7 +166,7 @@ def _contracted(a: tuple[Any, Labels], b: tuple[Any, Labels], kept: set[int], dt
     columns = [label for label in right_labels if label not in shared]
     left = _ordered(left, left_labels, [*batch, *rows, *inner])
     labels = [*batch, *rows, *columns]
-    if a[0].dtype is b[0].dtype and left.dtype is not right.dtype:  # the sum of one has widened its integers
+    if a[0].dtype is b[0].dtype and left.dtype is not right.dtype:  # a sum over one operand has widened its integers
         left, right = left.to(wider := promote_types(left.dtype, right.dtype)), right.to(wider)
     if not inner:
         right = _ordered(right, right_labels, [*batch, *columns])
@@ -317,7 +317,8 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Any:
     dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
     Host:   returns at once.
-    Raises: ShapeError if sizes differ, DtypeError if the types differ or are bool, ArgumentError for bad dims.
+    Raises: ShapeError if sizes differ, and for too many or repeated dims; DtypeError if the types differ or are bool;
+            ArgumentError, ArgumentTypeError or IndexRangeError for other bad dims.
     Example:
         >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
         torch.Size([2, 5])

@@ -1,7 +1,7 @@
 """embedding, embedding_bag and one_hot, with deterministic gradients (kernels/embedding.cu).
 
-An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
-assertion does: the next call that waits raises AcceleratorError 710.
+An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it triggers a device-side
+assert: the next call that waits raises AcceleratorError 710.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 EMBEDDING_SOURCE = PRELUDE + ROW_COPY_SOURCE + source_text("embedding.cu")
-TARGET_BLOCKS = 132 * 8  # blocks that a large device runs at once
+TARGET_BLOCKS = 132 * 8  # blocks that a GPU of 132 multiprocessors runs at once
 NO_ROW = -1
 
 
@@ -149,7 +149,7 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     padding_idx: a row that gets no gradient.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
     Host:   returns at once.
-    Raises: IndexRangeError for an index outside [0, n) on the CPU (a GPU stops as at a failed assertion), DtypeError,
+    Raises: IndexRangeError for an index outside [0, n) on the CPU (a device-side assert on a GPU), DtypeError,
             ShapeError, ArgumentError for a bad padding_idx.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])

@@ -58,7 +58,7 @@ from .views import expand
 
 
 def back(result: Any, like: Any) -> Any:
-    """Return a result, or each of several, on the device of an operand."""
+    """Copy a result, or each of several, back to the device of an operand."""
     first = result[0] if isinstance(result, tuple) else result
     if first.device_index == like.device_index:
         return result
@@ -127,7 +127,7 @@ def _not_square() -> Iterator[ErrorSample]:
 
 
 def public(**options: Any) -> Any:
-    """Make a composite of torch.linalg.  host: by default it waits on a GPU, for the failure codes."""
+    """Return a decorator that makes a composite of torch.linalg.  By default it waits on a GPU, for failure codes."""
     settings = {"dtypes": TYPES, "host": "waits", "method": False, "function": False, **options}
     return composite(**settings)
 
@@ -200,9 +200,9 @@ def is_vector_of(A: Any, B: Any) -> bool:
 
 
 def systems(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Any]:
-    """Return A and B on the host, as matrices with one batch shape.
+    """Return A and B as matrices with one batch shape; on the CPU if their GPU has no solver library.
 
-    They are such that A @ X = B; both are transposed where A is on the right.
+    The system is A @ X = B: both are transposed if `left` is False.
     """
     check_types(name, A=A, B=B)
     check_matrix(name, "B", B)
@@ -564,7 +564,9 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     samples=lambda: [Sample((_matrix((3, 2)),)), Sample((_matrix((2, 2)), False))], dtypes=TYPES, host="may wait"
 )
 def qr(input: Operand, some: bool = True) -> Any:
-    """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced".
+    """Return (Q, R): the former name of `linalg.qr`.
+
+    some: True is mode="reduced", False mode="complete".
 
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Example:
@@ -1005,7 +1007,7 @@ def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
-    """Compute the pseudoinverse: `linalg.pinv` with another default.
+    """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond.
 
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.

@@ -116,7 +116,7 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
 
     sparse_grad: has no effect; gradients are dense.
     Shapes: the result has the shape of the index, which is at most that of the input except along `dim`.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> x = torch.tensor([[1, 2], [3, 4]])
@@ -187,7 +187,7 @@ def _scatter_errors() -> Iterator[ErrorSample]:
 def _written(
     call: Call, name: str, input: Any, dim: int, index: Any, src: Any, how: str | None, includes: bool = True
 ) -> Any:
-    """Return a contiguous result: the input with each `src` written, or joined, to the element that its index names.
+    """Return a contiguous copy of the input, with `src` written to or combined with the elements that the index names.
 
     how: a key of JOINS of indexing_kernels, None to write.
     """
@@ -260,10 +260,10 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j].
 
-    reduce: None, or "add" or "multiply" to join to the input; "multiply" has no derivative.
+    reduce: None, or "add" or "multiply" to combine with the input; "multiply" has no derivative.
     Of several writes to one element the last in row-major order counts.  The gradient is that of single writes.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
     Example:
         >>> index = torch.tensor([[0], [2]])
@@ -293,7 +293,7 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
     """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j].
 
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
@@ -341,12 +341,12 @@ def check_join(name: str, reduce: Any, allowed: Sequence[str]) -> None:
 def scatter_reduce(
     call: Call, input: Operand, dim: int, index: Operand, src: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme.
+    """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min.
 
     reduce: "sum", "prod", "mean", "amax" or "amin"; the mean of integers is rounded down.
-    include_self: whether the input's element is joined too; elements that no index names keep it anyway.
+    include_self: whether the reduction includes the input's element; elements that no index names are unchanged.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
     Example:
         >>> index = torch.tensor([0, 2, 2])
@@ -382,7 +382,7 @@ def _first(source: Any, shape: Sequence[int]) -> Any:
 def join_gradients(
     grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
-    """Return the gradients of the input, as if all of it were joined, and of the source."""
+    """Return the gradients of the source and, as if the reduction included every element, of the input (first)."""
     if reduce == "sum":
         return grad, grad.gather(dim, index)
     if reduce == "mean":
@@ -432,11 +432,11 @@ def _index_reduce_errors() -> Iterator[ErrorSample]:
 def index_reduce(
     input: Operand, dim: int, index: Operand, source: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order.
+    """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order.
 
     reduce: "prod", "mean", "amax" or "amin".  include_self: as in `scatter_reduce`.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
     Example:
         >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]), "prod")
@@ -472,7 +472,7 @@ def take(input: Operand, index: Operand) -> Any:
     """Return the elements of the flattened input at the given indexes; negative ones count from the end.
 
     Shapes: the result has the shape of the index.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError.
     Example:
         >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, -1]))
@@ -501,7 +501,7 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
 
     Of several writes to one element the last counts.  Additions to one element are made in order.
     Shapes: the source has as many elements as the index; the result has the input's shape.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.put(torch.zeros(2, 2), torch.tensor([1, -1]), torch.tensor([5.0, 6.0]))
@@ -597,7 +597,7 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
     """Write the elements of `source`, in row-major order, to the elements where the mask is true.
 
     Shapes: input and mask broadcast; the source has at least as many elements as the mask has true ones.
-    Host:   returns at once; too short a source raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; a source that is too short raises on the CPU and triggers a device-side assert on a GPU.
     Raises: DtypeError, ShapeError, IndexRangeError.
     Example:
         >>> x = torch.tensor([1, 2, 3])
@@ -896,7 +896,8 @@ def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> 
     """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened.
 
     With `dim`, indices are taken modulo its size.
-    Host:   returns at once; without `dim`, an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; without `dim`, an index out of range raises on the CPU and triggers a device-side assert
+            on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> x = torch.tensor([[30, 10, 20]])

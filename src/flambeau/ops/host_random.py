@@ -423,7 +423,7 @@ def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
 
 
 def of_rows(state: Any, out: Any, dtype: Any, rows: Any, *operands: Any) -> None:
-    """Draw Poisson values of rates, or binomial ones of counts and chances, each from a row of fractions, repeated."""
+    """Draw Poisson or binomial values of the given parameters; each reads its own row of fractions cyclically."""
     make: Callable[..., float] = poisson_of if len(operands) == 1 else binomial_of
     numbers = zip(*[operand.reshape(-1).tolist() for operand in operands])
     drawn = [make(*given, cycle(row).__next__) for given, row in zip(numbers, rows.tolist())]

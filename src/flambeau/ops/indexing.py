@@ -142,7 +142,7 @@ def count_nonzero_before(call: Call, input: Operand) -> Any:
 
 
 def _found_masks() -> Iterator[Sample]:
-    zeros = Array((2,), low=0, high=1, dtype="int64")  # of one chunk only the first start is read
+    zeros = Array((2,), low=0, high=1, dtype="int64")  # with one chunk, only the first start is read
     yield Sample((Array((3, 4), low=1, high=2), zeros, 12))
 
 
@@ -265,7 +265,7 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end.
 
     Shapes: those of the input; the size of `dim` is the number of indexes.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
@@ -337,7 +337,7 @@ def index_add(
     """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order.
 
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_add(torch.zeros(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
@@ -386,7 +386,7 @@ def index_copy(
     The gradient is that of indexes without repetition.
     unique: whether the caller knows that no index is repeated.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([7.0, 9.0]))
@@ -430,7 +430,7 @@ def _fill_errors() -> Iterator[ErrorSample]:
 def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any) -> Any:
     """Write a number at the given indexes of a dimension; negative ones count from the end.
 
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_fill(torch.tensor([1.0, 2.0, 3.0]), 0, torch.tensor([0, 2]), -1)
@@ -496,7 +496,7 @@ def flat_index(call: Call, indices: Operands, sizes: Any, dims: Any) -> Any:
 
     Shapes: the indices broadcast; the result is a vector.
     sizes: the sizes of the dimensions.  dims: their numbers, for errors.
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     """
     shape = st.broadcast([index.shape for index in indices], "index")
     numel = prod(shape)
@@ -666,7 +666,7 @@ def index(input: Operand, indices: Any) -> Any:
     Shapes: the index tensors broadcast; their shape takes the place of the dimensions that they index, or, where those
             are not neighbours, comes first.  A mask counts for as many dimensions as it has.
     Host:   waits for the number of true elements if there is a mask, else returns at once; an index out of range
-            raises on the CPU and stops the device on a GPU.
+            raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError.
     """
     mask = indices[0] if len(indices) == 1 else None

@@ -3,7 +3,7 @@
 - An array is treated as rows [outer, size, inner].  An index of `count` entries has the target row of each source row.
 - Results do not depend on the grid.  Of several writes to one row the last counts; additions are made in order.
 - Kernels that only copy elements depend on their size, so types of one size share machine code.
-- An index out of range raises IndexRangeError before anything is written.  On a GPU it stops the kernel.
+- An index out of range raises IndexRangeError before anything is written.  On a GPU it triggers a device-side assert.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
 
 
 def _join_reference(dtype: dtype, how: str) -> Any:
-    """Return the function that joins the entries of a source to the rows of an array, entries of one row in order."""
+    """Return the function that reduces the entries of a source into the rows of an array, in order within a row."""
     wide = dtype.wide
     _, ufunc = JOINS[how]
     is_mean = how == "mean"
@@ -244,10 +244,10 @@ def accumulate_rows(
     call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1,
     how: str = "sum", includes: bool = True,
 ) -> None:  # fmt: skip
-    """Join the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
+    """Reduce the entries of `source` into the rows `index` of contiguous `out`; entries of one row in their order.
 
     index: int64, counted from the front and already checked.  shape: the shape to which `source` expands.
-    how: a key of JOINS.  includes: whether the row of `out` is joined, too; rows that no index names are unchanged.
+    how: a key of JOINS.  includes: whether the reduction includes the row of `out`.
     """
     outer, size, inner = rows
     count = index.numel()
@@ -257,7 +257,7 @@ def accumulate_rows(
     entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
     layout = strided_layout(wanted, st.expand(entries.shape, entries.strides, wanted))
     ordered, places = index, None
-    if not call.is_on_host:  # NumPy joins in order anyway
+    if not call.is_on_host:  # NumPy reduces in order anyway
         ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
         sort_rows_of(call, index, ordered, places, (1, count), False, max(size - 1, 0).bit_length())
     call.launch(
@@ -273,7 +273,7 @@ FEW = 1 << 18  # entries times length of their lines up to which one launch that
 
 @cache
 def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
-    """Return the kernel that joins few entries to an array, or writes them if `how` is None."""
+    """Return the kernel that reduces few entries into an array, or writes them if `how` is None."""
     number = "float64" if dtype.is_floating_point else "int64"
     names = ("numel", "count", "axis", "size", "lowest", "dim", *(f"step{i}" for i in range(MAX_DIMS)))
     c = dtype.cuda
@@ -329,7 +329,7 @@ def write_few(
     call: Call, out: Any, index: Any, source: Any, dim: int, shape: Sequence[int], *,
     lowest: int = 0, how: str | None = None, scale: Any = 1, includes: bool = True,
 ) -> None:  # fmt: skip
-    """Write few entries to contiguous `out`, or join them, in one launch; of several writes to a place the last counts.
+    """Write or reduce few entries into contiguous `out`, in one launch; of several writes to a place the last counts.
 
     index: int64, replaces the place along `dim`; it expands to `shape`, as the source does unless it is a number.
     lowest, how, scale, includes: as in write_rows and accumulate_rows; entries are written if `how` is None.

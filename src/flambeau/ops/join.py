@@ -239,7 +239,7 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 
-# gradients of pieces of one call
+# gradients of split and unbind
 
 
 @split.derivative
@@ -402,7 +402,7 @@ def repeat_interleave(
     the result the repeated indexes.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.
-            A wrong output_size for a vector of counts stops the device on a GPU.
+            A wrong output_size for a vector of counts triggers a device-side assert on a GPU.
     Raises: ValueRangeError for a negative count or a wrong output_size, DtypeError, ShapeError, IndexRangeError.
     Example:
         >>> x = torch.tensor([1, 2])
@@ -481,7 +481,7 @@ def _sums() -> Iterator[Sample]:
 def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
     """Return each index i sums[i] - sums[i - 1] times.  sums: a vector of running sums;  total: the last of them.
 
-    Host: returns at once; another sum raises on the CPU and stops the device on a GPU.
+    Host: returns at once; a wrong total raises on the CPU and triggers a device-side assert on a GPU.
     """
     out = call.output((total,), sums.dtype)
     call.launch(_places_kernel(sums.dtype), grid_over(total, 1), out, call.contiguous(sums), sums.shape[0], total)
@@ -1169,7 +1169,7 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
     return reshape(permute(apart, order).contiguous(), (*batch, channels * r * r, height // r, width // r))
 
 
-# places
+# shapes
 
 
 def broadcast_shapes(*shapes: Any) -> st.Size:

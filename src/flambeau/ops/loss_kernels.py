@@ -1,7 +1,7 @@
 """Kernels of class losses: negative log-likelihood, and cross entropy of logits (kernels/class_losses.cu).
 
-- A class index out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
-  assertion does: the next call that waits raises AcceleratorError 710.
+- A class index out of range raises IndexRangeError at once on the CPU.  On a GPU it triggers a
+  device-side assert: the next call that waits raises AcceleratorError 710.
 - Half types are computed in float32, sums have a fixed order, and each result is rounded once.
 - Few losses are reduced by the launch that computes them, others by a second one.
 - Cross entropy reads the logits once for the loss and once for the gradient.  It never stores their probabilities.
@@ -101,7 +101,7 @@ def _each_kernel(dtype: dtype) -> Kernel:
 def _pieces_kernel(dtype: dtype) -> Kernel:
     """Return the kernel that sums losses and weights by pieces.
 
-    choice: the number of pieces, which is that of blocks.
+    choice: the number of pieces, which is also the number of blocks.
     """
     entry, c = f"nll_pieces_{dtype.name}", dtype.wide.cuda
     code = _picked_source(entry, f"{c}* losses, {c}* weights", dtype, "nll_pieces(losses, weights, picked, n * inner);")
@@ -171,7 +171,7 @@ def _put_loss(out: Any, total: Any, losses: Any, weights: Any, is_mean: int) -> 
 def _backward_kernel(dtype: dtype) -> Kernel:
     """Return the kernel of the gradient.
 
-    choice: the number of incoming gradients, 1 or n * inner.  `input` is absent.
+    choice: the number of incoming gradients, 1 or n * inner.  `input` is not passed.
     """
     entry, t, c = f"nll_backward_{dtype.name}", dtype.cuda, dtype.wide.cuda
     statement = "nll_backward(out, grad, total, picked, n * inner, choice == 1);"

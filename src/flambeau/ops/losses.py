@@ -245,7 +245,7 @@ def nll_loss(
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
     Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             ArgumentError, ShapeError, DtypeError.
     Example:
         >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
@@ -286,7 +286,7 @@ def cross_entropy(
     dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             ArgumentError, ShapeError, DtypeError.
     Example:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
@@ -411,7 +411,7 @@ def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
     of_input = grad * ((1 - target) - (1 + (pos_weight - 1) * target) * (-input).sigmoid())
     softplus = (-input.abs()).exp().log1p() + (-input).relu() if needs[1] or needs[2] else None
     of_target = None
-    if needs[1]:  # without weights, an infinite softplus counts 0 times
+    if needs[1]:  # without weights skip softplus * 0, which is NaN where softplus is infinite
         of_target = grad * (softplus * (pos_weight - 1) - input) if is_tensor(pos_weight) else -grad * input
     return of_input, of_target, grad * target * softplus if needs[2] else None
 
@@ -440,8 +440,8 @@ def binary_cross_entropy(
 
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
     Host:   returns at once.
-    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, numbers outside [0, 1] (a GPU stops as
-            at a failed assertion); DtypeError for integers.
+    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, numbers outside [0, 1] (a
+            device-side assert on a GPU); DtypeError for integers.
     Example:
         >>> input, target = torch.tensor([0.9, 0.5]), torch.tensor([1.0, 0.0])
         >>> torch.nn.functional.binary_cross_entropy(input, target, reduction="none")
@@ -482,7 +482,7 @@ def binary_cross_entropy_with_logits(
     return reduced(terms if weight is None else terms * weight, reduction)
 
 
-EPSILON = 1e-12  # is added to squared lengths in cosine_embedding_loss
+EPSILON = 1e-12  # added to squared lengths in cosine_embedding_loss
 
 
 def _check_reduction(name: str, reduction: str) -> None:
@@ -727,11 +727,11 @@ def gaussian_nll_loss(
 ) -> Any:
     """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
-    var: the variances, at least eps; one number for all, one for each element, or one for each row.  full: add the
-    constant log(2 pi) / 2.
+    var: the variances, clamped to at least eps; one number for all, one for each element, or one for each row.
+    full: add the constant log(2 pi) / 2.
     Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one; the result is (), or
             [*] with reduction "none".
-    Host:   waits, to check the variances.
+    Host:   waits to check variances on a GPU.
     Raises: ArgumentError for negative variances, a bad shape or a bad reduction.
     Example:
         >>> input, target = torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0])

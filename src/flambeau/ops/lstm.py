@@ -2,7 +2,7 @@
 
 For few sequences, this is faster than cuDNN.  A small recurrent product of one step is computed by the kernel of the
 gates; a larger one is computed by a library, and a kernel of the gates follows.  All sequences have the same length.
-The product with the inputs, and the gradients of the weights, are one product over all steps.
+The product with the inputs, and the gradients of the weights, are one product each over all steps.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def lstm_layer(
     call: Call, data: Operand, weight_ih: Operand, weight_hh: Operand, bias: Operand | None, h_0: Operand,
     c_0: Operand, is_reverse: bool,
 ) -> Any:  # fmt: skip
-    """Return (results, last state, last cell, gates, cells) of an LSTM layer.  bias: the sum of both.
+    """Return (results, last state, last cell, gates, cells) of an LSTM layer.  bias: bias_ih + bias_hh.
 
     Shapes: data [steps * n, features], the steps one below the other; states [n, hidden]; gates [steps * n, 4 * hidden]
     Host:   returns at once.

@@ -1,7 +1,8 @@
 """Margin losses of classes: multi_margin_loss and multilabel_margin_loss (kernels/margin_losses.cu).
 
-- A warp computes a row of up to WARP_ROW classes, a block a longer row.  A block computes a row of several labels.
-- One block reduces few rows in the same launch.  Of more, each block sums some, and a second launch adds the sums.
+- multi_margin_loss: a warp computes a row of up to WARP_ROW classes, a block a longer row.
+- multilabel_margin_loss: a block computes a row.
+- With a reduction, one block also sums few rows.  Of many rows, each block sums some; a second launch adds the sums.
 - A label out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed assertion
   does: the next call that waits raises AcceleratorError 710.
 - Half types are computed in float32, sums have a fixed order, and each result is rounded once.
@@ -137,7 +138,7 @@ def _label_terms(input: Any, target: Any, marks: Any, wide: Any) -> Any:
 
 
 def _put_losses(out: Any, losses: Any, lanes: int, is_each: int, divisor: float) -> None:
-    """Write the loss of each row, or the sum of those that each block takes, in NumPy."""
+    """Write the loss of each row, or the sum of the losses of each block's rows, in NumPy."""
     losses = losses / losses.dtype.type(divisor)
     blocks = np.arange(len(losses)) // (THREADS // lanes) % len(out)
     out[...] = losses if is_each else [losses[blocks == block].sum() for block in range(len(out))]
@@ -167,7 +168,7 @@ def class_kernel(dtype: dtype, out: dtype) -> Kernel:
 def class_backward_kernel(dtype: dtype) -> Kernel:
     """Return the kernel of the gradient of multi_margin_loss.
 
-    count: the number of incoming gradients, which is 1, or with is_each that of the rows.
+    count: the number of incoming gradients: one for each row with is_each, else 1.
     """
     wide, margins = dtype.wide.numpy, _class_margins(dtype)
 
@@ -381,7 +382,7 @@ def multi_margin_loss(
     input: Operand, target: Operand, p: int = 1, margin: float = 1.0, weight: Operand | None = None,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute the mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes.
+    """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c.
 
     weight: a factor for each target class.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.

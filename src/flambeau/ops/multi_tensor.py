@@ -24,7 +24,7 @@ from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sampl
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 MANY = 64  # tensors that one launch takes
-ACCESS = 4096  # bytes: 16 by each thread of a block
+ACCESS = 4096  # bytes that a block accesses at once: 16 per thread
 CHUNK = 2 * ACCESS  # bytes of each list that a block of an update takes
 LARGEST_CHUNK = 16 * ACCESS  # bytes for a norm, so that fewer blocks have to be joined
 MAX_BLOCKS = 132 * 32  # for a launch of a norm
@@ -97,7 +97,7 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
 
 
 def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from: int) -> list[Any]:
-    """Return tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
+    """Return tensors of one shape with their elements in one order in memory: flat views of them, or copies."""
     if all([tensor.dtype is dtype for tensor in tensors]) and _lie_alike(tensors):
         flat = (tensors[0].numel(),), (1,), 0
         return [tensor if tensor.is_contiguous() else call.part(tensor, *flat) for tensor in tensors]
@@ -230,7 +230,7 @@ def _copy_kernel(dtype: dtype) -> Kernel:
     return lists_kernel("copy_many", dtype, lists, body, [SHIFT, *float64_scalars("factor")], reference, 1.0)
 
 
-PACKED = 256  # bytes: where each tensor of a packed one starts, as the driver aligns blocks
+PACKED = 256  # bytes: the alignment of each packed tensor, equal to that of the driver's blocks
 
 
 def packed_starts(sizes: Sequence[int]) -> tuple[list[int], int]:

@@ -994,7 +994,7 @@ def normal_slope(
     """Return the gradient of the input of `native_norm`, in the input's layout.
 
     of_sum, of_product: sums of slope and of its product with the normalised input; times factor * share, they are the
-    means of slope * weight and of its product.
+    means of slope * weight, and of slope * weight * normalised input.
     """
     rstd, of_product, factor = map(without_repetition, (rstd, of_product, factor))
     normal: Any = input - mean
@@ -1269,7 +1269,7 @@ def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> Non
             call.assign(each, target)
 
 
-# the public names
+# public operators
 
 
 def require_floats(name: str, input: Any) -> None:

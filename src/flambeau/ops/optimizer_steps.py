@@ -330,8 +330,8 @@ class Rule:
     values: the numbers of every call.  states: the lists besides gradients and parameters; those in `optional` may be
     empty.
     cuda: C++ that changes `param` and the states, by these names.  `grad` is the gradient, negated to maximize, with
-    weight decay added.  HAS_x is whether the list x is not empty.  `x_rest` is 1 - x, rounded once: in float32,
-    1 - 0.999 differs from 0.001 by 5e-5 of it.
+    weight decay added.  HAS_x is whether the list x is not empty.  `x_rest` is 1 - x, rounded once: computed in
+    float32, 1 - 0.999 has a relative error of 1.3e-5.
     numpy: called with grad, param, one array or None per state, and the values; returns the new param and states.
     """
 

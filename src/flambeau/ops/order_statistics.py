@@ -1,4 +1,4 @@
-"""Order statistics of rows that a block sorts in one launch: the k-th element, medians, the mode, and the first ones.
+"""Order statistics of rows that a block sorts in one launch: the k-th element, medians, mode, and first elements.
 
 Rows of up to TILE elements are sorted in shared memory (kernels/sort.cu); they may lie along any dimension.
 """
@@ -44,7 +44,7 @@ def _parameters(dtype: dtype, shape: tuple[str, ...], numbers: tuple[str, ...]) 
 
 
 def _sorted(input: Any, dtype: dtype, descending: bool, rows: int, n: int) -> tuple[Any, Any, Any]:
-    """Return (rows, order, whether an element is NaN) of a NumPy array; the last two in order."""
+    """Return (rows, the indexes that sort each row, its sorted keys) of a NumPy array."""
     values = input.reshape(rows, n)
     keys = keys_of(values, dtype, descending)
     order = stable_order(keys)
@@ -91,7 +91,7 @@ def choice_kernel(dtype: dtype) -> Kernel:
 
 @cache
 def first_kernel(dtype: dtype, descending: bool) -> Kernel:
-    """Return the kernel of the first `count` elements of each row's order."""
+    """Return the kernel of the first `count` elements of each row in sorted order."""
     entry = f"first_of_rows_{dtype.name}_{'down' if descending else 'up'}"
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, size: int, count: int) -> None:

@@ -168,7 +168,7 @@ def _folded(middle: Any, first: Any, last: Any, mode: str, dim: int) -> Any:
     return middle
 
 
-# the public names
+# public operators
 
 
 def _pad_samples() -> Iterator[Sample]:
@@ -226,7 +226,7 @@ def _check_cut(name: str, shape: Sequence[int], pads: Pads) -> None:
 
 
 def _check_border(mode: str, input: Any, pads: Pads, count: int) -> None:
-    """Raise unless every element of the border has one in the input."""
+    """Raise ShapeError or NotSupportedError unless every border element has a source element in the input."""
     shape = input.shape
     if count not in (2, 4, 6) or len(shape) not in (count // 2 + 1, count // 2 + 2):
         raise NotSupportedError(

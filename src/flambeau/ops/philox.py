@@ -1,4 +1,4 @@
-"""The portable stream of random numbers: Philox4x32-10, with bits that depend on an element's index only.
+"""The portable stream of random numbers: Philox4x32-10, whose bits depend only on seed, counter and element index.
 
 Operators draw from it inside `random.portable`.  The device code is kernels/philox.cu.  A call reserves
 counters.  If f is the first of them:
@@ -87,12 +87,12 @@ def random_words(seed: int, first: int, count: int) -> Any:
 
 
 def single_words(seed: int, first: int, numel: int) -> Any:
-    """Return one 32-bit word per element.  Whole counters: up to three more than `numel`."""
+    """Return one 32-bit word per element; up to three more than `numel`, as counters are used whole."""
     return random_words(seed, first, -(-numel // 4)).reshape(-1)
 
 
 def paired_words(seed: int, first: int, numel: int) -> Any:
-    """Return 64 bits per element.  Whole counters: up to one more than `numel`."""
+    """Return 64 bits per element; up to one element more than `numel`, as counters are used whole."""
     words = random_words(seed, first, -(-numel // 2))
     return (words[:, ::2] | words[:, 1::2] << np.uint64(32)).reshape(-1)
 
@@ -103,7 +103,7 @@ def narrow_fractions(words: Any, bits: int = 24) -> Any:
 
 
 def fractions_of(dtype: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
-    """Return fractions in the compute type of `dtype`.  Whole counters: up to three more than `numel`."""
+    """Return fractions in the compute type of `dtype`; up to three more than `numel`, as counters are used whole."""
     if dtype is float64:
         return (paired_words(seed, first, numel) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return narrow_fractions(single_words(seed, first, numel), bits)

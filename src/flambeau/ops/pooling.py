@@ -1,6 +1,6 @@
 """Pooling over windows of images, its inverses, and windows as columns.
 
-- `window_max` and `window_mean` compute all pooling.  Their gradients of any order gather.
+- `window_max` and `window_mean` compute all pooling.  Their gradients, of any order, gather: no atomics.
 - Their attributes are tuples with one number for each spatial dimension; `sizes` are those of the result.
 - Adaptive windows of equal sizes that lie side by side are plain windows.
 - Results are channels-last if the input is, those of means in two dimensions only.
@@ -49,7 +49,7 @@ def _is_last(operand: Any) -> bool:
 
 
 def _made(call: Any, shape: Sizes, of: dtype, is_last: bool) -> Any:
-    """Return a new result, channels-last or contiguous; not the tensor to write, which may be an operand."""
+    """Return a new result, channels-last or contiguous; never the tensor of out=, which may be an operand."""
     given, call.given = call.given, None
     out = call.output(shape, of, st.compact(shape, ORDERS[len(shape)]) if is_last else None)
     call.given = given
@@ -339,7 +339,7 @@ def _unbatched(result: Any, input: Any, spatial: int) -> Any:
     return result if len(input.shape) == spatial + 2 else result.squeeze(0)
 
 
-# maxima
+# max pooling
 
 
 def _maxima(
@@ -490,7 +490,7 @@ def max_pool3d_with_indices(
     return _maxima("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-# means
+# average pooling
 
 
 def _means(
@@ -595,7 +595,7 @@ def avg_pool3d(
     return _means("avg_pool3d", 3, input, *numbers)
 
 
-# adaptive windows
+# adaptive pooling
 
 
 def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any, Sizes, tuple[Any, ...]]:
@@ -752,7 +752,7 @@ def adaptive_max_pool3d(input: Operand, output_size: Any) -> Any:
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
 
 
-# columns
+# unfold and fold
 
 
 def _sliding(name: str, shape: Sizes, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Windows:
@@ -917,7 +917,7 @@ def _(grad: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> 
     return im2col(grad, kernel_size, dilation, padding, stride)
 
 
-# windows at random places
+# fractional max pooling
 
 
 def _fractional_samples() -> Iterator[Sample]:
@@ -962,7 +962,7 @@ def _window_starts(sample: Any, size: int, kernel: int, places: int) -> Any:
     return cat([starts, last], -1)
 
 
-# the inverse of maxima
+# max unpooling
 
 
 def _unpool_samples() -> Iterator[Sample]:
@@ -972,7 +972,7 @@ def _unpool_samples() -> Iterator[Sample]:
 
 @composite(samples=_unpool_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def place_maxima(input: Operand, indices: Operand, sizes: Any) -> Any:
-    """Return planes of zeros with `input` at the indices: the inverse of maxima.  Shapes are not checked.
+    """Return planes of zeros with `input` at the indices: the inverse of max pooling.  Shapes are not checked.
 
     Of several elements with one index the last counts.
     Shapes: [..., *P] and int64 [..., *P] give [..., *sizes].

@@ -14,7 +14,8 @@ Kernels of whole rows (softmax, layer norm, class losses):
 
 - A thread holds up to RUNS runs of a row.  The lanes of a row together hold one tile of it.
 - Rows up to the tile of MOST_THREADS (64 KiB) are read once, longer ones tile by tile.
-- Even rows are accessed WIDEST_ACCESS bytes at a time, others, and most long ones, element by element.
+- Rows are even if each consists of whole runs that are aligned in every operand.  They are accessed WIDEST_ACCESS bytes
+  at a time.  Other rows, and most long ones, are accessed element by element.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
 class Fold(NamedTuple):
     """A reduction in CUDA C++ and in NumPy: `finish(join of all map(x), scale)`.
 
-    With the finish OVER, a scale of 1 changes nothing.
+    The finish OVER divides a floating point result by the scale, so a scale of 1 changes nothing.
     """
 
     name: str
@@ -485,7 +486,7 @@ WIDEST_ACCESS = 16  # bytes per run
 RUNS = 4  # runs of a tile that a thread holds
 MOST_SCATTERED = 4  # the most elements of a run of a row that is not even
 MOST_THREADS = 1024  # per block
-LONG_ROW_THREADS = 256  # per row of several tiles, if there are at least
+LONG_ROW_THREADS = 256  # per row of several tiles, if there are at least MANY_ROWS rows
 MANY_ROWS = 132 * 4
 ROW_BOUNDS = f"__launch_bounds__({MOST_THREADS})"
 ROW_PARAMETERS = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes")]

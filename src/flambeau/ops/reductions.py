@@ -1,4 +1,4 @@
-"""Reductions over dimensions: sums, products, means, variances, norms, truth, extremes and order statistics."""
+"""Reductions over dimensions: sums, products, means, variances, norms, all/any, min/max and order statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scans along a dimension: cumulative sums, products and extremes, differences and integrals."""
+"""Scans along a dimension: cumulative sums, products, minima and maxima; differences and integrals."""
 
 from __future__ import annotations
 
@@ -438,7 +438,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummax(input: Operand, dim: int) -> Any:
-    """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays.
+    """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates.
 
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
@@ -453,7 +453,7 @@ def cummax(input: Operand, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummin(input: Operand, dim: int) -> Any:
-    """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays.
+    """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates.
 
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.

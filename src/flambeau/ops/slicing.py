@@ -719,7 +719,7 @@ def _unsafe_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
-    """Return the pieces of `split`, which may be written in place in a graph.
+    """Return the pieces of `split`; autograd allows in-place writes to them.
 
     Host: returns at once.
     Example:
@@ -742,7 +742,7 @@ def _unsafe_chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """Return the pieces of `chunk`, which may be written in place in a graph.
+    """Return the pieces of `chunk`; autograd allows in-place writes to them.
 
     Host: returns at once.
     Example:
@@ -763,7 +763,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """Return the pieces of `split_with_sizes`, which may be written in place in a graph.
+    """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them.
 
     Host: returns at once.
     Example:

@@ -194,7 +194,7 @@ def spent(call: Call, operand: Any) -> tuple[str, Any]:
 def replaced(call: Call, target: Any, source: Any) -> tuple[tuple[str, Any], ...]:
     """Return the operands of an operation from `source` to `target`.
 
-    On a GPU this is one copy, which is updated in place; on the CPU it is both.
+    On a GPU it is `target` alone, a copy that is updated in place; on the CPU it is both.
     """
     if call.is_on_host:
         return (READ, source), (WRITTEN, target)

@@ -1,7 +1,7 @@
 """Sorting: sort, argsort, msort and topk.  Stable; NaN is last, or first in descending order.
 
 Rows of up to TILE elements take one launch.  Longer ones are sorted by tiles, which are then merged in pairs.  Rows of
-more than LONG_ROW elements are sorted digit by digit (radix.py).
+more than LONG_ROW elements are sorted digit by digit (kernels/radix.cu).
 """
 
 from __future__ import annotations
@@ -458,7 +458,7 @@ def radix_sort(
     counted = -(-n // RADIX_TILE)
     call.launch(fill_kernel(int32), grid_over(counters.numel()), counters, 0, counters.numel())
     totals = call.part(counters, (passes, rows, DIGITS), (rows * DIGITS, DIGITS, 1), 0)
-    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few: all add to the same totals
+    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few: all blocks add to the same totals
     call.launch(_count_kernel(dtype), grid, totals, input, rows, n, counted, passes, flip)
     grid = Grid((min(rows * tiles, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     keys, places = input, None

@@ -182,7 +182,7 @@ def lobpcg(
     """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x and their vectors.
 
     A must be symmetric, B positive definite.
-    They are computed from the whole decomposition, without iterations: niter, tol, iK, the values of X and the
+    They are computed from all eigenvalues, without iterations: niter, tol, iK, the values of X and the
     parameters of the orthogonalization have no effect.
     k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.

@@ -70,7 +70,10 @@ class Windows(NamedTuple):
         return first, first + (self.kernel[dim] - 1) * self.dilation[dim] + 1
 
     def steps(self, dim: int) -> Iterator[tuple[int, slice, Any, Any]]:
-        """Yield for each k: (k, windows whose element k is in the image, the elements' index, that as an array)."""
+        """Yield (k, windows whose element k is in the image, index of these elements, their positions as an array).
+
+        The windows are a slice; the index is a slice or an array.
+        """
         first, end = self.ranges(dim)
         if self.is_adaptive:
             for at in range(int((end - first).max())):
@@ -114,7 +117,7 @@ def _flat(rows: Sequence[Any], sizes: Sizes) -> Any:
 
 
 def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None:
-    """Write the largest element of each window and its index.  NaN is the largest, the last of several."""
+    """Write the largest element of each window and its index.  NaN is the largest, and of several NaN the last."""
     kind = image.dtype
     wide = np.dtype(np.float32) if kind.itemsize == 2 and kind.kind not in "iu" else kind
     image = image.astype(wide, copy=False)

@@ -20,7 +20,7 @@ class Adagrad(Optimizer):
     J. Duchi et al., "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", 2011.
 
     lr_decay: step t has the rate lr / (1 + (t - 1) * lr_decay).
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     initial_accumulator_value: the start of each sum.
     eps: added to the divisor.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.
@@ -86,7 +86,7 @@ class Adadelta(Optimizer):
 
     rho: decay rate of both running squares, in [0, 1].
     eps: added to both.
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
@@ -138,7 +138,7 @@ class RMSprop(Optimizer):
 
     alpha: decay rate of the running square.
     eps: added to the divisor.
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     momentum: decay rate of a sum of steps that is applied instead of the step; 0 for none.
     centered: divide by the gradient's standard deviation instead.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.

@@ -49,8 +49,8 @@ class Adam(_AdamLike):
 
     betas: decay rates of the running mean and of the running square, in [0, 1).
     eps: added to the divisor.
-    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
-        1 - lr * weight_decay instead.
+    weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
+        multiplied by 1 - lr * weight_decay instead.
     amsgrad: divide by the root of the largest running square so far.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; one more launch per
         step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
@@ -186,7 +186,7 @@ class Adamax(_AdamLike):
 
     betas: decay rates of the running mean and of the largest size, in [0, 1).
     eps: added to the gradient's size.
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 20 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.
@@ -234,8 +234,8 @@ class NAdam(_AdamLike):
 
     betas: decay rates of the running mean and of the running square, in [0, 1).
     eps: added to the divisor.
-    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
-        1 - lr * weight_decay instead.
+    weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
+        multiplied by 1 - lr * weight_decay instead.
     momentum_decay: rate at which the momentum approaches betas[0].
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 45 launches.
@@ -301,8 +301,8 @@ class RAdam(_AdamLike):
 
     betas: decay rates of the running mean and of the running square, in [0, 1).
     eps: added to the divisor.
-    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
-        1 - lr * weight_decay instead.
+    weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
+        multiplied by 1 - lr * weight_decay instead.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 40 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.

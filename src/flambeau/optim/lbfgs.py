@@ -37,7 +37,7 @@ class LBFGS(Optimizer):
     There is one group of parameters, on one device.  A step takes up to max_iter iterations.
     max_eval: evaluations of the closure per step, max_iter * 5 // 4 by default.
     tolerance_grad: stop if no element of the gradient is larger.
-    tolerance_change: stop if no element of the step, and not the loss's change, is larger.
+    tolerance_change: stop if no element of the step is larger, or if the loss changes by less.
     line_search_fn: "strong_wolfe", or None for steps of length lr.
     Host:   waits for the device in every iteration.
     Raises: ArgumentError for several groups; ArgumentTypeError, ModeError for other options.

@@ -82,7 +82,7 @@ class LRScheduler:
     def get_lr(self) -> list[Any]:
         """Compute each group's rate for step `last_epoch`; subclasses define it, and `step` calls it.
 
-        Read the present rates with `get_last_lr`.
+        Read the current rates with `get_last_lr`.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> class Fixed(torch.optim.lr_scheduler.LRScheduler):

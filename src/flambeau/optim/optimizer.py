@@ -603,7 +603,7 @@ class Optimizer:
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before state_dict.
 
-        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -616,7 +616,7 @@ class Optimizer:
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) after state_dict; a result other than None replaces the dict.
 
-        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -629,7 +629,7 @@ class Optimizer:
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before load_state_dict, with a shallow copy; a result replaces it.
 
-        A result of None changes nothing.  prepend: call the hook before the present ones.
+        A result of None changes nothing.  prepend: call the hook before the existing ones.
         Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
@@ -643,7 +643,7 @@ class Optimizer:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) after load_state_dict.
 
-        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
             >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print(type(optimizer).__name__))

@@ -33,7 +33,7 @@ class SGD(Optimizer):
     lr: the learning rate.  A tensor on the parameters' device is read at each step or replay, without a wait.
     momentum: decay rate of the sum; 0 for none.
     dampening: a gradient enters the sum times 1 - dampening.
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
@@ -136,7 +136,7 @@ class ASGD(Optimizer):
 
     lambd, alpha: the step's rate is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd times it.
     t0: number of steps before averaging begins.
-    weight_decay: added to the gradient, times the parameter.
+    weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 25 launches.
     foreach: accepted for compatibility; a launch always updates many parameters.

@@ -1,8 +1,8 @@
 """One process that stands for all ranks of a job, as `flambeau fit --nproc` uses to measure rank 0.
 
-If the environment variable ALIKE_RANKS is set, `init_process_group` uses this in place of a connection.  All ranks are
-assumed to do the same as this one: the bytes that it contributes to a collective stand for every rank's, and the
-modelled time is that of the links between all ranks.
+If the environment variable ALIKE_RANKS is set, `init_process_group` uses `AlikeRanks` in place of a connection.  All
+ranks are assumed to do the same as this one: the bytes that it contributes to a collective stand for every rank's, and
+the modelled time is that of the links between all ranks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALIKE_RANKS = "FLAMBEAU_ALIKE_RANKS"
 
 
 class AlikeRanks(Client):
-    """The client of such a process.  No call waits."""
+    """The client of a process that stands for all ranks.  No call waits."""
 
     is_watched = False
     aborted: set[str] = set()

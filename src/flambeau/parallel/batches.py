@@ -2,7 +2,7 @@
 
 - Calls of a group are collected (`group.Coalescing`) and begun together, on the group's stream of the device.  They
   run after the work already on the current stream, and later work runs after all of them.  They are not ordered
-  among each other.
+  relative to each other.
 - With NCCL, they are one group of calls, and a message uses the communicator of the whole group, not one of two ranks.
 - On virtual GPUs, they are one exchange.  The hub compares each call separately, with its own line.  The exchange is
   ready when all calls are: it waits where NCCL would, and messages of one operation do not wait for each other.

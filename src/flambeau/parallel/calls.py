@@ -95,7 +95,7 @@ class Running(NamedTuple):
     start: float
 
     def end(self, progress: float) -> float:
-        """Return when the timeout is over.  progress: the monotonic time at which the oldest call became the oldest."""
+        """Return when the timeout expires.  progress: the monotonic time at which the oldest call became the oldest."""
         return max(self.start, progress) + self.timeout
 
 

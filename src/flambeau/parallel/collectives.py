@@ -256,7 +256,7 @@ class ProcessGroup(Group):
         >>> torch.distributed.destroy_process_group()
     """
 
-    _store: Store | None = None  # number of processes of the job
+    _store: Store | None = None  # made by the first `get_group_store`
 
     def _within(self, operator: str, options: Any, timeout: Any = None) -> ProcessGroup:
         """Check that the group exists; return it with the timeout of a call."""

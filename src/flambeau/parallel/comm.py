@@ -58,7 +58,7 @@ KEPT = _Kept()
 class Bucket(NamedTuple):
     """Tensors of a list that are packed together.
 
-    indexes: which;  starts: where each begins in the bucket, in bytes;  nbytes: of the bucket.
+    indexes: of the tensors in the list;  starts: the byte offset of each in the bucket;  nbytes: of the bucket.
     """
 
     indexes: list[int]
@@ -95,7 +95,7 @@ def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int, alone
 
 
 def batches(found: Sequence[Bucket], nbytes: int) -> Iterator[list[Bucket]]:
-    """Group buckets that are packed and copied at once: at most `nbytes`, or a larger bucket alone."""
+    """Group buckets that are packed and copied together: at most `nbytes` bytes, or a larger bucket alone."""
     batch: list[Bucket] = []
     taken = 0
     for each in found:
@@ -111,7 +111,7 @@ def batches(found: Sequence[Bucket], nbytes: int) -> Iterator[list[Bucket]]:
 def pack(tensors: Sequence[TensorBase], bucket: Bucket, *, clear_gaps: bool = False) -> TensorBase:
     """Pack tensors of one device and dtype: into a vector of this dtype if it is floating, else of bytes.
 
-    clear_gaps: whether the bytes between the tensors are zeros.
+    clear_gaps: whether to zero the bytes between the tensors.
     Host: returns at once.
     """
     if tensors[0]._layout.dtype in FLOATING_TYPES:
@@ -139,9 +139,9 @@ def in_memory_order(tensor: TensorBase) -> TensorBase:
 def unpack(
     whole: Storage, starts: Sequence[int], likes: Sequence[TensorBase], *, keeps_strides: bool = False
 ) -> list[TensorBase]:
-    """Return the tensors of a bucket, of the shapes and dtypes of `likes`, with versions of their own.
+    """Return the tensors of a bucket, with the shapes and dtypes of `likes`, and with version counters of their own.
 
-    They are contiguous.  keeps_strides: those like compact tensors, packed `in_memory_order`, have their strides.
+    They are contiguous.  keeps_strides: those packed `in_memory_order` keep the strides of their entry of `likes`.
     """
     address, device = whole.address(), whole.device
     found = []
@@ -158,7 +158,7 @@ def unpack(
 
 
 def send(buffers: Sequence[TensorBase], indexes: Sequence[int]) -> list[list[Storage]]:
-    """Copy tensors without gaps, all of one GPU, to other GPUs: per tensor, its memory on each of them."""
+    """Copy contiguous tensors of one GPU to other GPUs; return, per tensor, the memory of its copy on each of them."""
     accelerators = thread.machine().devices
     streams = [thread.current_stream(index) for index in indexes]
     sent = [
@@ -196,7 +196,7 @@ def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[
 
 
 def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | None = None) -> list[Any]:
-    """Split a tensor into one view per device, or fewer.  sizes: theirs, even ones if None."""
+    """Split a tensor into at most one view per device.  sizes: of the views; equal ones if None."""
     with GradMode(False):
         if sizes is None:
             return list(tensor.chunk(len(indexes), dim))
@@ -235,12 +235,12 @@ def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
 
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
-BATCH_BYTES = 64 << 20  # bytes of the buckets that lie packed beside their tensors at a time
+BATCH_BYTES = 64 << 20  # bytes of buckets that are packed at a time, in addition to their tensors
 MOVE_HINT = "move it with .cuda()"
 
 
 class CollectiveError(FlambeauError, RuntimeError):
-    """Arguments of a collective exclude each other."""
+    """Arguments of a collective do not fit each other."""
 
 
 def index_of(device: Any) -> int:
@@ -254,12 +254,12 @@ def place_of(index: int) -> Any:
 
 
 def to_index(tensor: Any, index: int) -> Any:
-    """A tensor on device `index` (-1: the CPU), outside any graph; itself if it is there."""
+    """A tensor on device `index` (-1: the CPU), detached from autograd; the tensor itself if it is already there."""
     return tensor if tensor.device_index == index else transfer.to_device(tensor, index, True)
 
 
 def to_indexes(tensors: Sequence[Any], indexes: Sequence[int]) -> list[Any]:
-    """As `to_index`, of tensors of GPUs, each to a GPU."""
+    """Like `to_index`, for several tensors on GPUs, each to be copied to a GPU."""
     pairs = [(each, index) for each, index in zip(tensors, indexes) if each.device_index != index]
     moved = iter(transfer.to_devices([each for each, _ in pairs], [index for _, index in pairs]))
     return [each if each.device_index == index else next(moved) for each, index in zip(tensors, indexes)]
@@ -281,9 +281,9 @@ def broadcast(
 ) -> tuple[Any, ...]:
     """Copy a tensor to several devices; its own device gets the tensor itself.
 
-    devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
+    devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Pass exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless it is exactly one.
+    Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless exactly one is passed.
     Example:
         >>> torch.cuda.comm.broadcast(torch.tensor([3]), [0, 1])
         (tensor([3], device='cuda:0'), tensor([3], device='cuda:1'))
@@ -333,9 +333,9 @@ def broadcast_coalesced(
     """Copy every tensor to every device, packing small ones into shared buffers.
 
     Shapes: tensors[i] is [*S_i] on devices[0]; result[d][i] is [*S_i] on devices[d], with a version count of its own.
-    Units:  buffer_size in bytes; larger means fewer copies and more scratch.
+    Units:  buffer_size in bytes; larger means fewer copies and more temporary memory.
     Host:   returns at once.
-    Memory: on devices[0], one buffer at a time, until its copies are done; the results' own memory are the buffers.
+    Memory: on devices[0], one buffer at a time, until its copies are done; results share the buffers' copies.
     Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device.
     Example:
         >>> pair = torch.ones(2, device="cuda:0"), torch.zeros(1, device="cuda:0")
@@ -472,8 +472,8 @@ def scatter(
 ) -> tuple[Any, ...]:
     """Split a tensor along `dim`, one part per device; a part for the tensor's own device is a view.
 
-    chunk_sizes: the parts' sizes, one per device; even ones, a last one smaller or missing, if not given.
-    streams: a stream or None per device, where the copies of a CPU tensor are put; the caller orders the uses after it.
+    chunk_sizes: the parts' sizes, one per device; by default equal, with a last one that may be smaller or missing.
+    streams: a stream or None per device, on which a CPU tensor is copied; the caller must order later uses after it.
     out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentError, ArgumentTypeError, ShapeError; DeviceMismatchError, also for a stream of another device.
@@ -552,7 +552,7 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
 
 
 def _joined(tensors: Sequence[Any], dim: int, out: Any) -> Any:
-    """Copy tensors into a new one, `out`, one after another along `dim`."""
+    """Copy tensors into `out`, a new tensor, one after another along `dim`; return it."""
     moves = []
     with GradMode(False):
         for part, each in zip(_narrowed(out, [each.shape[dim] for each in tensors], dim), tensors):

@@ -3,7 +3,8 @@
 - A forward splits the inputs, copies the module to the other devices, calls the copies and joins the outputs.  Backward
   sums the copies' gradients into the module's parameters in the order of the devices, so results are the same in every
   run.
-- The copies run in threads, or as one whose work is repeated on all devices (mirror.py); results are the same.
+- The copies run in threads; or one of them runs, and its work is repeated on all devices (mirror.py).  Results are the
+  same.
 - Tensors are split or joined along a dimension.  Tuples, named tuples, lists and mappings are traversed.  Any other
   value goes to every device as it is.
 - The parts of a CPU tensor are copied on one background stream per device.  The device's current stream waits for it
@@ -56,9 +57,10 @@ class DataParallel(Module):
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
     output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
     Without a GPU the module itself is called; with one GPU, no thread is started.  Otherwise Python runs the module
-    once, in a thread, and its kernels run on all GPUs.  It runs once per GPU, in a thread each, if it has hooks, if the
-    parts of the inputs differ in shape, and from its first call on that reads a value or a device, uses a Function, a
-    stream or an event, draws random numbers on the host, or changes a container or a variable that all replicas share.
+    once, in a thread, and its kernels run on all GPUs.  It runs once per GPU, in a thread each, if it has hooks or if
+    the parts of the inputs differ in shape.  It also does so from the first call on that reads a value or a device,
+    uses a Function, a stream or an event, draws random numbers on the host, or changes a container or a variable that
+    all replicas share.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -102,7 +104,7 @@ class DataParallel(Module):
             outputs = self.parallel_apply(self.replicate(self.module, used), args, named)
         is_joined = replicas is not None and replicas.is_joined
         joined = outputs[0] if is_joined else self.gather(outputs, self.output_device)
-        del outputs, replicas  # in this order, the mirror's memory ends with the mirror
+        del outputs, replicas  # in this order, so that the mirror's memory is freed with the mirror
         return joined
 
     def replicate(self, module: Any, device_ids: Sequence[int]) -> list[Module]:
@@ -192,7 +194,7 @@ def data_parallel(
         outputs = parallel_apply(replicate(module, used), split, split_named, used)
     is_joined = replicas is not None and replicas.is_joined
     joined = outputs[0] if is_joined else gather(outputs, target, dim)
-    del outputs, replicas  # as above
+    del outputs, replicas  # in this order, as in DataParallel.forward
     return joined
 
 
@@ -227,7 +229,7 @@ class _Members:
             check_place(self.modules[0], index, called)
 
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
-        """Copy the module, with other parameters and buffers, by the original's id."""
+        """Copy the module with other parameters and buffers, given by the ids of the originals."""
         copied = {id(each): object.__new__(type(each)) for each in self.modules}
         for each, replica in zip(self.modules, copied.values()):
             _fill(replica, each, copied, params, buffers)
@@ -235,7 +237,7 @@ class _Members:
 
 
 def _distinct(tensors: list[Any]) -> list[Any]:
-    """Return the tensors of a list that also has None and tensors twice, each once."""
+    """Return the distinct tensors of a list, without None."""
     found = dict(zip(map(id, tensors), tensors))
     found.pop(id(None), None)
     return list(found.values())
@@ -378,7 +380,7 @@ class Gather(Function):
 
 
 class MirroredGather(Gather):
-    """As Gather, of the parts of one mirrored tensor."""
+    """Like Gather, for the parts of one mirrored tensor."""
 
     @staticmethod
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
@@ -395,7 +397,7 @@ class MirroredGather(Gather):
         return None, None, None, from_parts(ctx.hold, parts)
 
 
-MirroredGather.__name__ = Gather.__name__  # which the node's name is made of
+MirroredGather.__name__ = Gather.__name__  # the name of the autograd node derives from it
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
@@ -586,7 +588,7 @@ def _fill(
     former: dict[str, Any] = {}
     parameters, own["_parameters"], own["_former_parameters"] = own["_parameters"], {}, former
     for name, param in parameters.items():
-        own[name] = None  # an attribute: it is not a leaf
+        own[name] = None  # an attribute, not in _parameters: the copy is not a leaf
         if param is not None:
             own[name] = former[name] = params[id(param)]
     object.__setattr__(replica, "__dict__", own)

@@ -267,7 +267,7 @@ class DistributedDataParallel(Module, joins.Joinable):
 
     def _sync_buffers(self, source: int) -> None:
         buffers = self._buffers_of_module()
-        versions = [each._storage.version for each in buffers]  # equal values invalidate no earlier graph
+        versions = [each._storage.version for each in buffers]  # kept: the same values do not invalidate earlier graphs
         broadcast(buffers, self.process_group, source)
         for each, version in zip(buffers, versions):
             each._storage.version = version

@@ -1,7 +1,8 @@
 """Detection of Python state that a module's forward changes, and that n replicas in threads would change n times.
 
-Found are containers in attributes of the modules, in closures and in globals that the methods of the modules' classes
-name, by their lengths; and variables that these methods assign, by their values.  Other state, such as a file, is not.
+- A container is compared by its length, any other value by equality or identity.
+- Containers in attributes of the modules are compared, and closure variables and globals that the methods of the
+  modules' classes name.  Other state, such as a file, is not.
 """
 
 from __future__ import annotations

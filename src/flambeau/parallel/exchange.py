@@ -45,7 +45,7 @@ MAX_LOGGED = 10_000  # calls in one message
 
 
 class DistError(FlambeauError, RuntimeError):
-    """Base of the errors of process groups and stores."""
+    """Base class of the errors of process groups and stores."""
 
 
 class DistBackendError(DistError):
@@ -227,7 +227,7 @@ class Client:
 
     def _send(self, data: bytes = b"", **message: Any) -> None:
         sent = packed(message, data)
-        with self._sending, suppress(OSError):  # `_listen` reads the end, and what came before it
+        with self._sending, suppress(OSError):  # `_listen` handles it after the messages that came before
             self._link.sendall(sent)
 
     def _listen(self) -> None:
@@ -360,7 +360,7 @@ class Client:
 
     @property
     def is_broken(self) -> bool:
-        """Whether pending collectives may never end: the group has failed, and neither the hub nor this rank left."""
+        """Whether pending collectives may never end: the group failed, and neither the hub nor this rank has left."""
         return self.failure not in (None, LEFT) and not self._is_over
 
     def channel(self, name: str, members: Sequence[int]) -> Channel:

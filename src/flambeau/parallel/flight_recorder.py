@@ -14,7 +14,7 @@ from collections import deque
 from typing import Any
 
 SIZE = 2000
-SHOWN = 5  # in a note
+SHOWN = 5  # entries in a note
 
 
 class Entry:

@@ -54,7 +54,7 @@ class Future:
     def wait(self) -> Any:
         """Return the value, or raise its error.
 
-        Host:   waits for a value of the CPU; returns at once for tensors on GPUs.
+        Host:   waits for a value on the CPU; returns at once for tensors on GPUs.
         Order:  the current streams wait for the work that computes the tensors.
         Example:
             >>> future = torch.futures.Future()

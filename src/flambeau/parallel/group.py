@@ -249,7 +249,7 @@ class Work:
         self.wait()
 
     def is_completed(self) -> bool:
-        """Return whether the outputs are there.
+        """Return whether the outputs have been written.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -261,7 +261,7 @@ class Work:
         return self._done is None or self._done.query()
 
     def is_success(self) -> bool:
-        """Return whether the outputs are there.
+        """Return whether the outputs have been written.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -380,7 +380,7 @@ class AllOf(Work):
         return all([each.wait(timeout) for each in self._works])
 
     def is_completed(self) -> bool:
-        """Return whether the outputs of all are there."""
+        """Return whether the outputs of all have been written."""
         return all([each.is_completed() for each in self._works])
 
     def exception(self) -> Exception | None:

@@ -43,7 +43,7 @@ from .store_contents import Contents
 MAX_MESSAGE = 1 << 24
 PIECE = 1 << 20  # most bytes of data in one message
 SILENCE = 10  # seconds of silence before keepalive probes are sent to another machine
-LOOKS = 3  # unanswered probes, and seconds between them, before it counts as gone
+LOOKS = 3  # unanswered probes, and seconds between them, before the machine counts as gone
 SIZE = 4  # bytes of a message's length
 GOODBYE = 10.0  # seconds that an exiting process waits for others to read its bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
@@ -288,7 +288,7 @@ class Hub:
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
-        self._receives: dict[tuple[int, str], Receive] = {}  # unread bytes, by rank and key
+        self._receives: dict[tuple[int, str], Receive] = {}  # those whose bytes have not been read, by rank and key
         self._unmatched: list[Receive] = []  # in the order of the calls
         self._logged: dict[str, Comparison] = {}  # by channel
         self._forgotten: set[str] = set()  # names of aborted groups
@@ -300,7 +300,7 @@ class Hub:
         self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
         self._is_ending = self._is_hurried = False
         self._is_deaf = threading.Event()  # whether the listener is closed
-        self._read_all = threading.Condition()  # called for each collective that all members have read
+        self._read_all = threading.Condition()  # notified for each collective that all members have read
         self._selector = selectors.DefaultSelector()
         _hubs.add(self)
         self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
@@ -487,7 +487,7 @@ class Hub:
             rank, keys = self._rank_of(connection), [str(key) for key in message["keys"]]
             if all(self._is_unfinished(rank, key) for key in keys):
                 self._waiting[rank] = keys
-                self._look_for_a_hang()  # else an answer is on its way
+                self._look_for_a_hang()  # otherwise an answer has been sent
         elif kind == "log":
             self._log(self._rank_of(connection), message)
         elif kind == "late":
@@ -534,7 +534,7 @@ class Hub:
             self._send(connection, failure=self._failure)
 
     def _begin_next(self) -> None:
-        """Forget the group that all ranks have left, if a rank has come again."""
+        """Forget the group that all ranks have left, if a rank has connected again."""
         if self._early and self._is_ending:
             self._accept_no_more()
         if not self._early or any(not connection.has_left for connection in self._ranks.values()):
@@ -552,7 +552,7 @@ class Hub:
             self._welcome(connection, message)
 
     def _forget_group(self, rank: int, group: str) -> None:
-        """Let a rank no longer wait for the calls of a group, and compare no more calls of its GPUs."""
+        """Stop a rank's waits for the calls of a group, and stop comparing the group's logged calls."""
         prefix = f"{group}:"
         self._forgotten.add(group)
         for key, meeting in list(self._meetings.items()):
@@ -671,7 +671,7 @@ class Hub:
             self._check_senders()
 
     def _is_match(self, receive: Receive, key: str) -> bool:
-        """Return whether a receive matches the message of a key, which has been sent and which no other receive has."""
+        """Return whether a receive matches the message of a key, which is sent and not taken by another receive."""
         source, calls = receive.channels.get(key[: key.rfind("/") + 1]), self._meetings[key].calls
         return source is not None and source in calls and receive.rank not in calls
 

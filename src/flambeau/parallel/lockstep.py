@@ -1,10 +1,10 @@
 """Allocation on several devices in lockstep: one block stands for the same bytes of memory on each of them.
 
-- Mirrored work (mirror.py) allocates the same sizes on all further devices.  A LockstepAllocator finds each place once,
-  in segments whose memory it takes from the caching allocators of all the devices.
-- The memory goes back when the last mirror has ended.  The segments keep their blocks, so that the next step finds its
-  places in free lists.
-- Drivers and tools that follow blocks have to see each allocation of each device: `allocator_for` returns None.
+- Mirrored work (mirror.py) allocates the same sizes on all devices but the first.  A LockstepAllocator searches for a
+  free block once, in segments whose memory comes from the caching allocators of all these devices.
+- The memory is returned to them when the last mirror has ended.  The segments keep their blocks, so that the next step
+  finds its blocks in free lists.
+- Drivers and tools that watch blocks must see each allocation of each device: `allocator_for` then returns None.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _allocators: WeakKeyDictionary[Any, dict[Any, LockstepAllocator]] = WeakKeyDicti
 
 
 def allocator_for(machine: Any, streams: Sequence[Any]) -> LockstepAllocator | None:
-    """Return the allocator for work on streams of several devices; None if their blocks are followed."""
+    """Return the allocator for work on streams of several devices; None if each device must allocate on its own."""
     settings = machine.settings
     if machine.driver.capabilities.watches_blocks or hooks.on_block_taken is not None or settings.exact:
         return None
@@ -44,10 +44,10 @@ def _record_event(stream: StreamHandle) -> EventHandle:
 
 
 class LockstepAllocator(StreamAllocator):
-    """Allocates blocks that are at the same place on several devices.
+    """Allocates blocks that have the same segment and offset on several devices.
 
-    A segment's address is a number of its own.  Nothing here refers to the machine, nor to this allocator itself: its
-    memory is freed with the last reference.
+    A segment's address is not that of memory on a device.  Nothing here refers to the machine, nor to this allocator
+    itself: its memory is freed with the last reference.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class LockstepAllocator(StreamAllocator):
         self._filled: list[Segment] = []  # the segments that have memory
         self._places, self._known = places, known
         self._large_segment = machine.settings.large_segment
-        self._segments = self._end = 0  # how many there are, and the end of the last one
+        self._segments = self._end = 0  # the number of segments, and the end address of the last one
         self._users = 0
 
     def enter(self) -> thread.Device:
-        """Count one user more, until `leave`; return what `storage.on_device` takes for this allocator."""
+        """Count one more user, until `leave`; return the Device with which `storage.on_device` uses this allocator."""
         self._users += 1
         device = thread.Device(self._places[0][0])
         allocator: Any = self
@@ -69,10 +69,10 @@ class LockstepAllocator(StreamAllocator):
         return device
 
     def leave(self) -> None:
-        """Count one user less.  After the last one, give all memory back, or let it go with the last block.
+        """Count one user less.  After the last one, free all memory, or let it be freed with the last block.
 
-        Safe in finalizers.  An allocator whose segments are not all in use would spread less work over all of them, so
-        the next user gets a new one.
+        Safe in finalizers.  If blocks are still in use, or the last step did not need all segments, the next user gets
+        a new allocator: this one would spread the smaller amount of work over all its segments.
         """
         self._users -= 1
         if self._users:

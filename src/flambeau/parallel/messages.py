@@ -56,7 +56,7 @@ class MatchedReceive(Collective):
 
 
 def _receive_kind(group: Group, src: int | None, dst: int, tag: int | str) -> str:
-    """Return the kind of a receive, with its tag between slashes.  The kind of a matched receive is never a send's."""
+    """Return the kind of a receive, with its tag between slashes.  A matched receive has a kind that no send has."""
     if src is None:
         group.matched_tags.add(tag)
     source = "any" if src is None else src

@@ -1,14 +1,15 @@
 """Mirrored replicas: the module runs once in Python, and every call of an operator runs on all devices.
 
 - While the first replica runs, a MirroredStream is the current stream of its device.  Memory that is allocated on it
-  has twins on the other devices, and plans repeat their launches with the twins' addresses (core/plan.py).
+  has twins: memory of the same size on the other devices.  Plans repeat their launches with the twins' addresses
+  (core/plan.py).
 - Nodes that are recorded keep the MirroredStream, so that backward runs them in the same way.
-- Anything else ends the mirror: a value that is read, a copy, an event, a custom Function, a question for the device,
-  an operand without twins, a write to a parameter or an input.  The first replica continues on its device alone.  The
-  others run in threads, from the state that they started with.
-- Parameters and buffers are copied to the other devices beside the forward.  A step waits for those that it uses.
-  Their gradients are copied to the first device beside the backward, and summed there.
-- A write to a buffer writes its twins, which are dropped in the end.
+- Anything else ends the mirror: reading a value, a copy, an event, a custom Function, a query of a tensor's device, an
+  operand without twins, a write to a parameter or an input.  The first replica continues on its device alone.  The
+  others then run in threads, with the state from before the forward.
+- Parameters and buffers are copied to the other devices during the forward.  A step of a plan waits for those that it
+  uses.  Their gradients are copied to the first device during the backward, and summed there.
+- A write to a buffer also writes its twins, which are dropped at the end.
 """
 
 from __future__ import annotations
@@ -55,18 +56,18 @@ from .broadcast import ReduceAddCoalesced
 from .lockstep import allocator_for
 
 FORWARD, BACKWARD = "forward", "backward"
-ALONE_BYTES = 4 << 20  # of a parameter that is copied on its own; smaller ones share a packed bucket
+ALONE_BYTES = 4 << 20  # a parameter of at least this size is copied on its own; smaller ones share a bucket
 ARRIVAL_BYTES = 16 << 20  # bytes of parameters that a step waits for at once
-EARLY_BYTES = 32 << 20  # of gradients of all further devices that are copied at once, beside the rest of a backward
-_ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may look at their device
+EARLY_BYTES = 32 << 20  # gradients of all further devices that are copied together during a backward
+_ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may read their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
-_sides: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()  # the handle of a device's stream of copies
+_sides: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()  # per machine, the copy stream of each device
 _running = threading.Lock()  # one module at a time: parameters have one list of twins
 
 
 class MirroredStream(Stream):
-    """A device's current stream, while its work is repeated on others.  Work that is not a plan's ends the mirror."""
+    """The first device's current stream while its work is repeated on others.  Work outside plans ends the mirror."""
 
     __slots__ = ("base",)
     base: Stream
@@ -114,7 +115,7 @@ class MirroredStream(Stream):
         self.base.follow(other)
 
     def wait_stream(self, stream: Any) -> None:
-        """Order the first device's work; the engine calls it where a gradient comes from elsewhere."""
+        """Order the first device's work; the autograd engine calls this for a gradient from another stream."""
         if stream.handle != self.handle:
             self.base.wait_stream(stream)
 
@@ -163,7 +164,7 @@ class Mirror(MirrorBase):
 
     def end(self, reason: str, error: Any = None) -> None:
         if self.phase is BACKWARD:
-            if error is None and is_observed():  # anomaly detection looks at the first device
+            if error is None and is_observed():  # anomaly detection reads values of the first device only
                 return
             raise error or NotSupportedError(
                 f"in the backward pass of a DataParallel module, {reason}",
@@ -174,7 +175,7 @@ class Mirror(MirrorBase):
         self.arrive_all()
 
     def arrive(self, twins: Twins) -> None:
-        """Make the further devices wait for the copies of some twins, which a step uses now."""
+        """Make the further devices wait for the copies to twins that a step uses now."""
         arrival, twins.arrival = twins.arrival, None
         if not arrival.is_awaited:
             arrival.is_awaited = True
@@ -182,11 +183,11 @@ class Mirror(MirrorBase):
                 queue.wait_event(arrival.event)
 
     def arrive_all(self) -> None:
-        """Make all devices wait for all copies: what these read may change, and the memory of all may be freed."""
+        """Make all devices wait for all copies: afterwards their sources may be written, and memory may be freed."""
         arrivals, self.arrivals = self.arrivals, []
         if self.sources:
             mark = self.side._marked()
-            are_awaited = bool(arrivals) and all([each.is_awaited for each in arrivals])  # none: an error came before
+            are_awaited = bool(arrivals) and all([each.is_awaited for each in arrivals])  # none if an error came first
             for queue in self.queues[: 1 if are_awaited else None]:
                 queue.wait(mark)
             for each in arrivals:
@@ -209,16 +210,16 @@ class Mirror(MirrorBase):
         ]
 
     def twins_of(self, memory: Storage) -> Twins:
-        """Allocate a storage's twins on each device.  Raises: OutOfMemoryError."""
+        """Allocate a storage's twins, one on each further device.  Raises: OutOfMemoryError."""
         places = zip(self.devices[1:], self.group[1:])
         return Twins(self.group, [on_device(each, memory.nbytes, handle) for each, handle in places], 0)
 
-    # its own
+    # called in this module
 
     def adopt(
         self, tensors: Sequence[Any], starts: Sequence[int], memories: list[Storage], arrival: _Arrival | None = None
     ) -> None:
-        """Give the storages of tensors their twins, until `release`."""
+        """Set the twins of the storages of tensors, until `release`."""
         group, twinned = self.group, self.twinned
         for start, each in zip(starts, tensors):
             memory = each._storage
@@ -239,7 +240,7 @@ class Mirror(MirrorBase):
             self.allocator.leave()
 
     def before_write(self, tensor: TensorBase) -> None:
-        """End before a parameter or an input is written in place: replicas in threads start with its value.
+        """End before a parameter or an input is written in place: replicas in threads start with its old value.
 
         A thread that the module started writes on the first device only.
         """
@@ -252,7 +253,7 @@ class Mirror(MirrorBase):
             self.end("a parameter or an input was written in place")
 
     def check(self, output: Any) -> None:
-        """End if the replicas of the other devices would have done something else."""
+        """End the mirror if replicas in threads could have given other results on the other devices."""
         if self.reason:
             return
         outputs = list(_tensors(output))
@@ -269,20 +270,20 @@ class Mirror(MirrorBase):
                 self.end("a tensor that is no output outlives the forward")
 
     def _drawn(self, index: int) -> tuple[bool, int]:
-        """Return whether a device's generator has its former seed, and how many counters were drawn."""
+        """Return whether a device's generator has its former seed, and by how much its counter advanced."""
         (seed, before), (now, counter) = self.marks[index], self.states[index].position()
         own = self.devices[index].generator.random_state is self.states[index]
         return own and seed == now, counter - before
 
     def rewind(self) -> None:
-        """Let the generators of the further devices start again."""
+        """Reset the generators of the further devices to their state before the forward."""
         for state, (seed, counter) in zip(self.states[1:], self.marks[1:]):
             state.reseed(seed)
             state.count_from(counter)
 
 
 class _Arrival:
-    """The end of some copies to the further devices.  is_awaited: whether their streams wait for it."""
+    """The end of a batch of copies to the further devices.  is_awaited: whether their streams wait for it."""
 
     __slots__ = ("event", "is_awaited")
     event: Event
@@ -292,10 +293,10 @@ class _Arrival:
 
 
 def _side_stream(machine: Any, index: int) -> Stream:
-    """Return the stream of a device for copies beside a forward and a backward."""
+    """Return the stream of a device for copies that overlap a forward or a backward."""
     known = _sides.setdefault(machine, {})
     if index not in known:
-        known[index] = Stream(index, name="DataParallel").handle  # a stream would keep the machine
+        known[index] = Stream(index, name="DataParallel").handle  # a Stream would keep the machine alive
     stream: Stream = machine.streams[known[index]]
     return stream
 
@@ -303,20 +304,20 @@ def _side_stream(machine: Any, index: int) -> Stream:
 def _host_marks(machine: Any) -> tuple[Any, ...]:
     """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers.
 
-    Of Python's words three and the position are compared: a draw moves the position or replaces all words.
+    Three words and the position of Python's generator are compared: a draw moves the position or replaces all words.
     """
     _, words, kept = random.getstate()
     return words[-4:], kept, _numpy_mark(), machine.cpu_generator.random_state.position()
 
 
-_seen: tuple[bytes, Any, Any] = b"", False, 0.0  # of NumPy's generator: its words, and a normal number that it keeps
+_seen: tuple[bytes, Any, Any] = b"", False, 0.0  # NumPy's words, whether it caches a normal number, that number
 
 
 def _numpy_mark() -> Any:
     """Return a value that changes when NumPy's global generator draws.
 
-    `get_state`, which takes long, is called only if the words have changed, or if a normal number was kept: that is
-    drawn without a change of the words.
+    The slow `get_state` is called only if the words have changed or a normal number was cached: drawing a cached number
+    does not change the words.
     """
     global _seen
     numpy: Any = sys.modules.get("numpy.random")
@@ -333,7 +334,7 @@ def _numpy_mark() -> Any:
 
 
 def _tensors(value: Any) -> Iterator[TensorBase]:
-    """Iterate over the tensors in nested values, in order."""
+    """Yield the tensors in nested values, in order."""
     if isinstance(value, TensorBase):
         yield value
     elif isinstance(value, Mapping):
@@ -345,7 +346,7 @@ def _tensors(value: Any) -> Iterator[TensorBase]:
 
 
 def _with(value: Any, tensors: Iterator[Any]) -> Any:
-    """Return nested values with other tensors, in the order of `_tensors`."""
+    """Return nested values with the tensors replaced, in the order of `_tensors`."""
     if isinstance(value, TensorBase):
         return next(tensors)
     if isinstance(value, Mapping):
@@ -359,7 +360,7 @@ def _with(value: Any, tensors: Iterator[Any]) -> Any:
 
 
 class _Hold:
-    """Keeps a mirror as long as a node of its forward may run."""
+    """Keeps a mirror alive as long as a node of its forward may run."""
 
     __slots__ = ("__weakref__", "mirror")
 
@@ -370,7 +371,7 @@ class _Hold:
         self.mirror.release()
 
 
-# between ordinary tensors on every device and mirrored tensors; device-major: all of the first device, then the next
+# Conversions between ordinary tensors on every device and mirrored tensors.  Lists of parts are device-major.
 
 
 def _part(mirrored: TensorBase, index: int) -> TensorBase:
@@ -387,7 +388,7 @@ def _part(mirrored: TensorBase, index: int) -> TensorBase:
 
 
 class _OfTwins:
-    """Allocator of parts of twins, which they keep."""
+    """Allocator of parts of twins: a part keeps its twins alive."""
 
     def record_stream(self, part: tuple[Twins, Storage], handle: Any) -> None:
         twins, memory = part
@@ -413,12 +414,12 @@ def _span(layout: Any) -> int:
 
 
 def _window(memory: Storage, start: int, nbytes: int) -> Storage:
-    """Return a storage over a part of another, with a version count of its own."""
+    """Return a storage over a part of another, with a version counter of its own."""
     return owning(memory.device, nbytes, memory.address() + start, memory, comm.KEPT)
 
 
 def _mirrored(mirror: Mirror, parts: Sequence[Any]) -> TensorBase:
-    """Return a mirrored tensor over contiguous parts."""
+    """Return a mirrored tensor made of one part per device, made contiguous where necessary."""
     parts = [transfer.dense(part, part.dtype) for part in parts]
     windows = [_window(part._storage, part._offset * part.dtype.itemsize, _span(part._layout)) for part in parts]
     windows[0].twins = Twins(mirror.group, windows[1:], 0)
@@ -426,7 +427,7 @@ def _mirrored(mirror: Mirror, parts: Sequence[Any]) -> TensorBase:
 
 
 class _Join(Function):
-    """Make mirrored tensors of the parts on all devices."""
+    """Make mirrored tensors from their parts on all devices."""
 
     @staticmethod
     def forward(ctx: Any, hold: _Hold, *parts: Any) -> Any:
@@ -442,7 +443,7 @@ class _Join(Function):
 
 
 class _Split(Function):
-    """Take mirrored tensors apart."""
+    """Split mirrored tensors into their parts on each device."""
 
     @staticmethod
     def forward(ctx: Any, hold: _Hold, *tensors: Any) -> Any:
@@ -455,7 +456,7 @@ class _Split(Function):
 
 
 class _Apart:
-    """Inside, the first device works alone."""
+    """Context manager in which work on the first device is not mirrored."""
 
     def __init__(self, mirror: Mirror) -> None:
         self.stream = mirror.stream
@@ -468,12 +469,12 @@ class _Apart:
 
 
 def parts_of(hold: _Hold, mirrored: TensorBase) -> list[TensorBase]:
-    """Return a mirrored tensor's part on each device, unknown to autograd."""
+    """Return a mirrored tensor's part on each device, detached from autograd."""
     return [_part(mirrored, index) for index in range(len(hold.mirror.devices))]
 
 
 def from_parts(hold: _Hold, parts: Sequence[Any]) -> Any:
-    """Make a mirrored tensor of its parts; differentiable if gradients are recorded."""
+    """Make a mirrored tensor from its parts; differentiable in grad mode."""
     return _mirroring(_Join, hold, *parts)[0] if mode.enabled else _mirrored(hold.mirror, parts)
 
 
@@ -486,7 +487,7 @@ def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
 
 
 def _split(hold: _Hold, tensors: Sequence[Any]) -> list[Any]:
-    """As `_Split`, of tensors or None, differentiable if gradients are recorded."""
+    """Apply `_Split` to tensors, some of which may be None; differentiable in grad mode."""
     given = [index for index, each in enumerate(tensors) if each is not None]
     parts = iter(_Split.apply(hold, *[tensors[index] for index in given]) if given else ())
     found: list[Any] = [None] * (len(hold.mirror.devices) * len(tensors))
@@ -497,10 +498,10 @@ def _split(hold: _Hold, tensors: Sequence[Any]) -> list[Any]:
 
 
 class _Enter(Node):
-    """Node of the first replica's parameters and inputs: `params` parameters, then the parts of the inputs.
+    """Autograd node of the first replica's parameters and inputs: parameters first, then the parts of the inputs.
 
     Its gradients are those of the parameters, summed in the order of the devices, and those of the parts.
-    sums: of each backward pass that has begun to sum.
+    params: the layouts of the parameters.  sums: by backward pass, the sums that it has begun.
     """
 
     __slots__ = ("hold", "params", "sums")
@@ -527,7 +528,7 @@ class _Enter(Node):
         return found
 
     def _divide(self, found: list[Any]) -> None:
-        """Let the parameters of large modules have nodes that run before this one, those of the last layers first."""
+        """Split the parameters of a large module among nodes that run before this one, last layers first."""
         batches: list[list[int]] = [[]]
         most, taken = EARLY_BYTES // len(self.hold.mirror.indexes), 0
         for index, layout in enumerate(self.params):
@@ -564,9 +565,9 @@ class _Enter(Node):
 
 
 class _Early(Node):
-    """Node of some parameters of an `_Enter`: begins to sum their gradients as soon as all of them are there.
+    """Node of some parameters of an `_Enter`: begins to sum their gradients as soon as all of them are available.
 
-    Its last output orders it behind the nodes of later layers, as its edge does the nodes of earlier ones.
+    The node of later layers has an edge to this node's last output, so that this node runs after it.
     """
 
     __slots__ = ("enter", "indexes")
@@ -595,8 +596,8 @@ def _zeros(like: Any, index: int) -> Any:
 class _Sums:
     """Sums of the parameters' gradients over the devices, in one backward pass.
 
-    grads: those to sum at the end: all, if the mirror has ended or gradients are recorded.
-    The first device sums on a stream of its own.  ahead: the batch for which the devices do not wait yet.
+    grads: the gradients to sum at the end: all of them if the mirror has ended or in grad mode, else none.
+    ahead: the latest batch, which the first device sums on a side stream, and for which no device waits yet.
     """
 
     def __init__(self, mirror: Mirror, count: int) -> None:
@@ -607,7 +608,7 @@ class _Sums:
         self.ahead: _Fetched | None = None
 
     def begin(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
-        """Begin to sum the gradients of some parameters; None has none."""
+        """Begin to sum the gradients of some parameters; None for a parameter without one."""
         given = [(index, each) for index, each in zip(indexes, grads) if each is not None]
         if self.is_late:
             for index, each in given:
@@ -622,12 +623,12 @@ class _Sums:
         self.ahead = fetched
 
     def __del__(self) -> None:
-        if self.ahead is not None and not sys.is_finalizing():  # an error came before the end
-            with suppress(AcceleratorError):  # the machine is gone, and its memory
+        if self.ahead is not None and not sys.is_finalizing():  # an error came before `end`
+            with suppress(AcceleratorError):  # the machine has ended, and its memory with it
                 _follow(self.mirror)
 
     def end(self, hold: _Hold, shapes: Sequence[Any]) -> list[Any]:
-        """Return the sum of each parameter; one that no device has is zeros."""
+        """Return the sum for each parameter; zeros for one without gradients."""
         mirror, first = self.mirror, self.mirror.devices[0].index
         if mirror.reason:
             own = [_zeros(like, first) if each is None else each for each, like in zip(self.grads, shapes)]
@@ -645,13 +646,13 @@ class _Sums:
 
 
 def _follow(mirror: Mirror) -> None:
-    """Make all devices wait for the stream of copies, as memory that it uses is freed."""
+    """Make all devices wait for the copy stream, before memory that it uses is freed."""
     for queue in mirror.queues:
         queue.follow(mirror.side)
 
 
 class _Fetched:
-    """Gradients of some parameters, which the first device copies from the others and sums beside its other work."""
+    """Gradients of some parameters, which a side stream of the first device copies from the others and sums."""
 
     def __init__(self, mirror: Mirror, indexes: Sequence[int], grads: Sequence[Any]) -> None:
         self.queues, self.indexes = mirror.queues, indexes
@@ -672,7 +673,7 @@ class _Fetched:
         try:
             self._copy(side, others)
             for flat, (total, *rest) in zip(self.packed, self.parts):
-                for part in (_part(flat, 0), *rest):  # in the order of the devices, as a + b is b + a
+                for part in (_part(flat, 0), *rest):  # total begins as device 1's part: a + b is b + a
                     run_into("add", "DataParallel", total, part)
         except BaseException:
             _follow(mirror)
@@ -689,7 +690,7 @@ class _Fetched:
                 queue_between(side, other, part.address(), at, flat._layout.nbytes)
 
     def end(self, totals: list[Any]) -> None:
-        """Make all devices wait for the sums, and put them into `totals`.  What was copied may be freed then."""
+        """Make all devices wait for the sums, and put them into `totals`.  The copies may then be freed."""
         for queue in self.queues:
             queue.wait_event(self.ended)
         for bucket, likes, (total, *_) in zip(self.buckets, self.likes, self.parts):
@@ -699,12 +700,12 @@ class _Fetched:
 
 
 def _flat(grads: list[Any], bucket: Any) -> Any:
-    """Return a gradient without gaps that is alone as it is, others packed."""
+    """Return the only gradient of a bucket itself if it is contiguous; otherwise pack the gradients."""
     return grads[0] if len(grads) == 1 and grads[0]._layout.dense else comm.flat(grads, bucket)
 
 
 class _Late(Function):
-    """Make the parameters of the replicas that run in threads after all.  Their gradients go to `_Enter`."""
+    """Make the parameters of replicas that run in threads because the mirror ended; `_Enter` sums their gradients."""
 
     @staticmethod
     def forward(ctx: Any, hold: _Hold, copies: list[list[Any]], *params: Any) -> Any:
@@ -721,7 +722,7 @@ class _Late(Function):
 
 
 class _Bucket:
-    """Tensors of the first device, and the copies of their bucket on the others, each from its entry of `starts`."""
+    """Tensors of the first device, and their packed copies on the others.  starts: the tensors' offsets in a copy."""
 
     def __init__(
         self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage], arrival: _Arrival
@@ -730,15 +731,15 @@ class _Bucket:
         mirror.adopt(tensors, starts, copies, arrival)
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
-        """The tensors' ids and their copies on a further device, as tensors."""
+        """Return pairs: the id of a tensor, and its copy as a tensor on a further device."""
         copies = comm.unpack(self.copies[index - 1], self.starts, self.tensors, keeps_strides=True)
         return zip(map(id, self.tensors), copies)
 
 
 def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) -> list[_Bucket]:
-    """Copy tensors to the further devices, beside the forward: a step waits for the copies that it uses.
+    """Copy tensors to the further devices during the forward: a step waits for the copies that it uses.
 
-    Large tensors are copied from where they are; small ones, and all for `packs`, a list that gets them, are packed.
+    A bucket of several tensors is packed first; with `packs`, a list that gets the packed sources, every bucket is.
     """
     found: list[_Bucket] = []
     if not tensors:
@@ -774,7 +775,7 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
 
 
 def _are_equal(machine: Any, gpus: tuple[int, ...]) -> bool:
-    """Return whether devices have equal properties, so that what was lowered for one suits all."""
+    """Return whether devices have equal properties, so that plans lowered for one suit all."""
     known = _equal.setdefault(machine, {})
     if gpus not in known:
         known[gpus] = len({machine.devices[index].properties._replace(uuid="") for index in gpus}) == 1
@@ -784,11 +785,11 @@ def _are_equal(machine: Any, gpus: tuple[int, ...]) -> bool:
 class Replicas:
     """The calls of one forward.  args, named: the inputs of each device.
 
-    members: has the original's `params` and `buffers`, and `replica(params, buffers)`, which copies it.
+    members: the original's `modules`, `params` and `buffers`, and a method `replica(params, buffers)` that copies it.
     call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
-    stream, one replica in this thread, with that as the current stream of its device.
-    join: joins the parts of an output that is one mirrored tensor, (hold, tensor) -> tensor, or None.
-    is_joined: whether it did.
+    stream, one replica in this thread, with this stream as the current one of its device.
+    join: None, or (hold, tensor) -> tensor, which joins the parts of an output that is one mirrored tensor.
+    is_joined: whether `join` was called.
     """
 
     def __init__(
@@ -801,14 +802,13 @@ class Replicas:
         self.build, self.call, self.join = members.replica, call, join
         self.is_joined = False
         self.plain = not mode.enabled
-        self.hold: _Hold | None = None  # of the mirror, until the outputs have been used
+        self.hold: _Hold | None = None  # keeps the mirror until the outputs have been used
 
     def outputs(self) -> tuple[list[Any], str] | None:
-        """Run the replicas; return their outputs by device, and the reason for which the mirror ended, or "".
+        """Run the replicas; return their outputs by device, and why the mirror ended, or "".
 
-        If `is_joined` is set, there is one output, of all devices.
-
-        None, and nothing was done, if they cannot be mirrored from the start.
+        If `is_joined` is set, there is one output, joined from all devices.
+        Returns None, and does nothing, if the replicas cannot be mirrored from the start.
         """
         if not self._is_possible() or not _running.acquire(blocking=False):
             return None
@@ -852,7 +852,7 @@ class Replicas:
         return all([each.twins is None or each.twins.group == group for each in memories])
 
     def _are_alike(self, parts: list[Any]) -> bool:
-        """Return whether the inputs of a further device lie like those of the first, in memory of their own."""
+        """Return whether the inputs of a further device have the types and layouts of the first device's inputs."""
         if len(parts) != len(self.parts[0]):
             return False
         for part, first in zip(parts, self.parts[0]):
@@ -881,11 +881,11 @@ class Replicas:
         mirror.stream.mirror = None if mirror.reason else mirror
         if mirror.reason:
             if entry is not None:
-                entry.shares = True  # so that the node runs even if no replica but a late one has gradients
+                entry.shares = True  # so that the node runs even if only replicas in threads have gradients
             return [output, *self.call(self._rest(mirror, hold, params), None)], mirror.reason
         if self.join is not None and isinstance(output, TensorBase):
             self.is_joined, joined = True, self.join(hold, output)
-            if joined._grad_fn is not None:  # in backward, these streams are the current ones
+            if joined._grad_fn is not None:  # backward runs the node on these streams
                 joined._grad_fn.streams = {each.device_index: each for each in mirror.queues}
             return [joined], ""
         tensors = list(_tensors(output))
@@ -894,7 +894,7 @@ class Replicas:
         return [_with(output, iter(parts[at * count : (at + 1) * count])) for at in range(len(self.gpus))], ""
 
     def _entered(self, mirror: Mirror, hold: _Hold) -> tuple[Any, dict[int, Any], _Enter | None]:
-        """Return the first replica's (args, named), its parameters and buffers by id, and the node that has them."""
+        """Return the first replica's (args, named), its parameters and buffers by id, and their autograd node."""
         recorded = not self.plain
         wanted = [each for each in self.params if in_graph(each)] if recorded else []
         frozen = [each for each in self.params if not in_graph(each)] if recorded else self.params
@@ -919,7 +919,7 @@ class Replicas:
         return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:
-        """Call the first replica with the mirrored stream as the current one of its device."""
+        """Call the first replica with the mirrored stream as the current stream of its device."""
         accelerator = mirror.devices[0]
         public = accelerator.public
         watchers.append(mirror.before_write)
@@ -931,7 +931,7 @@ class Replicas:
             watchers.remove(mirror.before_write)
 
     def _rest(self, mirror: Mirror, hold: _Hold, params: Any) -> list[tuple[int, Any, Any]]:
-        """Return the calls of the further replicas, which start with the state that the first one started with."""
+        """Return the calls of the further replicas, which start from the same state as the first one."""
         mirror.rewind()
         for bucket, copies in zip(self.sent[0], comm.send(self.packed, mirror.indexes)):
             bucket.copies = copies

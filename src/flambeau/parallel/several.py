@@ -197,7 +197,7 @@ class Collective:
         self.name, self.called, self.kind = name, called, kind
         self.key = group.next_key(kind)
         self.members = group.ranks if members is None else members
-        self.channel_members = self.members
+        self.channel_members = self.members  # ranks whose channel logs the call
         self.rank, self.size = self.members.index(group.ranks[group.rank()]), len(self.members)
         self.timeout = group.timeout.total_seconds()
         self.client: Client = group.client
@@ -207,7 +207,7 @@ class Collective:
         self.duration_ns = 0
         self.is_over = False
         self.steps: Sequence[Step] | None = None
-        self.channel: Channel | None = None  # ranks whose channel logs the call
+        self.channel: Channel | None = None  # the channel that logs the call
         self.process_group, self.transfers = group, transfers
         self._kinds, self._device = kinds or (kind,), -1
         self._ranks, self._world_size = group.ranks, group.world_size
@@ -327,13 +327,13 @@ class Collective:
             hint="the outputs are undefined: repeat the call in the new group",
             operator=self.name,
         )
-        error.is_repeated = True  # the program knows of it
+        error.is_repeated = True  # the program has requested the abort
         return error
 
     def wait(self, others: Sequence[Collective]) -> None:
         """Wait until one of several collectives, including this one, is ready or has failed.  Host: waits."""
         timeout, keys = min(each.timeout for each in others), [each.keys for each in others]
-        if all(keys) and not any(each.has_failed() for each in others):  # else one has become ready
+        if all(keys) and not any(each.has_failed() for each in others):  # otherwise one has become ready
             self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
     def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
@@ -487,7 +487,7 @@ def _run(
 
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
     sizes: the bytes to and from each member, if these differ.
-    key: of equal calls, which `_again` can repeat once this one has run as one step; None if it cannot.
+    key: equal for calls that `_again` can repeat, if this one runs as one step; None if it cannot be repeated.
     """
     device = device_of(name, group, [*sent, *outputs])
     coalescing = group.coalescing
@@ -511,7 +511,7 @@ def _key(group: Group, name: str, how: Any, one: TensorBase, other: TensorBase) 
     """Return a key that is equal for collectives that differ only in the addresses of their tensors.
 
     A layout belongs to one device of one machine.
-    Returns: None if GPUs run no steps, and for coalesced calls.
+    Returns None if GPUs run no steps, and for coalesced calls.
     """
     if not group.runs_steps or group.coalescing is not None:
         return None

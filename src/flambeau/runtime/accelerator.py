@@ -129,7 +129,7 @@ def get_device_capability(device: Any = None) -> dict[str, Any]:
 
 
 class _AsCuda(type):
-    """Metaclass of AnyEvent: every CUDA event counts as an instance."""
+    """Metaclass of AnyEvent: a call makes a CUDA event, and every CUDA event counts as an instance."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Event)

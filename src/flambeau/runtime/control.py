@@ -1,7 +1,7 @@
 """Device management as in torch.cuda: availability, the current device and stream, properties, waits, monitoring.
 
-Monitoring starts no CUDA.  On NVIDIA GPUs its values come from NVML and cover all processes.  On a virtual GPU they are
-modelled and cover this process.
+Monitoring does not start CUDA.  On NVIDIA GPUs its values come from NVML and cover all processes.  On a virtual GPU
+they are modelled and cover this process.
 """
 
 from __future__ import annotations

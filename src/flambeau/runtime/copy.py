@@ -6,7 +6,8 @@
 | pageable memory | device | yes | waits until the driver has read the bytes |
 | host memory | device | no | waits for the stream |
 | device | pinned memory | yes | continues |
-| device | host memory | else | waits for the stream |
+| device | pinned memory | no | waits for the stream |
+| device | pageable memory | either | waits for the stream |
 | device | device | either | continues |
 
 - Host to device: on the destination's current stream.  The pinned block of an asynchronous copy is kept until the copy
@@ -42,7 +43,7 @@ from .stream import Stream
 class Route(NamedTuple):
     """The path of a copy.  kind: the driver's copy kind, None where the host moves the bytes itself.
 
-    waits: the host waits for the copy's stream;  is_staged: the driver reads the host's bytes during the call.
+    waits: the host waits for the copy's stream;  is_staged: the driver copies pageable memory through its own buffer.
     reason: why the copy is or is not asynchronous;  hint: how to make it asynchronous.
     """
 
@@ -127,7 +128,7 @@ HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOS
 
 
 def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nbytes: int, non_blocking: bool) -> None:
-    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see the table above.
+    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see the module's table.
 
     Raises: AcceleratorError for memory of a former machine.
     """
@@ -219,7 +220,7 @@ def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storag
 
 
 def queue_between(copier: Stream, other: Stream, to: int, start: int, nbytes: int) -> None:
-    """Queue a copy between a stream's device and that of another stream.  The caller orders the streams."""
+    """Queue a copy on `copier`, between its device and that of `other`.  The caller orders the streams."""
     copier.machine.devices[copier.device_index].peer(other.device_index)
     if hooks.on_route is not None:
         hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
@@ -229,8 +230,8 @@ def queue_between(copier: Stream, other: Stream, to: int, start: int, nbytes: in
 def copy_between(moves: Sequence[tuple[Storage, int, Storage, int, int]]) -> None:
     """Make several copies between devices: (destination, its offset, source, its offset, bytes), offsets in bytes.
 
-    The copies are on the current streams of their sources.  All streams wait for each other before the first copy and
-    after the last, once, and not for every copy.
+    The copies run on the current streams of their sources.  Streams wait once, not for every copy: before the first
+    copy, each source's stream for the streams of its destinations; after the last, each destination's for its sources.
     """
     copies: list[tuple[tuple[Stream, Stream], int, int, int]] = []
     copiers: dict[int, Stream] = {}

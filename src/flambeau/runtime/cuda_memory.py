@@ -87,7 +87,7 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def get_allocator_backend() -> str:
-    """Return the kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Starts nothing.
+    """Return the kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Does not start CUDA.
 
     Example:
         >>> torch.cuda.get_allocator_backend()
@@ -114,7 +114,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the most that `memory_allocated` has been since the start or the last reset.
+    """Return the peak of `memory_allocated` since the start or the last reset.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -137,7 +137,7 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the most that `memory_reserved` has been since the start or the last reset.
+    """Return the peak of `memory_reserved` since the start or the last reset.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -419,7 +419,7 @@ def record_memory_history(
     and `global_record_annotations` have no effect.
 
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
-    Memory: about 90 bytes an event, and each distinct stack once.
+    Memory: about 140 bytes an event, and each distinct stack once.
     Raises: ArgumentError for any other value.
 
     Example:
@@ -495,7 +495,7 @@ def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[s
 def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
     """Write `snapshot()` to a file as a pickle, which `flambeau memory` and PyTorch's viewer read.
 
-    The file is replaced in one step: a failure leaves the former one.
+    The file is replaced atomically: after a failure, the former file remains.
 
     Example:
         >>> import tempfile, os
@@ -590,7 +590,7 @@ def _settings() -> dict[str, Any]:
             str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
         },
         "graph_capture_record_stream_reuse": False,
-        "allocator": "flambeau",  # tells `flambeau memory --replay` that freed blocks were merged late
+        "allocator": "flambeau",  # tells `flambeau memory --replay` that freed blocks are coalesced late
     }
 
 

@@ -1,8 +1,7 @@
 """torch.cuda.cudart(): functions of the CUDA runtime.  They return error codes and never raise.
 
-Registered memory is host memory that something else allocated, pinned in place.  The caller keeps it alive until it is
-unregistered
-and the work that uses it is done.
+Registered memory is host memory that another library allocated, pinned in place.  The caller keeps it alive until it is
+unregistered and the work that uses it is done.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Cudart:
     @staticmethod
     @whole
     def cudaHostUnregister(ptr: int) -> int:  # noqa: N802
-        """Undo cudaHostRegister after all queued uses of the memory; return 0 or the driver's error code."""
+        """Undo cudaHostRegister; return 0 or the driver's error code.  Virtual GPUs wait for queued uses first."""
         machine = thread.machine()
         machine.start()
         try:

@@ -102,7 +102,7 @@ ASKED, NAMED = "the program asked for the index of its device", "the program nam
 
 
 class ObservedDevice(device):
-    """The device of the tensors of a mirrored replica.  Reading its index ends the mirror (`unmirror`)."""
+    """The device of a mirrored replica's tensors (parallel/mirror.py).  Reading its index ends the mirroring."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ def observed(index: int) -> ObservedDevice:
 
 
 def unmirror(reason: str) -> None:
-    """End the mirror of this thread's current device, if there is one (parallel/mirror.py)."""
+    """Stop repeating this device's work on other devices, if a mirrored replica runs here (parallel/mirror.py)."""
     now = thread.here()
     stream = now.streams[now.device] if now.device < len(now.streams) else None
     if stream is not None and stream.mirror is not None:
@@ -193,7 +193,7 @@ def resolve(value: Any) -> int:
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
-CURRENT = CPU_INDEX - 1  # value in `indexes` of `cuda` without an index
+CURRENT = CPU_INDEX - 1  # stands in `indexes` for `cuda` without an index
 indexes: dict[str, int] = {}  # by device name; filled as names are resolved
 
 
@@ -306,7 +306,7 @@ def _checked_index(device_type: Any, index: Any) -> int:
 class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
-    A negative index changes nothing, also on exit.  None keeps the current device.
+    A negative index changes nothing, on entry or exit.  None keeps the current device, and restores it on exit.
     Example:
         >>> with torch.cuda.device(1):
         ...     x = torch.ones(1, device="cuda")

@@ -1,4 +1,4 @@
-"""faults(): failures of virtual GPUs, of data workers and of ranks on demand; also by FLAMBEAU_FAULTS."""
+"""Fault injection for virtual GPUs, DataLoader workers and ranks: faults() and FLAMBEAU_FAULTS."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def faults(
     kill_rank: a rank, and the number of the launch at which its process is killed; other ranks continue.
     Faults that did not occur are dropped at the end of the block.  Blocks nest if they ask for different faults.
     `flambeau run --fault oom:3` and FLAMBEAU_FAULTS=oom:3,lost_link:0:1 do the same to a whole program.
-    Raises: ArgumentError; NotSupportedError on NVIDIA GPUs.
+    Raises: ArgumentError for an invalid fault; NotSupportedError on NVIDIA GPUs.
     Example:
         >>> from flambeau.testing import faults
         >>> with faults(oom=2):
@@ -85,7 +85,7 @@ def _ask(driver: Any, wanted: dict[str, Any]) -> Any:
 
 
 def batch_that_kills(worker: int) -> int:
-    """Return the number of the batch at which a data worker that starts now is killed, 0 for none."""
+    """Return the number of the batch at which a DataLoader worker that starts now is killed; 0 for none."""
     wanted = _killed_worker
     if wanted is None and config.faults():
         wanted = kinds.parse(config.faults()).get("kill_worker")

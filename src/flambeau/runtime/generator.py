@@ -3,10 +3,11 @@
 Inside `random.portable`, values come from Philox on every device: see ops/random.py.
 
 A CUDA generator has a seed and a counter of Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2,
-3", SC 2011), which gives four words for each counter.  Its 16 bytes are the seed and the number of words drawn.
+3", SC 2011), which gives four words of 32 bits for each value of the counter.  Its saved state has 16 bytes: the seed
+and the number of words drawn.
 
 A CPU generator has the Mersenne Twister MT19937 (M. Matsumoto and T. Nishimura, 1998), whose words NumPy computes, and
-a counter of Philox for the portable stream.  Its bytes are those that PyTorch saves, so either library continues where
+a counter of Philox for the portable stream.  Its saved state has PyTorch's format, so either library continues where
 the other stopped:
 
     at      bytes
@@ -15,10 +16,11 @@ the other stopped:
     12      4       1: the state is seeded
     16      8       index of the next word in the block
     24      4992    the block: 624 words in 8 bytes each
+    5016    8       not used
     5024    8       the float64 normal value kept for the next draw
     5032    8       counter of the portable stream; PyTorch keeps 0 there and ignores it
     5040    4       1: a float64 value is kept
-    5048    8       1 and a kept float32 value, which PyTorch does not have
+    5048    8       PyTorch's kept float32 value and its flag; 0 here, and ignored
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _FEW_WORDS = 2048  # up to this count `random_raw` draws the words faster than `
 
 
 class State:
-    """Generator state: a seed and the number of counters taken.  Generators may share one."""
+    """Generator state: a seed and the next value of the Philox counter.  Generators may share one."""
 
     __slots__ = ("_lock", "counter", "seed")
 
@@ -68,7 +70,7 @@ class State:
         return self._lock
 
     def reserve(self, count: int) -> tuple[int, int, int]:
-        """Reserve `count` counters; return (0, seed, first counter).  Counter 0 follows the largest one."""
+        """Reserve `count` counters; return (0, seed, first counter), as `Generator.reserve`.  The counter wraps."""
         with self._lock:
             first = self.counter
             self.counter = (first + count) % (WORDS // 4)
@@ -84,7 +86,7 @@ class State:
         return self.seed, self.counter
 
     def count_from(self, counter: int) -> None:
-        """Continue with a counter."""
+        """Set the next value of the counter."""
         with self._lock:
             self.counter = counter
 
@@ -122,21 +124,21 @@ class State:
 
 
 def twister_words(bits: Any) -> bytes:
-    """Return the words and the position of NumPy's MT19937, whose `state` converts them one by one."""
+    """Return the words and position of NumPy's MT19937 as bytes: its `state` would convert the words one by one."""
     return ctypes.string_at(bits.ctypes.state_address, _NUMPY_BYTES)
 
 
 class TwisterState(State):
     """State of a CPU generator: a seed, the Mersenne Twister, and the counter of the portable stream.
 
-    next_normal: a float64 normal value that the next draw of one takes, or None.
+    next_normal: the cached float64 normal value that the next draw of a single one returns, or None.
     """
 
     __slots__ = ("_bits", "_is_fresh", "next_normal")
 
     def __init__(self, seed: int, counter: int = 0) -> None:
         super().__init__(seed, counter)
-        self._bits: Any = None  # NumPy's, made at the first draw
+        self._bits: Any = None  # NumPy's MT19937, made at the first draw
         self._is_fresh = True  # no word was drawn since the seed
         self.next_normal: float | None = None
 
@@ -156,7 +158,7 @@ class TwisterState(State):
         return new
 
     def _generator(self) -> Any:
-        """NumPy's bit generator."""
+        """Return NumPy's bit generator."""
         if self._bits is None:
             bits = np.random.MT19937(0)
             np.random.RandomState(bits).seed(self.seed & _WORD)
@@ -173,14 +175,14 @@ class TwisterState(State):
         return np.random.Generator(bits).integers(0, _WORD, count, np.uint32, True)
 
     def pairs(self, count: int) -> Any:
-        """Draw `count` numbers of 64 bits, of two words each with the high half first: uint64[count]."""
+        """Draw `count` 64-bit numbers, each of two words, the high half first: uint64[count]."""
         words = self._generator().random_raw(2 * count)
         if count:
             self._is_fresh = False
         return words[::2] << np.uint64(32) | words[1::2]
 
     def mark(self) -> Any:
-        """Return the place in the sequence of words, for `rewind`."""
+        """Return the position in the sequence of words, for `rewind`."""
         return self._generator().state
 
     def rewind(self, mark: Any, count: int) -> None:
@@ -248,9 +250,10 @@ class Tensors:
 
 
 class Generator:
-    """A source of random numbers for one device; None is the CPU, whatever the default device is.
+    """A source of random numbers for one device.
 
-    A generator that a program creates starts from a fixed seed.  The default ones start from a random seed.
+    device: None is the CPU, whatever the default device is.
+    A generator that a program creates starts from a fixed seed.  The default generators start from a random seed.
     Example:
         >>> generator = torch.Generator().manual_seed(3)
         >>> first = torch.rand(2, generator=generator)

@@ -3,8 +3,8 @@
 - A machine has one capture at a time.  During it the allocators query no events and return nothing to the driver,
   capturing streams allocate from the graph's private pool, and loading or allocating uses the relaxed capture mode.
 - A graph keeps its pool, its random states and the pinned memory of its copies alive; the program keeps the inputs.
-- A captured random operation counts from a state in device memory, {seed, first counter} of its generator.  A replay
-  reserves the draws of the whole graph and queues a kernel that writes the state: replays and calls share a sequence.
+- A captured random operation reads its generator's state, {seed, first counter}, from device memory.  A replay reserves
+  the counters of the whole graph and queues a kernel that writes the state, so replays and calls share one sequence.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StaticInputs:
             mistakes.collected.add(f"a graph is replayed, but {text}; {hint}", is_error=True)
 
     def use_up(self, stream: Stream) -> None:
-        """Fill the inputs with poison after a replay, so that parts which are not written again are visible.
+        """Fill the inputs with poison after a replay, to expose parts that are not written before the next one.
 
         While `flambeau check` collects mistakes, the inputs keep their values.
         """
@@ -315,7 +315,7 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
 class CUDAGraph(GraphDebugging):
     """A CUDA graph: `with cuda.graph(g):` captures into it, `g.replay()` launches it.
 
-    keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
+    keep_graph: instantiate at the first replay, or in `instantiate`, instead of at the end of the capture.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
         >>> with torch.cuda.graph(graph):
@@ -530,7 +530,7 @@ class CUDAGraph(GraphDebugging):
     # replaying
 
     def instantiate(self) -> None:
-        """Make the graph ready for replays; if it is ready already, make it anew from the captured work.
+        """Instantiate the graph for replays; a repeated call instantiates it anew from the captured work.
 
         Raises: AcceleratorError without keep_graph=True, or if nothing is captured.
         Example:
@@ -604,8 +604,9 @@ class CUDAGraph(GraphDebugging):
     def static_inputs(self, *tensors: Any) -> None:
         """Declare the tensors that get new values before each replay.  It may be called before or after the capture.
 
-        Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or was not
-        written since the last replay (or the capture).  Each replay then fills them with poison (NaN, or -1).
+        With FLAMBEAU_STRICT=1, a replay raises if one of them was freed, or was not written since the last replay (or
+        the capture).  Each replay then fills them with poison (NaN, or -1).  `flambeau check` reports such a replay,
+        and leaves the values.  Otherwise this does nothing.
         Example:
             >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
             >>> graph.static_inputs(x)
@@ -642,7 +643,7 @@ class CUDAGraph(GraphDebugging):
     def reset(self) -> None:
         """Discard the capture.  `empty_cache` then returns its memory to the driver, except blocks that tensors use.
 
-        Raises: AcceleratorError while it is being captured.
+        Raises: AcceleratorError while the graph is being captured.
         Example:
             >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
             >>> for factor in (2, 3):

@@ -12,7 +12,7 @@ from ..errors import ArgumentTypeError, ModeError, ValueRangeError, shown
 
 
 class _Counts:
-    """The numbers of threads that were set; None if not set."""
+    """Thread counts that the program set: intra-op and inter-op; None if not set."""
 
     within: int | None = None
     between: int | None = None
@@ -27,7 +27,10 @@ def _checked(name: str, value: Any) -> int:
 
 
 class _Pools:
-    """The thread pools of NumPy's libraries, a controller of threadpoolctl.  modules: how many were loaded then."""
+    """The thread pools of NumPy's libraries.
+
+    found: a ThreadpoolController of threadpoolctl;  modules: the number of loaded Python modules when it was made.
+    """
 
     found: Any = None
     modules = 0
@@ -44,9 +47,10 @@ def find_pools() -> None:
 
 
 def use_one_thread() -> None:
-    """Set one thread in a worker process.  A forked one has the pools that its parent found.
+    """Limit a worker process to one BLAS thread.  A forked worker reuses the pools that its parent found.
 
-    OpenBLAS's own call would first start all threads that it had before the fork, each of which spins for 0.1 s.
+    OpenBLAS's thread count is set in its variable: its own call would first restart all threads that it had before the
+    fork, and each of them spins for 0.1 s.
     """
     if _Pools.found is None:
         find_pools()
@@ -92,7 +96,7 @@ def get_num_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Set a number of threads that has no effect: calls on the CPU run in the thread that makes them.
+    """Set the number of inter-op threads.  It has no effect: CPU operators run in the calling thread.
 
     Raises: ModeError for a second call, ArgumentTypeError or ValueRangeError unless it is a positive int.
     Example:
@@ -120,7 +124,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Return False: numbers below the smallest normal one are always kept, never flushed to 0.
+    """Return False: denormal numbers are always kept, never flushed to 0.
 
     Example:
         >>> torch.set_flush_denormal(True)

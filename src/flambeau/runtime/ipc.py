@@ -2,8 +2,8 @@
 
 Transfers (`Exchange`):
 
-- A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender for
-  the location, and the owner if that is a third process.  It opens the whole segment, once per process.
+- A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender where
+  the storage lies, and then its owner if that is a third process.  It opens the whole segment, once per process.
 - Every transfer is ordered: the sender records an interprocess event on its current stream, and the receiver's current
   stream waits for it.  This includes a storage that the receiver has already.
 - The owner keeps the memory until every holder has released it or ended.
@@ -12,10 +12,10 @@ Transfers (`Exchange`):
 - A thread holds no lock while it waits for another process.
 - Nothing is sent or received in a capture: a replay would not repeat it.
 
-The tables of exports of this process and of its imports (also those of host memory, see shared_memory.py):
+The tables of this process's exports and imports (shared_memory.py has such a table of exports for host memory):
 
 - A *handle* is one tensor in flight.  It keeps the storage until the receiver confirms the reception.
-- A *reference* counts the holders of an exported storage.  It keeps the storage until every holder released it.
+- A *reference* counts the holders of an exported storage.  It keeps the storage until every holder has released it.
 - Both keep storages by ordinary Python references, so a released storage returns to its cache like any other.
 - The handles and references of a process that ends are released automatically.  A handle without a receiver stays until
   it is withdrawn.
@@ -271,7 +271,7 @@ class Exports:
             self._spent.append((handle.device, handle.event))
 
     def take_spent(self) -> list[tuple[int, int]]:
-        """(device, event) of the handles retired since the last call."""
+        """Return (device, event) of each handle that was retired since the last call."""
         with self._lock:
             spent, self._spent = self._spent, []
             return spent
@@ -314,7 +314,7 @@ class Exports:
 
 
 def ask(sender: Connection, service: bytes, request: bytes, undo: bytes) -> tuple[bytes, list[int]]:
-    """Ask as `Connection.ask`.  undo: message to send if an interruption leaves the outcome unknown."""
+    """Like `Connection.ask`.  undo: the message to send if an interruption leaves the outcome unknown."""
     try:
         return sender.ask(service, request)
     except FlambeauError:  # refused, or the process has ended
@@ -421,7 +421,7 @@ class Returner:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread if it does not run: finalizers cannot start one."""
+        """Start the thread if it is not running: finalizers cannot start one."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="flambeau-returner", daemon=True)
@@ -454,7 +454,7 @@ class Returner:
             del item
 
     def _next(self, held: list[Share]) -> Share | threading.Event | None:
-        """Wait for the next item.  While a capture delays shares, return an unused Event after CAPTURE_POLL instead."""
+        """Wait for the next item.  While a capture delays imports, return a new Event after CAPTURE_POLL to retry."""
         try:
             return self._items.get(timeout=CAPTURE_POLL if held else None)
         except queue.Empty:
@@ -757,7 +757,7 @@ def _by_pid(holders: dict[Peer, int]) -> dict[int, int]:
 
 
 def of(machine: Machine) -> Exchange:
-    """Return the IPC state of a machine, which is started.  Raises NoDeviceError if there is no GPU."""
+    """Start a machine and return its IPC state.  Raises NoDeviceError if there is no GPU."""
     machine.start()
     with machine.lock:
         if machine.exchange is None:

@@ -1,4 +1,4 @@
-"""Parameters of user-written kernels: parsed from the CUDA C++ source, completed by the user, and checked in calls.
+"""Parameters of user-written kernels: parsed from CUDA C++ source, completed by the user, and checked at each launch.
 
 The source is read as tokens, not compiled: macros and typedefs are not resolved.  The user describes parameters of such
 types.
@@ -74,7 +74,7 @@ class CParameter(NamedTuple):
 class Signature(NamedTuple):
     """A `__global__` function.
 
-    line: of its name;  is_c: whether it has C linkage, so that compiled code has its name as it is in the source.
+    line: of its name;  is_c: whether it has C linkage, so that its name is not mangled.
     is_template, of_template: whether it is a template, and the names of the template's parameters.
     """
 
@@ -100,8 +100,8 @@ def signatures(source: str) -> list[Signature]:
     """Return the kernels that a source declares or defines, in source order; definitions follow declarations."""
     tokens = list(_tokens(source))
     found: list[Signature] = []
-    scopes: list[bool] = []  # of each open brace, whether it is that of `extern "C" {`
-    start = 0  # of the statement
+    scopes: list[bool] = []  # for each open brace, whether it is that of `extern "C" {`
+    start = 0  # index of the statement's first token
     for index, token in enumerate(tokens):
         if token.text in (";", "{", "}"):
             if token.text == "{":
@@ -144,7 +144,7 @@ def _directives(source: str) -> str:
 def _signature(tokens: Sequence[_Token], at: int, is_c: bool, before: Sequence[_Token]) -> Signature | None:
     """Read the declaration after `__global__`; None if its parameter list cannot be read.
 
-    before: the tokens of the statement up to there.
+    before: the tokens of the statement before `__global__`.
     """
     name: _Token | None = None
     while at < len(tokens) and tokens[at].text not in (";", "{", "}"):
@@ -297,7 +297,7 @@ class ArrayParameter:
         return f"{self.name}: {self.access}{f' {self.dtype.name}' if self.dtype else ''}{sizes}"
 
     def address(self, kernel: str, value: Any, device: int) -> int:
-        """Return the address of a checked argument; 0 (a null pointer) for None."""
+        """Check an argument; return its address, or 0 (a null pointer) for None or a tensor without elements."""
         if value is None:
             return 0
         if not isinstance(value, TensorBase):
@@ -351,7 +351,7 @@ class ArrayParameter:
 
 
 class NumberParameter:
-    """A number, by value."""
+    """A number, passed by value."""
 
     __slots__ = ("_struct", "dtype", "name")
 
@@ -364,7 +364,7 @@ class NumberParameter:
         return f"{self.name}: {self.dtype.name}"
 
     def number(self, kernel: str, value: Any) -> Any:
-        """Return an argument as the kernel receives it."""
+        """Check an argument; return it as the kernel receives it."""
         try:
             if isinstance(value, TensorBase):
                 raise TypeError
@@ -469,7 +469,7 @@ def _sizes(name: str, text: str, sizes: str | None) -> tuple[int | str, ...] | N
 
 
 def signature_of(source: str, name: str, is_described: bool) -> Signature | None:
-    """Return a kernel's signature.  None if a macro expands to it and the user describes the parameters."""
+    """Return a kernel's signature; None if a macro declares the kernel and the user describes its parameters."""
     found = signatures(source)
     plain = name.partition("<")[0].rpartition("::")[2].strip()
     matching = [signature for signature in found if signature.name == plain]

@@ -1,9 +1,9 @@
 """The machine: all GPU state of a process.  A test can create its own.
 
-- Queued work runs before the process ends, as it does on a GPU.  A forked child of `multiprocessing` ends without
-  `atexit` and drops finalizers registered before its `run`, so the finalizer is registered again in the child.
-- With races="error", host accesses to pinned memory are checked like any other.  Accesses through NumPy arrays made
-  before a copy, and by other libraries, are not seen.
+- Queued work of virtual GPUs runs before the process ends.  A forked child of `multiprocessing` ends without `atexit`
+  and drops the finalizers of its parent, so the finalizer is registered again in the child.
+- With races="error", host accesses to pinned memory are checked like any other.  Accesses by other libraries, and
+  through NumPy arrays created before a copy, are not detected.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Accelerator(thread.Device):
 
 
 class Machine(thread.Machine):
-    """The GPUs of a process.  No driver call is made before `start`."""
+    """The GPUs of a process.  Until `start`, only `device_count` may call the driver."""
 
     devices: list[Accelerator]
     settings: Settings
@@ -141,7 +141,7 @@ class Machine(thread.Machine):
         self.strict: strict.Strict | None = None  # the checks of FLAMBEAU_STRICT=1
         self.cpu_generator = new_default(CPU_INDEX)
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # with the source lines of each call
-        self.stray_contexts = ""  # the reaction of set_device: "warn", "error" or "" for none
+        self.stray_contexts = ""  # reaction of set_device to contexts on other devices: "warn", "error" or ""
         self._starting: int | None = None
         self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
         self.allocator_functions: LibraryFunctions | None = None  # used in place of the caching allocator
@@ -248,7 +248,7 @@ class Machine(thread.Machine):
         call()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Return a context in which loading and allocating, which use no stream, do not invalidate a capture."""
+        """Return a context manager in which loading and allocating, which use no stream, invalidate no capture."""
         return relaxed(self.driver) if self.capture is not None else nullcontext()
 
     def device_count(self) -> int:
@@ -262,7 +262,7 @@ class Machine(thread.Machine):
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
 
     def monitor(self) -> Monitor:
-        """Return the monitor of the devices.  Starts nothing.  Raises NoDeviceError if there is none."""
+        """Return the monitor of the devices.  Does not start CUDA.  Raises NoDeviceError if there is none."""
         return driver.monitor(self.choice, self.driver if self.is_started else None)
 
     def properties(self, index: int) -> DeviceProperties:
@@ -311,7 +311,7 @@ def choose(gpus: Gpus) -> None:
     thread.swap_machine(Machine(gpus))
 
 
-DRAIN_PRIORITY = 100  # priority of the finalizer: it runs before those of queues and pools
+DRAIN_PRIORITY = 100  # of the finalizer: it runs before those of multiprocessing's queues and pools
 
 _drains_in = 0  # id of the process that has registered the finalizer
 
@@ -344,7 +344,7 @@ _watches_host_accesses = False
 
 
 def watch_host_accesses() -> None:
-    """Report host memory accesses to the driver, for machines with races="error" and for tools."""
+    """Report host memory accesses to the driver, for machines that detect races and for tools."""
     global _watches_host_accesses
     if not _watches_host_accesses:
         subscribe(on_host_read=_host_accessed, on_host_write=_host_accessed)

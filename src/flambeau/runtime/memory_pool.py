@@ -1,4 +1,4 @@
-"""Memory pools of the program: torch.cuda.MemPool and torch.cuda.use_mem_pool."""
+"""Memory pools that a program creates: torch.cuda.MemPool and torch.cuda.use_mem_pool."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def _need_hardware(operator: str) -> None:
 class MemPool:
     """A pool of device memory, apart from the shared one; `use_mem_pool` lets a thread allocate from it.
 
-    Freed blocks return to the pool.  When the object is deleted, idle memory of the pool goes back to the driver with
-    the next `empty_cache`, and memory of live tensors when they are freed.
+    Freed blocks return to the pool.  After the object is deleted, `empty_cache` returns the pool's idle memory to the
+    driver; memory of live tensors stays until they are freed.
 
     allocator: the `allocator()` of a CUDAPluggableAllocator that supplies the pool's segments; None for the driver.
     use_on_oom: other requests may take the pool's idle blocks instead of failing for lack of memory.  no_split: each
-    request gets a segment of its own, new or free.
+    request gets a segment of its own, new or idle.
     Raises: NotSupportedError with an allocator on virtual GPUs.
 
     Example:

@@ -1,8 +1,8 @@
-"""Mistakes other than races: strict mode reports each at once; `flambeau check` collects them.
+"""Mistakes other than races.  `flambeau check` collects them; strict mode reports the first two kinds at once.
 
-- A thread works on a GPU, but has not taken over the device or stream of the thread that started it.
+- A thread works on a GPU, but does not use the device or stream of the thread that started it.
 - A graph is launched although a declared input has no new values, or was freed.
-- A stream, or the host, waits for an event that is never recorded, which has no effect.
+- A stream, or the host, waits for an event that is never recorded.  The wait has no effect.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from .. import callers, config
 
-MAX_KEPT = 1000  # most mistakes kept of each kind
+MAX_KEPT = 1000  # limit of mistakes, and of early waits
 
 
 class Mistake(NamedTuple):
-    """A mistake.  is_error: whether strict mode raises an error; otherwise it warns."""
+    """A mistake at a source line (`site`).  is_error: whether it is reported as an error, not as a warning."""
 
     text: str
     site: str

@@ -1,8 +1,8 @@
 """Pending copies: asynchronous copies into pinned memory, and waiting for them.
 
-A pinned block keeps a `PendingCopy` for each copy that writes it, with an event recorded after the copy.  It is dropped
-when the copy has been waited for, or when a later copy on the same stream covers it.  The block is not reused before
-all of its copies are done.
+A pinned block keeps a `PendingCopy` for each copy that writes it, with an event recorded after the copy.  This entry is
+dropped when the copy has been waited for, or when a later copy on the same stream covers it.  The block is not reused
+before all of its copies are done.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..driver.api import EventHandle, StreamHandle
 from ..memory.pending import is_done
 from .stream import Event, Stream
 
-MAX_PENDING = 16  # copies per block; completed ones are dropped first beyond it
+MAX_PENDING = 16  # entries per block from which completed copies are dropped
 
 _lock = Lock()
 

@@ -1,7 +1,7 @@
 """NVTX ranges and marks, and start and stop of CUDA profilers that collect on request.
 
 - Ranges go to NVIDIA's profilers on NVIDIA GPUs, and to an open `flambeau.profile()` on every GPU.
-- A thread's ranges nest; those of `range_start` may end in another thread.
+- Ranges of `range_push` nest within a thread; those of `range_start` may end in another thread.
 - `flambeau.profile()` collects on its own and ignores `start` and `stop`.
 """
 
@@ -21,7 +21,7 @@ from ..errors import ArgumentError
 
 
 class Open(NamedTuple):
-    """An open range.  start_ns: None if no listener was present;  begun: the id that the profiler gave the range."""
+    """An open range.  start_ns: None if no tool listened then;  begun: the range's id in the profiler."""
 
     text: str
     start_ns: int | None
@@ -39,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 def mark(msg: str) -> None:
-    """Mark the current time with a text, in the timelines of profilers.
+    """Mark the current time with a text in the timelines of profilers.
 
     Example:
         >>> torch.cuda.nvtx.mark("epoch 1")
@@ -154,7 +154,7 @@ def _markers() -> Markers | None:
 
 
 def _now() -> int | None:
-    """Return the driver's host clock; None without a listener."""
+    """Return the driver's host clock; None if no hook listens for ranges, or the machine has not started."""
     machine = thread.machine()
     return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None
 
@@ -162,7 +162,7 @@ def _now() -> int | None:
 def start() -> None:
     """Start collection by an attached profiler, such as Nsight Systems.  Starts the machine.
 
-    `flambeau.profile()` collects on its own and ignores it.
+    `flambeau.profile()` collects on its own and ignores this call.
     Raises: AcceleratorError.
     Example:
         >>> torch.cuda.profiler.start()

@@ -1,10 +1,10 @@
 """Host memory shared between processes, through file descriptors or files.
 
-- A storage lies in an unnamed file whose descriptor is sent to receivers (strategy "file_descriptor"), or in a named
-  file in a private directory, which needs no open descriptor (strategy "file_system").  The file is made when the
-  storage is first shared; the storage moves there, with every tensor over it.
-- A file's size is sealed against shrinking.  A named file is deleted by the process that made it, when its storage is
-  freed or the process ends; files of killed processes are deleted when the next one is made.
+- A shared storage lies in an unnamed file whose descriptor is sent to receivers (strategy "file_descriptor"), or in a
+  named file in a private directory, which needs no open descriptor (strategy "file_system").  The file is made when the
+  storage is first shared; the storage moves there, with every tensor that uses it.
+- The size of an unnamed file is sealed.  A named file is deleted by the process that made it, when its storage is freed
+  or the process ends.  Files of killed processes are deleted when another process makes its first named file.
 - A message is a fixed struct: the address of the sender and the number of a handle.  The sender keeps the storage until
   it is received.
 - A receiver checks owner, type and size of a file.  It reuses a storage that it has received before.
@@ -230,7 +230,7 @@ def _open_named(name: str) -> int:
 
 
 def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
-    """Raise ArgumentError unless a file belongs to this user, has that size and is sealed against shrinking."""
+    """Raise ArgumentError unless a regular file of this user has at least that size.  sealed: it must be sealed too."""
     status = os.fstat(descriptor)
     seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
     if (
@@ -247,7 +247,7 @@ def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
 
 
 def _directory() -> Path:
-    """This user's private directory for shared files.  Raises ConfigError if another user owns it."""
+    """Return this user's private directory for shared files.  Raises ConfigError if another user owns it."""
     parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
     directory = parent / f"flambeau-{os.geteuid()}"
     directory.mkdir(_PRIVATE, exist_ok=True)
@@ -285,7 +285,7 @@ _swept_by = 0
 
 @whole
 def _move(storage: Storage, array: Any) -> None:
-    """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
+    """Move a storage to the memory of a uint8 NumPy array, which already holds its bytes."""
     if storage._owner is not None:
         storage._owner.free(storage.block)
     storage.block = storage._owner = None

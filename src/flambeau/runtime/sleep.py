@@ -20,7 +20,7 @@ extern "C" __global__ void spin(long long* spent, long long cycles)
     *spent = passed;
 }
 """
-OPERATIONS_PER_CYCLE = 30_000  # the modelled GPU's full rate, so that the modelled time equals the cycles
+OPERATIONS_PER_CYCLE = 30_000  # peak rate of the H200 preset: there, modelled time equals the cycles
 MOST_CYCLES = (1 << 63) - 1  # the kernel counts in int64
 ONE_THREAD = Grid((1, 1, 1), 1)
 
@@ -31,13 +31,13 @@ def _reference(spent: Any, cycles: int) -> None:
 
 @lru_cache(maxsize=64)
 def _kernel(modelled_cycles: int) -> Kernel:
-    """Make the sleep kernel of one length.  Modelled time is a property of the kernel, so each length needs its own."""
+    """Make the kernel for one duration.  Modelled time is a property of the kernel, so each duration needs its own."""
     params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
     return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
 
 
 def sleep(cycles: int) -> None:
-    """Occupy the current stream for about `cycles` of the GPU's clock.  Host: returns at once.
+    """Occupy the current stream for about `cycles` clock cycles of the GPU.  Host: returns at once.
 
     Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for other types.
     """

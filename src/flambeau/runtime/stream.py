@@ -1,7 +1,7 @@
 """Streams, events and the stream context manager.
 
 - A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
-- An event is created at its first record.  Before, it has no device, waiting for it does nothing and `query` is True.
+- An event is created at its first record.  Until then it has no device, waits for it do nothing and `query` is True.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Stream(Queue):
 
     @property
     def is_own(self) -> bool:
-        """Whether the machine created the stream and keeps it; another library may destroy its own streams."""
+        """Whether it is a default stream or came from a stream pool.  Such streams live as long as the machine."""
         accelerators = self.machine.devices
         return self.handed_out > 0 or bool(accelerators and accelerators[self.device_index].default_stream is self)
 
@@ -117,7 +117,7 @@ class Stream(Queue):
 
     @property
     def plain(self) -> Stream:
-        """The stream of which this is the mirrored form (parallel/mirror.py), else itself."""
+        """The plain stream under a MirroredStream (parallel/mirror.py); any other stream itself."""
         return self
 
     @property
@@ -521,7 +521,7 @@ class Event:
 
 
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:
-    """Raise AcceleratorError if a stream belongs to another machine, as one created before `testing.machine`."""
+    """Raise AcceleratorError if a stream belongs to another machine, such as one from before `testing.machine`."""
     if stream.machine is not machine:
         fact = f"the stream with handle {stream.handle} belongs to a machine that no longer exists"
         raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
@@ -533,7 +533,7 @@ def is_foreign(value: Any) -> bool:
 
 
 def adopted(stream: Any) -> Any:
-    """Return the stream that wraps another library's; anything else unchanged."""
+    """Wrap a stream of another library; return anything else unchanged."""
     return external_stream(stream) if is_foreign(stream) else stream
 
 

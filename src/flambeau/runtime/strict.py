@@ -4,7 +4,7 @@
 - Use before completion: host memory that a pending copy writes may not be read or written; memory that it reads may not
   be written.  A copy is complete when the host has waited for it, or queried it as done, through an event or stream
   ordered after it.  A copy that merely happens to be done does not count, so every run gives the same result.
-- Only copies of pinned memory count as operations of streams.  Event points are dropped when no copy is pending.
+- Only copies of pinned memory advance a stream's clock.  The clocks of events are dropped when no copy is pending.
 - Recent launches: a driver that reports an asynchronous failure cannot name the launch, so those that the host has not
   waited for are listed as suspects.
 """
@@ -62,13 +62,13 @@ def unwatch() -> None:
 
 
 def _suspects() -> list[str]:
-    """Launches that may have caused an asynchronous failure, for error messages."""
+    """Return the launches that may have caused an asynchronous failure, for error messages."""
     strict = thread.machine().strict if thread.has_machine() else None
     return strict.launches.suspects() if strict is not None else []
 
 
 def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function the subscriber of the hook `name`."""
+    """Return a decorator that registers a function for the hook `name`."""
 
     def kept(hook: Callable[..., None]) -> Callable[..., None]:
         _hooks[name] = hook
@@ -178,7 +178,7 @@ class UsesBeforeCompletion:
         self._expected: list[PendingUse] = []
 
     def expect(self, use: HostUse, stream: Stream) -> None:
-        """Register a submitted copy, before the event after it is recorded."""
+        """Register a submitted copy.  Call this before the event after the copy is recorded."""
         with self._lock:
             number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
@@ -305,7 +305,7 @@ class RecentLaunches:
         return name
 
     def suspects(self) -> list[str]:
-        """Launches that may have failed, the latest first: `operator at file:line on stream`."""
+        """Return launches that may have failed, the latest first: `operator at file:line on stream`."""
         with self._lock:
             launches = sorted((launch for kept in self._of.values() for launch in kept), reverse=True)
         return [f"{launch.what} at {launch.site} on {launch.stream!r}" for launch in launches[:MAX_SUSPECTS]]

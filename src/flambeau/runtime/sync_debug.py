@@ -1,7 +1,7 @@
 """Sync debug mode: reports implicit host synchronization (cuda.set_sync_debug_mode).
 
-An implicit wait is part of another call: `item()`, a copy that waits, an index by mask.  Calls of `synchronize` are
-explicit and never reported.
+An implicit wait is part of another call: `item()`, a blocking copy, indexing with a boolean mask.  Calls of
+`synchronize` are explicit and never reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEVELS = ("default", "warn", "error")
 
 
 class SyncDebug:
-    """The mode of the process, an index of LEVELS."""
+    """The sync debug mode of the process: an index into LEVELS."""
 
     def __init__(self) -> None:
         self.mode = 0

@@ -1,7 +1,7 @@
 """Passing a thread's current device and streams to other threads, and a strict-mode check.
 
 - A thread starts at device 0 and on default streams, whatever the thread that started it had chosen.
-- `carry` applies a thread's choice to a function in another thread, or to the rest of a pool's thread.
+- `carry` applies a thread's choice to a function in another thread, or to all later work of a pool's thread.
 - Under FLAMBEAU_STRICT=1 a thread warns once, at its first work on a GPU, if it lacks a device or stream that the
   thread that started it had chosen.  A thread that has chosen a device or a stream itself does not warn.
 """
@@ -23,7 +23,7 @@ from .stream import Stream
 if TYPE_CHECKING:
     from .machine import Machine
 
-_PARENT = "_flambeau_parent"  # attribute of a threading.Thread: the name and the choice of its parent
+_PARENT = "_flambeau_parent"  # attribute of a threading.Thread: (name, Choice) of the thread that started it
 
 
 class Choice(NamedTuple):
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
         return Choice(machine, thread.current_device(), tuple(streams().values()), thread.here().chosen)
 
     def adopt(self) -> None:
-        """Make this the current thread's own choice."""
+        """Make this device and these streams current, as if the calling thread had chosen them."""
         self._replace(is_own=True).restore()
 
     @whole

@@ -38,13 +38,13 @@ from . import device as devices
 from .kernel_parameters import NAME, ArrayParameter, NumberParameter, Parameter, parameters_of, signature_of
 from .stream import Stream, adopted, check_alive
 
-DTYPES = (*ALL, *UNSIGNED)  # types, by their number in a launch buffer
+DTYPES = (*ALL, *UNSIGNED)  # a launch buffer stores a dtype as its index here
 POISON = 0xFF  # value of each byte: reads as NaN, or -1
 ONE = (1, 1, 1)
 
 
 class Form(NamedTuple):
-    """The type and shape of an array of a launch."""
+    """The dtype and shape of one array argument."""
 
     dtype: dtype
     shape: tuple[int, ...]
@@ -75,7 +75,7 @@ class Code(Kernel):
         self._extras = _keywords_of(name, parameters, function) if function is not None else ()
 
     def pack_launch(self, values: Sequence[Any], grid: Grid, arrays: Sequence[Form | None]) -> bytes:
-        """Pack a launch for a driver that runs the reference.  arrays: one per array, None if it is absent."""
+        """Pack a launch for a driver that runs the reference.  arrays: one per array parameter, None for null."""
         words = [*grid.blocks, grid.threads, grid.threads_y, grid.threads_z]
         for array in arrays:
             words += (-1, 0) if array is None else (DTYPES.index(array.dtype), len(array.shape), *array.shape)
@@ -150,7 +150,7 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
 
 
 class CudaKernel:
-    """A kernel that a program wrote; made by `torch.cuda.kernel`.
+    """A user-written kernel, made by `torch.cuda.kernel`.
 
     name, source, reference: as passed to `torch.cuda.kernel`.  parameters: the kernel's parameters, in order.
     Example:
@@ -218,7 +218,7 @@ class CudaKernel:
         shared_mem: bytes of dynamic shared memory.  stream: the current stream of the tensors' device by default.
         Host:   returns at once.
         Raises: ArgumentError, ArgumentTypeError, DtypeError, ShapeError, DeviceMismatchError for arguments that do not
-                fit; AutogradError for a write to a tensor that takes part in a graph; NotSupportedError on virtual GPUs
+                fit; AutogradError for a write to a tensor of an autograd graph; NotSupportedError on virtual GPUs
                 without a reference.  A reference that fails raises KernelReferenceError from the next wait.
         """
         size = _grid(self.name, grid, block, shared_mem)
@@ -248,7 +248,7 @@ class CudaKernel:
         _launch(stream, handle, size, buffer, written)
 
     def set_shared_memory_config(self, shared_mem_bytes: int) -> None:
-        """Do nothing: a launch allows the kernel as much shared memory as it asks for.
+        """Do nothing: each launch lets the kernel use the dynamic shared memory that the launch requests.
 
         Example:
             >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
@@ -292,7 +292,7 @@ class CudaKernel:
         return stream
 
     def _packed(self, values: Sequence[Any], device: int) -> tuple[list[Any], list[Form | None]]:
-        """Return addresses and numbers of a launch, and the form of each array."""
+        """Return the values of all parameters (addresses and numbers), and the dtype and shape of each array."""
         numbers = {
             each.name: each.number(self.name, value)
             for each, value in zip(self.parameters, values)
@@ -322,7 +322,7 @@ class CudaKernel:
 
 @whole
 def _launch(stream: Stream, handle: KernelHandle, grid: Grid, buffer: Buffer, written: Sequence[TensorBase]) -> None:
-    """Queue a launch, and count its writes."""
+    """Queue a launch, and increment the versions of the tensors that it writes."""
     stream.launch(handle, grid, buffer)
     for tensor in written:
         record_inplace(tensor, None)
@@ -341,7 +341,7 @@ def _grid(name: str, grid: Any, block: Any, shared: Any) -> Grid:
 
 
 def _three(name: str, what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return one to three sizes as three, each within its limit."""
+    """Return one to three sizes as three; missing ones are 1.  Raises ArgumentError beyond the limits."""
     if type(given) is tuple and len(given) == 3:  # fast path for the usual form
         x, y, z = given
         are_ints = type(x) is int and type(y) is int and type(z) is int
@@ -381,7 +381,7 @@ def kernel(
 ) -> CudaKernel:
     """Make a kernel from CUDA C++ source; on virtual GPUs its NumPy reference runs instead.
 
-    source: code with a `__global__` function `name`; of a template, name an instance: "scale<float>".
+    source: code with a `__global__` function `name`; for a template, name an instance: "scale<float>".
     parameters: descriptions of parameters, by name, where the source does not suffice: "r", "w" or "rw" for an array
     that the kernel reads, writes entirely, or both; then a type, for macros and typedefs; then sizes.  With "w
     float32[rows, n]", the kernel accesses rows * n elements, and the reference gets an array of this shape.  By default
@@ -434,7 +434,7 @@ def compile_kernel(
     """torch.cuda._compile_kernel: compile and load a kernel without a reference, for NVIDIA GPUs.
 
     Tensors of its launches need not be contiguous.
-    compute_capability: that of the current device, as "90".  nvcc_options: options of NVRTC.
+    compute_capability: that of the current device, as "90".  nvcc_options: options that are passed to NVRTC.
     Host:   waits for the compiler.
     Raises: NotSupportedError on virtual GPUs; ArgumentError for an invalid capability; otherwise as `kernel`.
     """

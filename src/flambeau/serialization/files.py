@@ -42,7 +42,7 @@ WRITTEN_VERSION, LAST_VERSION = 3, 10  # of PyTorch's format: that of new files,
 HIGHEST_PROTOCOL = 5
 LOCATION_HINT = "map_location='cpu' loads it to the CPU; a dict such as {'cuda:1': 'cuda:0'} to another device"
 CONVERT_HINT = "load the file with PyTorch, and save it again with torch.save(obj, path)"
-OTHER_FORMATS = (  # position, the bytes there, and what has them
+OTHER_FORMATS = (  # offset, the bytes there, and the format that they identify
     (0, b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19", "PyTorch's legacy format, from before version 1.6"),
     (257, b"ustar", "PyTorch's legacy .tar format, or another tar archive"),
     (0, b"\x80", "a pickle, not a file of torch.save()"),

@@ -60,7 +60,7 @@ class StorageTypeError(FlambeauError, RuntimeError):
 
 
 class Refusal(Exception):
-    """A fact about the value that is being written; the pickler adds its position."""
+    """The reason why a value cannot be written; the pickler adds its position."""
 
 
 class Global(NamedTuple):

@@ -32,7 +32,7 @@ class UnpicklingError(FileFormatError, pickle.UnpicklingError):
 
 
 class Refusal(Exception):
-    """A fact about the opcode that is being interpreted; the interpreter adds its position.
+    """The reason why an opcode is refused; the interpreter adds its position.
 
     hint: how to load the file, if that is possible.
     """

@@ -94,7 +94,7 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
 
 def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
-    """Return the array of a number, or of a flat list of numbers of one Python type, if it has that type; else None."""
+    """Return the array of a number or a flat list of numbers of one Python type; None if `wanted` is another dtype."""
     kinds = set(map(type, data)) if type(data) in (list, tuple) else {type(data)}
     if len(kinds) != 1:
         return None
@@ -115,15 +115,15 @@ def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
             return np.array(data, own.numpy)
     try:
         return np.array(data, own.numpy)
-    except OverflowError:  # raises an error of its own
+    except OverflowError:  # _refuse_leaf raises: an integer does not fit in int64
         _refuse_leaf(data, "tensor", ())
         return None
 
 
 def _of_large_integers(array: Any, data: Any, wanted: dtype | None, name: str) -> Any:
-    """Return the array of numbers of which some do not fit in int64, for uint64 and floating types.
+    """Return the array of numbers, some of which do not fit in int64, for uint64 and floating types.
 
-    array: what NumPy made of the data.  Raises an error for the first entry that has no type.
+    array: NumPy's array of the data.  Raises an error for the first entry that is not supported.
     """
     own = _common_type(data)
     kind = own and (wanted or own)
@@ -272,7 +272,7 @@ def _check_fits(array: Any, wanted: dtype, name: str) -> None:
 def from_array(array: Any, name: str = "tensor") -> Any:
     """Make a CPU tensor that shares the memory of a row-major NumPy array."""
     layout = dense_layout(CPU, kind_of(array, name), Size(array.shape))
-    plain = array.view(layout.dtype.numpy, np.ndarray)  # of its own: a program may change its array's shape
+    plain = array.view(layout.dtype.numpy, np.ndarray)  # a view: the program may change the shape of its own array
     return new_tensor(storage.of_array(plain, layout), layout)
 
 
@@ -439,7 +439,7 @@ def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Like `as_tensor`; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
+    """Like `as_tensor`; copy=True always copies.  Bytes-like objects are read as elements of `dtype`.
 
     requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
@@ -690,7 +690,7 @@ def full(
         options = (dtype, device, requires_grad, pin_memory)
         return into(full, out, layout, options, size, fill_value)
     if dtype is dtypes.uint64 and type(fill_value) is int and 2**63 <= fill_value < 2**64:
-        fill_value = tensor(fill_value, dtype=dtype)  # operands of operators are within int64
+        fill_value = tensor(fill_value, dtype=dtype)  # operators take Python integers only within int64
     is_tensor = isinstance(fill_value, TensorBase)
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)

@@ -21,7 +21,7 @@ METHODS = {name: name for name in (
 )} | {"maximum": "clamp_min", "minimum": "clamp_max", "powsum": "norm"}  # fmt: skip
 NEW_ONLY = ("clone", "max", "mm", "norm", "powsum")
 IN_PLACE_ONLY = ("copy", "zero")
-# Names of operands in the order of their places.  All but lists hold for every tensor.
+# Keyword names of operands, in positional order.  A list has one entry per tensor; other operands apply to all.
 OPERANDS = (
     "other", "src", "mat2", "tensor1", "tensors1", "tensor2", "weight", "weights", "tensor", "scalar", "scalars",
     "exponent", "value", "ord",

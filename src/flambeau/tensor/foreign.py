@@ -111,10 +111,10 @@ class Taken:
 
 
 class _Owners:
-    """The owner of blocks that are objects of other libraries: a storage drops its block itself."""
+    """Allocator interface for memory of other libraries.  A block is the foreign object; its storage releases it."""
 
     def free(self, block: Any) -> None:
-        """Do nothing: the storage drops its reference to the foreign object."""
+        """Do nothing: the storage releases its reference to the foreign object."""
 
     def record_stream(self, block: Any, stream: Any) -> None:
         """Do nothing: the other library's allocator does not know our streams."""
@@ -162,7 +162,8 @@ def capsule_of(tensor: TensorBase, device: tuple[int, int], is_versioned: bool, 
 def let_follow(tensor: TensorBase, stream: Any) -> None:
     """Make a consumer's stream, as DLPack numbers it, follow the work on the tensor's current stream.
 
-    None is the legacy default stream, and nothing while a graph is captured: the capture would break.
+    stream: None is the legacy default stream.  While a graph is captured, None has no effect: the legacy stream would
+    break the capture.
     """
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
         raise ArgumentTypeError(
@@ -192,7 +193,7 @@ def let_follow(tensor: TensorBase, stream: Any) -> None:
     consumer = foreign_stream(stream, tensor.device_index)
     if consumer != current:
         consumer.wait_stream(current)
-        if consumer.is_own:  # an event recorded on a stream that is gone ends the process
+        if consumer.is_own:  # another library may destroy its stream first: an event recorded on it then would crash
             tensor._storage.record_stream(consumer)
 
 
@@ -220,7 +221,7 @@ def capsule_from(name: str, source: Any, options: dict[str, Any]) -> Any:
         given["stream"] = thread.current_stream(cuda_index(int(index))).cuda_stream or LEGACY_DEFAULT
     try:
         return source.__dlpack__(max_version=VERSION, **given)
-    except TypeError:  # a producer from before versions, which takes the stream alone
+    except TypeError:  # a producer of DLPack before 1.0 takes only `stream`
         return source.__dlpack__(**{key: value for key, value in given.items() if key == "stream"})
 
 

@@ -1,8 +1,8 @@
 """Text form of tensors, as PyTorch prints them.
 
-- All numbers of a tensor have one width, which depends only on finite numbers that are not zero.
-- Whole numbers print as `1.`.  Scientific notation is used for wide ranges: a ratio of greatest to least above 1000,
-  values above 1e8 or below 1e-4.
+- All numbers of a tensor have one width.  For floating point it depends only on finite nonzero values.
+- Whole floating point numbers print as `1.`.  Scientific notation is used for wide ranges: a ratio of greatest to least
+  above 1000, values above 1e8 or below 1e-4.
 - Above `threshold` elements, only `edgeitems` at each end of each dimension are shown, and only these are read.
 """
 
@@ -178,7 +178,7 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-# facts
+# properties
 
 
 def _facts(tensor: Any) -> list[str]:
@@ -195,7 +195,7 @@ def _facts(tensor: Any) -> list[str]:
     try:
         node = tensor.grad_fn
         made_by = None if node is None else type(node).__name__
-    except AutogradError:  # a view whose base was written, which must not be used any more
+    except AutogradError:  # a view that became invalid by a write in place to its base
         made_by = "Invalid"
     if made_by is not None:
         facts.append(f"grad_fn=<{made_by}>")

@@ -322,8 +322,10 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0.
+    """`nn.functional.grid_sample` with numbers for its modes.
 
+    interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic".
+    padding_mode: 0 is "zeros", 1 "border", 2 "reflection".
     Host: returns at once.
     Example:
         >>> torch.grid_sampler(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
@@ -483,7 +485,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
     Host:   returns at once.
-    Raises: ShapeError if sizes differ, DtypeError if the types differ or are bool, ArgumentError for bad dims.
+    Raises: ShapeError if sizes differ, and for too many or repeated dims; DtypeError if the types differ or are bool;
+            ArgumentError, ArgumentTypeError or IndexRangeError for other bad dims.
     Example:
         >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
         torch.Size([2, 5])
@@ -509,7 +512,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
-    """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections.
+    """Return (U, S, V): the q largest singular values of A - M and their vectors, approximated by random projections.
 
     niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
@@ -536,7 +539,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """(U, S, V): principal components of the rows of A, by `svd_lowrank`; the columns of V are their directions.
+    """Return (U, S, V): principal components of the rows of A, by `svd_lowrank`; columns of V are their directions.
 
     q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
@@ -568,7 +571,7 @@ def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
 
 
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
-    """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger.
+    """Scale the rows of `input` that the indices name, in place, so that their norm is at most `max_norm`.
 
     Host:   returns at once.
     Raises: IndexRangeError.
@@ -590,7 +593,7 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=.
+    """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=.
 
     Host: returns at once.
     Example:
@@ -601,7 +604,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 
 
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function.
+    """Set the sizes and strides of a tensor in place, and return it: `Tensor.as_strided_` as a function.
 
     Example:
         >>> torch.as_strided_(torch.arange(4), (2,), (2,))
@@ -612,7 +615,7 @@ def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None =
 
 
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function.
+    """Resize a tensor in place to the shape of another one, and return it: `Tensor.resize_as_` as a function.
 
     Example:
         >>> torch.resize_as_(torch.arange(4), torch.zeros(1, 2))
@@ -664,7 +667,7 @@ def _statistics(input: Any, dims: Any, eps: float) -> tuple[Any, Any]:
 
 
 def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
-    """(`layer_norm`, mean, 1 / standard deviation) of the last dimensions.
+    """Return (`layer_norm`, mean, 1 / standard deviation) of the last dimensions.
 
     Host: returns at once.
     Example:
@@ -678,8 +681,9 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
-    """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes.
+    """Return (`group_norm`, mean, 1 / standard deviation) of each group of channels.
 
+    N, C, HxW: the input's sizes.
     Shapes: [n, c, *] gives [n, c, *], [n, group] and [n, group].
     Host:   returns at once.
     Example:
@@ -716,7 +720,7 @@ def dropout_(input: Any, p: float, train: bool) -> Any:
     """
     is_drawn = isinstance(input, Tensor) and input.is_cuda and train is True and 0 < p < 1
     if is_drawn and input.dtype.is_floating_point:
-        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # PyTorch's in-place form draws in this way
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # drawn as by PyTorch's in-place form
     return _drop("dropout_", input, p, train)
 
 

@@ -205,7 +205,7 @@ def _width(item: Any) -> int:
     if isinstance(item, TensorBase):
         return (
             len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
-        )  # a mask without dimensions adds one
+        )  # a 0-dim mask consumes none: it adds one
     return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
 
 

@@ -43,7 +43,7 @@ def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     """Convert the result of a NumPy ufunc on tensors to a tensor: `__array_wrap__`.
 
-    Truth values become uint8, as in PyTorch.
+    Bool results become uint8, as in PyTorch.
     """
     array = np.asarray(array)
     return factories.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
@@ -232,7 +232,7 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
             hint=f"one of {', '.join(ARRAY_API)}",
             operator="__array_namespace__",
         )
-    return importlib.import_module(f"{__name__.partition('.')[0]}.array_api")  # of a higher layer, which few need
+    return importlib.import_module(f"{__name__.partition('.')[0]}.array_api")  # a higher layer: on demand
 
 
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
@@ -309,7 +309,7 @@ def from_file(
 ) -> Any:
     """Return a CPU tensor over the bytes of a file, which is mapped into memory.
 
-    shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
+    shared: True writes to the file, which is created or extended if needed; otherwise writes stay in this process.
     size: the number of elements.
     Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
     Example:

@@ -1,7 +1,7 @@
 """Methods of tensors that are not operators.
 
 - Queries whose result is a Python value, such as `is_tensor`, `numel` and `equal`, and the wait for a tensor's bytes.
-- Functions of complex numbers, such as `conj`: tensors are all real.
+- Functions of complex numbers, such as `conj`; all tensors are real.
 - Conversions, such as `to` and `tolist`, loops over elements, indexing, `new_*`, exchange with other libraries.
 - `install`, which gives the class these and the methods of other files.
 """
@@ -424,7 +424,8 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
-    Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
+    Host: waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  A
+          non_blocking copy to the CPU makes pinned memory.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> x.to(torch.float32)
@@ -434,7 +435,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """
     if len(args) != 1 or kwargs or type(args[0]) is not dtype:
         return _placed(self, args, kwargs)
-    try:  # fast path: the usual call of derivatives
+    try:  # fast path for to(dtype), the usual call in derivatives
         return self if self._layout.dtype is args[0] else transfer.converted(self, args[0])
     except FlambeauError as error:
         name_error(error, "to")

@@ -212,7 +212,7 @@ class portable:
         is_portable.value = mode
 
     def __enter__(self) -> None:
-        """Return nothing: the call has selected the stream."""
+        """Do nothing: the call has already selected the numbers."""
 
     def __exit__(self, *raised: object) -> None:
         is_portable.value = self.former

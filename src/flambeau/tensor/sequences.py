@@ -63,7 +63,7 @@ def range_(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return the numbers from start to end, included, in steps of `step`.  Deprecated: use `arange`, without the end.
+    """Return the numbers from start to end, both included, in steps of `step`.  Deprecated: `arange` excludes the end.
 
     dtype: None is the default type.
     Host:   returns at once.
@@ -174,7 +174,7 @@ def tril_indices(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order.
+    """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: [2, n] for n elements.
@@ -200,7 +200,7 @@ def triu_indices(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Rows and columns of the elements on and above a diagonal of a matrix, in row-major order.
+    """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: [2, n] for n elements.

@@ -101,7 +101,7 @@ class _Memory:
         return tensor_over(self._storage, self._type, (self._storage.nbytes // self._type.itemsize,), (1,))
 
     def _like(self, elements: Any) -> Any:
-        """Return a storage of this kind of a tensor's memory."""
+        """Return a storage of this class over a tensor's memory."""
         raise AssertionError("subclasses implement it")
 
     @property
@@ -460,7 +460,7 @@ class UntypedStorage(_Memory):
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         r"""Return the first bytes of a file, which is mapped into memory.
 
-        shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
+        shared: True writes to the file, which is created or extended if needed; otherwise writes stay in this process.
         Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
         Example:
             >>> import tempfile

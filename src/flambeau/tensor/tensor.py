@@ -256,7 +256,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
         gradient: a tensor of this tensor's shape; ones by default for a scalar.
         Host:  returns at once.
-        Order: each node runs on the stream of its forward; the current streams wait for the leaves'.
+        Order: each node runs on the stream of its forward; the current streams then wait for those of the leaves.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
         Example:
             >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -393,7 +393,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def H(self) -> Any:  # noqa: N802
-        """A matrix transposed; a tensor without dimensions is returned."""
+        """The transpose of a matrix; a 0-dim tensor is returned unchanged."""
         if self.ndim not in (0, 2):
             raise ShapeError(
                 f"tensor.H is only supported on matrices (2-D tensors), this is {self.describe()}",
@@ -507,7 +507,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         total = REGISTRY["sum"](self, repeated, True) if repeated else self
         return total.reshape(wanted) if lead else total
 
-    # place and type
+    # device and type
 
     to, cuda, cpu = methods.to, methods.cuda, methods.cpu
 
@@ -593,7 +593,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self._storage.is_pinned
 
     def record_stream(self, s: Stream) -> None:
-        """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done.
+        """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done.
 
         Raises: NotSupportedError on the CPU.
         Example:
@@ -620,9 +620,9 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self._storage.record_stream(s)
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
-        """Return the tensor by which `load_state_dict` replaces this one: `other`, or this tensor with its values.
+        """Return the tensor with which `load_state_dict` replaces this one.
 
-        assign: whether it is `other`.
+        assign: True returns `other`, detached; False copies its values into this tensor.
         Example:
             >>> torch.zeros(2).module_load(torch.tensor([1.0, 2.0]))
             tensor([1., 2.])

@@ -35,7 +35,7 @@ class Tensor:
     def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
     @property
     def H(self) -> Tensor:
-        """A matrix transposed; a tensor without dimensions is returned."""
+        """The transpose of a matrix; a 0-dim tensor is returned unchanged."""
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
@@ -347,9 +347,9 @@ class Tensor:
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there."""
     def cummax(self, dim: _int) -> ValuesAndIndices:
-        """Return (values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+        """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates."""
     def cummin(self, dim: _int) -> ValuesAndIndices:
-        """Return (values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+        """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates."""
     def cumprod(self, dim: _int, *, dtype: Dtype | None = ...) -> Tensor:
         """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
@@ -597,7 +597,7 @@ class Tensor:
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
+        """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `index_reduce`: stores the result in this tensor, in its dtype, and returns it."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
@@ -857,7 +857,7 @@ class Tensor:
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """Return (values, indices) of the most frequent element along a dimension."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """Return the tensor by which `load_state_dict` replaces this one: `other`, or this tensor with its values."""
+        """Return the tensor with which `load_state_dict` replaces this one."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
         """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
@@ -980,7 +980,7 @@ class Tensor:
     def pin_memory(self, device: Device = ...) -> Tensor:
         """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Compute the pseudoinverse: `linalg.pinv` with another default."""
+        """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond."""
     def polygamma(self, n: _int) -> Tensor:
         """Return the n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1000,7 +1000,7 @@ class Tensor:
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, in its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
-        """Return (Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
+        """Return (Q, R): the former name of `linalg.qr`."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
@@ -1019,7 +1019,7 @@ class Tensor:
     def reciprocal_(self) -> Self:
         """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
-        """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done."""
+        """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
@@ -1092,7 +1092,7 @@ class Tensor:
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """In-place version of `scatter_add`: stores the result in this tensor, in its dtype, and returns it."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
+        """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `scatter_reduce`: stores the result in this tensor, in its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
@@ -1284,11 +1284,11 @@ class Tensor:
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `chunk`, which may be written in place in a graph."""
+        """Return the pieces of `chunk`; autograd allows in-place writes to them."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `split`, which may be written in place in a graph."""
+        """Return the pieces of `split`; autograd allows in-place writes to them."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `split_with_sizes`, which may be written in place in a graph."""
+        """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """Return a view with a dimension of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Self:

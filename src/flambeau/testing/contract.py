@@ -81,7 +81,7 @@ def _pair(data_type: dtype) -> list[Param]:
 
 
 def _numpy(name: str) -> Callable[..., None]:
-    """The reference that calls a NumPy function on all arguments but the first, which it writes, and the last."""
+    """Make a reference that calls a NumPy function.  The first argument is the output; the last one, n, is dropped."""
     return lambda out, *inputs: getattr(host.numpy(), name)(*inputs[:-1], out=out)
 
 
@@ -103,7 +103,7 @@ def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
 
 
 class Contract:
-    """Base of the contract's classes.  `driver` is a started driver with at least one device."""
+    """Base class of the contract's classes.  `driver` is a started driver with at least one device."""
 
     driver: Driver
 
@@ -204,7 +204,7 @@ class GraphContract(Contract):
 
     @contextmanager
     def broken(self, mode: CaptureMode = GLOBAL) -> Iterator[None]:
-        """Capture on `self.stream`; the block breaks the capture, and the stream works afterwards."""
+        """Capture on `self.stream`; check that the block invalidates the capture, and the stream works afterwards."""
         self.driver.capture_begin(self.stream, mode)
         yield
         assert self.driver.capture_status(self.stream) is CaptureStatus.INVALIDATED
@@ -462,7 +462,7 @@ class DriverContract(GraphContract):
         assert properties.uuid.startswith("GPU-")
         raised(AcceleratorError, lambda: self.driver.mem_alloc(self.driver.device_count(), SEGMENT))
 
-    # contexts and parts of a device
+    # contexts and partitions of a device
     def test_a_used_device_has_a_context(self) -> None:
         self.new_memory()
         assert self.driver.has_context(DEVICE)
@@ -523,7 +523,7 @@ class DriverContract(GraphContract):
     # memory
     def test_allocations_are_disjoint_and_count(self) -> None:
         free, total = self.driver.mem_info(DEVICE)
-        size = total // 32  # so much that what other processes do on the device meanwhile is less
+        size = total // 32  # more than other processes are likely to allocate or free meanwhile
         first, second = self.driver.mem_alloc(DEVICE, size), self.driver.mem_alloc(DEVICE, size)
         assert first > 0 and second > 0 and abs(first - second) >= size
         assert self.driver.mem_info(DEVICE)[0] < free - size
@@ -637,7 +637,7 @@ class DriverContract(GraphContract):
             address = self.driver.pool_alloc(DEVICE, COUNT, self.stream)
         except NotSupportedError:  # by this device
             return
-        too_much = 1 << 50  # no address space has it, so a real driver takes nothing first, which other processes need
+        too_much = 1 << 50  # more than any address space: a real driver fails without taking memory first
         raised(OutOfMemoryError, lambda: self.driver.pool_alloc(DEVICE, too_much, self.stream))
         self.driver.pool_free(DEVICE, address, self.stream)
         raised(AcceleratorError, lambda: self.driver.pool_free(DEVICE, address, self.stream))
@@ -651,7 +651,7 @@ class DriverContract(GraphContract):
         assert self.driver.memory_device(pinned) is None
 
     def test_peers_copy(self) -> None:
-        """A device cannot reach itself; with one device there is no peer."""
+        """A device is no peer of itself; peers copy in both directions."""
         assert not self.driver.peer_can(DEVICE, DEVICE)
         if self.driver.device_count() < 2 or not self.driver.peer_can(DEVICE, 1):
             return
@@ -665,7 +665,7 @@ class DriverContract(GraphContract):
         self.driver.mem_free(1, other)
 
     def test_peers_copy_to_mapped_memory(self) -> None:
-        """Also to what is mapped after the peer was enabled, and to what was mapped before."""
+        """Copies reach memory that was mapped before and after peer access was enabled."""
         assert self.driver.device_count() > DEVICE
         if self.driver.device_count() < 2 or not self.driver.peer_can(DEVICE, 1):
             return
@@ -748,7 +748,7 @@ class DriverContract(GraphContract):
         assert any(self.driver.event_query(event) for _ in range(MAX_POLLS))
 
     def test_recording_again_moves_the_event_but_not_its_waiters(self) -> None:
-        """Were the waiter moved too, the two streams would wait for each other and never end."""
+        """If the wait followed the second record too, the two streams would wait for each other forever."""
         other, event, again = self.new_stream(), self.new_event(), self.new_event()
         address = self.new_memory()
         self.driver.fill(address, 1, 64, other)

@@ -72,7 +72,7 @@ class TestMachine(Machine):
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Give the test a machine; its fixtures use it too."""
     before: Machine | None = _current()
-    if isinstance(before, TestMachine):  # restored by a fixture of a wider scope, which an earlier test began
+    if isinstance(before, TestMachine):  # left by a wider-scope fixture that started in an earlier test
         before = None
     try:
         chosen = None if before is not None and before.is_started else _chosen(item)
@@ -136,7 +136,7 @@ def _no_sync() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
 def pytest_pyfunc_call_under_schedules(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is marked so under every interleaving of its streams, each on a machine of its own."""
+    """Run a test marked `every_schedule` under every interleaving of its streams, each on a machine of its own."""
     mark = pyfuncitem.get_closest_marker("every_schedule")
     current = thread.machine()
     if mark is None or not isinstance(current, Machine):

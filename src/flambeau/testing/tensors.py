@@ -247,11 +247,13 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A tensor of random values from low to high, which is excluded, in tests of any type.
+    """Return a tensor of random values from low to high, which is excluded, for tests of any type.
 
     low, high: None is -9 to 9, 0 to 9 for uint8, and both values of bool; they are limited to what the type holds.
-    noncontiguous: whether the elements lie apart.  exclude_zero: whether zeros are replaced by small values.
-    Raises: ArgumentError unless low is less than high, and for a gradient of integers.
+    noncontiguous: whether to return a non-contiguous tensor, if it has several elements.
+    exclude_zero: whether zeros are replaced by small values.
+    Raises: ArgumentError if low exceeds high, or equals it and the type is integral or bool; and for a gradient of
+            these types.
     Example:
         >>> x = torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu", low=0, high=1)
         >>> x.shape, bool((x >= 0).all() and (x < 1).all())

@@ -17,7 +17,7 @@ from ..runtime.user_kernel import CudaKernel
 from ..tensor import factories
 from .tensors import assert_close
 
-ARCHITECTURE = "sm_90"  # to compile for where no GPU is
+ARCHITECTURE = "sm_90"  # to compile for on a machine without an NVIDIA GPU
 GUARD = 256  # bytes before and after an array, which keep its alignment
 GUARD_BYTE = 0xA5
 FILLS = (0xFF, 0x55)  # bytes of arrays that are declared "w", before two runs of a reference
@@ -101,7 +101,7 @@ def _check_sample(
     args = launch["args"]
     guarded = [Guarded(arg) if isinstance(arg, TensorBase) else None for arg in args]
     given = [arg if inner is None else inner.tensor for arg, inner in zip(args, guarded)]
-    kernel(**{**launch, "args": given})  # it checks the arguments too
+    kernel(**{**launch, "args": given})  # the launch checks the arguments too
     synchronize()
     expected, other = (_expected(kernel, launch, fill) for fill in FILLS)
     for parameter, arg, inner, one, two in zip(kernel.parameters, args, guarded, expected, other):
@@ -122,7 +122,7 @@ def _check_sample(
 
 
 class Guarded:
-    """A copy of an array on the current device, between bytes whose changes show."""
+    """A copy of an array on the current device, between guard bytes that reveal writes outside the array."""
 
     def __init__(self, array: TensorBase) -> None:
         values = host.np.ascontiguousarray(array_of(array))
@@ -133,7 +133,7 @@ class Guarded:
         self.tensor: Any = inner.view(array.shape)
 
     def damage(self) -> str:
-        """Say where bytes beside the array were written; "" if nowhere."""
+        """Return a text that says where guard bytes were overwritten; "" if none were."""
         whole = array_of(self._whole.cpu())
         sides = (("before", whole[:GUARD]), ("after", whole[-GUARD:]))
         return " and ".join(
@@ -144,7 +144,7 @@ class Guarded:
 def _expected(kernel: CudaKernel, launch: dict[str, Any], fill: int) -> list[Any]:
     """Return the arrays after the reference ran on copies; None for other arguments.
 
-    fill: the byte that arrays declared "w" are filled with before.
+    fill: the byte with which arrays declared "w" are filled before the run.
     """
     numbers = {
         parameter.name: parameter.number(kernel.name, arg)

@@ -424,7 +424,7 @@ symbolic_trace = _lacking(
     "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
 )
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
-# functions of torch.fft, by name; they return or take complex numbers
+# functions of torch.fft, by name; each raises NotSupportedError
 transforms = {
     name: _lacking(f"fft.{name}", "complex arithmetic is not there yet", "numpy.fft takes x.cpu().numpy()")
     for name in (
@@ -660,7 +660,7 @@ def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 class DispatchKey(Flag):
-    """Dispatch keys, for registrations: they name the implementation that a function is."""
+    """Dispatch keys of registrations: the implementation of the operator that a function provides."""
 
     CPU, CUDA, Meta, Autograd, AutogradCPU, AutogradCUDA, AutocastCPU, AutocastCUDA, AutocastXPU = [
         1 << bit for bit in range(9)

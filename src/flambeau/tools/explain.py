@@ -70,7 +70,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
 
 
 class _Watcher:
-    """Records the calls of one thread; the verdict describes its most expensive wait, the first of several."""
+    """Records the calls of one thread; the verdict describes its most expensive wait, the first among equals."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []

@@ -230,7 +230,7 @@ class Meter:
             self.shortage = f"{callers.shown_site(callers.call_site())}, where {size(nbytes)} more were needed"
 
     def _is(self, kind: str, tensors: Iterator[Any]) -> None:
-        """Record the kind of the blocks of some tensors."""
+        """Record that the blocks of some tensors are of a kind, such as parameters."""
         for tensor in tensors:
             block = tensor._storage.block if tensor.device_index >= 0 else None
             number = None if block is None else self._live.get(block.address)

@@ -1,15 +1,16 @@
 """Memory snapshots of flambeau and of PyTorch: read, explained, replayed, and written as a page.
 
-Read: without running code, checked, and rebuilt at any event.
+Reading runs no code, checks all fields, and can rebuild the state at any event:
 
-- The file is a pickle.  It is interpreted, never executed: a snapshot has plain objects only, and any name is refused.
+- The file is a pickle.  It is interpreted, never executed: a snapshot has plain objects only, and every reference to a
+  class or function is refused.
 - Every field that is used is checked.  Each list of frames is read once, however often events refer to it.
 - The final state is in the snapshot.  The state before the first event follows by undoing all events; a state in
   between follows from that one.  So a history whose oldest events were dropped gives exact states, too.
 
-Explained: where the reserved bytes are, and which lines hold them.
+Explaining shows where the reserved bytes are, and which lines hold them.
 
-Replayed: the allocations and frees under other settings or on a device of another size.
+A replay repeats the allocations and frees under other settings or on a device of another size:
 
 - The allocations go to flambeau's caching allocator on a virtual GPU of its own, which computes nothing.
 - Blocks from before the first event are allocated first, in the order of their addresses.
@@ -18,8 +19,8 @@ Replayed: the allocations and frees under other settings or on a device of anoth
   allocator did.
 - Each private pool has an allocator of its own; all share the device's memory.
 
-The page: areas over time, segments and blocks at any moment, and lines.  It needs no other file and no network.  Its
-data is JSON in a script element; memory_page.html draws it.
+The page shows memory over time, segments and blocks at any moment, and source lines.  It needs no other file and no
+network.  Its data is JSON in a script element; memory_page.html draws it.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def _is_library(file: str) -> bool:
 
 
 class _NoNames:
-    """A vocabulary without names, so that unpickling refuses every class and function."""
+    """Callbacks of the unpickler that refuse every class, function and object state."""
 
     def find(self, module: str, name: str) -> Any:
         raise Refusal(f"it names {cut(f'{module}.{name}')!r}; a snapshot has plain objects only")
@@ -375,7 +376,7 @@ class State:
             self._add(event)
 
     def _whole(self, address: int, nbytes: int) -> int:
-        """The size of a block whose first `nbytes` serve a request: with the rest, if that is too small to be split."""
+        """The size of a block whose first `nbytes` were requested: with the rest, if that is too small to split off."""
         low = next(self.ranges.irange(maximum=address, reverse=True), None)
         segment = None if low is None else self.ranges[low]
         if segment is None or segment.is_small or segment.is_expandable:
@@ -632,8 +633,8 @@ ROOM = 1 << 43  # bytes of the device, if no capacity is given
 class Replay:
     """The outcome of a replay.
 
-    reserved, used: at x, in bytes;  retries: allocations that needed cached memory to be returned.
-    failed: the event that ran out of memory, and its number; None if all fit.
+    reserved, used: at most, in bytes;  retries: allocations that needed cached memory to be returned.
+    failed: the event that ran out of memory, None if all fit;  failed_at: its number, 0 before the first event.
     """
 
     settings: str

@@ -125,7 +125,7 @@ def profile() -> Profile:
     short kernel measures mostly the call.  On a stream that always has queued work, such spans are exact to about a
     microsecond.
     Host:   waits at the end of the block for every device that was used; with events also when one is first used.
-    Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
+    Raises: NoDeviceError if there is no GPU.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> with torch.profile() as found:
@@ -421,8 +421,7 @@ class SteppedProfile:
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
     Host:   waits, at the end of the recording, for every device that was used.
-    Raises: NoDeviceError if there is no GPU; ModeError if another profile is open; NotSupportedError for an
-            execution_trace_observer.
+    Raises: NoDeviceError if there is no GPU; NotSupportedError for an execution_trace_observer.
     Example:
         >>> def report(profile):
         ...     print([event.name for event in profile.events()])

@@ -25,7 +25,7 @@ class Kind(NamedTuple):
 
 
 class TreeSpec:
-    """The structure of a tree.  type: the container's class, None for a leaf.  context: what rebuilding it needs."""
+    """The structure of a tree.  type: the container's class, None for a leaf.  context: data needed to rebuild it."""
 
     num_leaves: int
     num_nodes: int

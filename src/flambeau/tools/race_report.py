@@ -1,8 +1,8 @@
 """Find every race of a program on virtual GPUs, and a minimal set of edits that orders them all.
 
-- A witness of the virtual driver (driver/virtual/races.py) receives every race and the order of all operations: points
-  in streams, and the points that streams and the host have waited for.  The program continues with the bytes that the
-  schedule produces.
+- An observer of the virtual driver, called witness (driver/virtual/races.py), receives every race and the order of all
+  operations: points in streams, and the points that streams and the host have waited for.  The program continues with
+  the bytes that the schedule produces.
 - Races between the same lines are one entry with a count.  Each race suggests an edit: a wait before the later access,
   or `record_stream` where memory was reused too early.
 - A replay of the recorded order with a set of edits shows which races remain.  Edits are dropped as long as no race
@@ -404,7 +404,7 @@ CO_OPTIMIZED = 1  # code object flag of functions, whose variables are not in a 
 
 
 class Names:
-    """The variables of a frame of the program, by the streams and by the addresses of the tensors that they hold.
+    """The names of a program frame's variables: of streams by handle, of tensors by address.
 
     Before Python 3.13, reading `f_locals` makes a frame keep a dictionary of its variables, which would keep tensors
     alive.
@@ -420,7 +420,7 @@ class Names:
         package = sys.modules[__package__.partition(".")[0]]
         frames = [frame]
         while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
-            frames.append(outer)  # places of edits
+            frames.append(outer)  # edits may use the variables of the enclosing function
         for name, value in (item for each in frames for item in _variables(each)):
             if isinstance(value, Stream):
                 self.streams.setdefault(value.handle, name)
@@ -473,7 +473,7 @@ def _assigned(frame: FrameType) -> str:
 
 
 class Line(NamedTuple):
-    """A source line that submits work: the names of the variables accessed, and of streams."""
+    """The names that a source line which submits work can use: of its operands, of streams by handle, and of torch."""
 
     names: tuple[str, ...]
     streams: dict[int, str]

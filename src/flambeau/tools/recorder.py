@@ -336,7 +336,7 @@ class Recorder:
         return found
 
     def _awaited(self, wait: HostWait, ends: dict[int, list[int]]) -> int:
-        """Return the span that ended when a wait did; the latest one before, where times are measured."""
+        """Return the span that ended when a wait did; with measured times, the last one that ended during the wait."""
         if not wait.blocked_ns:
             return NONE
         spans = self.found.spans
@@ -406,7 +406,7 @@ class Recorder:
             host.wait = None
         if machine is self._measured and machine.capture is None:
             assert self._measuring is not None
-            if host.opened is not None:  # number of a call that failed
+            if host.opened is not None:  # left by a call that failed
                 self._measuring.drop(host.opened)
             host.opened = self._measuring.open(stream)
 

@@ -162,8 +162,9 @@ class MemoryPoint(NamedTuple):
 
 @dataclass
 class Trace:
-    """spans: by start.  threads: names by number.  streams: labels by (device, stream).
+    """The record of a profile.
 
+    spans: by start.  threads: names by number.  streams: labels by (device, stream).
     modelled: whether the times are modelled;  calibrated: whether the modelled GPU's figures were measured.
     source: the name of the GPU.  measured_by: the source of the times, such as `events`; "" if they are modelled.
     left_out: spans dropped because the limit was reached.  lost: pieces of work that CUPTI did not measure.  note: why

@@ -108,7 +108,7 @@ def _facts(analysis: Analysis) -> str:
 
 
 def _line(site: str) -> str:
-    """Return a source line's place and text."""
+    """Return the place and the text of a source line, as HTML."""
     return f"<code>{escape(callers.shown_site(site))}</code> <code>{escape(callers.source_at(site)[:120])}</code>"
 
 

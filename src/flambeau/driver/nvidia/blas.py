@@ -2,8 +2,8 @@
 
 - cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is computed as
   out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue expects.
-- An algorithm is chosen per alignment of the addresses, at its first occurrence, and kept in the plan.  A plan's
-  workspace fits the algorithm of the best alignment, mostly none; the others use no more.
+- An algorithm is chosen at the first run with each alignment of the addresses, and kept in the plan.  The algorithm for
+  the largest alignment determines the size of a plan's workspace, mostly 0; the other algorithms use no more.
 - Plans are used by any thread.  The address of the bias is a field of the descriptor, so such a run holds a lock.
 - The device's context is current whenever a function here is called.
 - cuBLAS handles are given to other libraries only; flambeau's own products use cuBLASLt.
@@ -37,7 +37,7 @@ OP_T = 1
 NOT_SUPPORTED = 15
 # cublasLt.h: cublasLtMatmulDescAttributes_t, cublasLtEpilogue_t
 DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE = 3, 4, 7
-EPILOGUE_RELU, EPILOGUE_BIAS, EPILOGUE_GELU = 2, 4, 32  # to be added up
+EPILOGUE_RELU, EPILOGUE_BIAS, EPILOGUE_GELU = 2, 4, 32  # flags, which are added
 # cublasLt.h: cublasLtMatrixLayoutAttribute_t
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLt.h: cublasLtMatmulPreferenceAttributes_t (the alignments of A, B, C and D in bytes)
@@ -73,7 +73,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cublasLtMatmulPreferenceCreate": (POINTER(c_void_p),),
     "cublasLtMatmulPreferenceSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
     "cublasLtMatmulPreferenceDestroy": (c_void_p,),
-    # handle, operation, layouts of A B C D, preference, how many are asked for, results, how many were found
+    # handle, operation, layouts of A B C D, preference, requested number, results, number of results
     "cublasLtMatmulAlgoGetHeuristic": (*[c_void_p] * 7, c_int, POINTER(HeuristicResult), POINTER(c_int)),
     # handle, operation, alpha, A, layout, B, layout, beta, C, layout, D, layout, algorithm, workspace, its size, stream
     "cublasLtMatmul": (*[c_void_p] * 14, c_size_t, c_void_p),
@@ -108,7 +108,7 @@ def column_major(rows: int, cols: int, row_stride: int, col_stride: int) -> Matr
 
 
 class Arrangement(NamedTuple):
-    """One product in cuBLASLt's terms.  is_swapped: its A is our b and its B our a, as our out is row-major."""
+    """One product in cuBLASLt's terms.  is_swapped: its A is our b and its B our a, because out is row-major."""
 
     a: Matrix
     b: Matrix
@@ -157,9 +157,9 @@ class Blas:
     def native_product(
         self, has_bias: bool, is_swapped: bool, parts: tuple[int, ...], algorithms: dict[int, int], lock: Lock
     ) -> Any:
-        """Return a plan's runner without ctypes, or None where the package was built without compiled calls.
+        """Return a plan's compiled runner, or None if the package was built without compiled calls.
 
-        parts: addresses of the operation, of alpha, beta and the layouts, and the bytes of the workspace.
+        parts: addresses of the operation, of alpha, beta and the layouts, and the size of the workspace in bytes.
         """
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
@@ -253,7 +253,7 @@ class BlasPlan:
         self.workspace_nbytes = blas.workspace_limit
 
     def settle_on(self, workspace_nbytes: int) -> None:
-        """Limit the workspace to a number of bytes for all later runs, which `native` may then make."""
+        """Limit the workspace of all later runs to a number of bytes, and create `native`."""
         self.workspace_nbytes = workspace_nbytes
         scalars = [ctypes.addressof(each) for each in (self._alpha, self._beta)]
         layouts = [each.value or 0 for each in (self._a, self._b, self._d)]
@@ -268,7 +268,7 @@ class BlasPlan:
             self._multiply(addresses, self._algorithm_for(addresses[:3]), workspace, stream)
             return
         with self._lock:
-            algorithm = self._algorithm_for(addresses)  # first, for a search sets the bias too
+            algorithm = self._algorithm_for(addresses)  # before _set_bias: a search sets another bias
             self._set_bias(addresses[3])
             self._multiply(addresses, algorithm, workspace, stream)
 

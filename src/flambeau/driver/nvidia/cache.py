@@ -1,4 +1,4 @@
-"""Files of this user that other processes of this user may trust.
+"""Private cache files that processes of the same user share and trust.
 
 - The directory is private.  A file or directory is not trusted if another user owns it or may write it.  Links are not
   trusted either, nor a file whose content and name do not match the digest in its header.
@@ -27,7 +27,7 @@ from ... import config
 MAGIC = b"flambeau cubin 2\n"
 HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-CLAIM_WAIT_S = 60.0  # a process that holds a claim for longer is stuck, and is not waited for
+CLAIM_WAIT_S = 60.0  # a process that holds a claim for longer counts as stuck: others stop waiting
 CLAIM_POLL_S = 0.005
 
 
@@ -52,7 +52,7 @@ class PrivateFiles:
             return unsealed(file.read(), name)
 
     def write(self, name: str, content: bytes) -> None:
-        """Store `content` under `name`, or warn why it cannot be kept."""
+        """Store `content` under `name`; if that fails, warn with the reason."""
         try:
             self._make_private()
             self._replace(name, sealed(content, name))
@@ -66,7 +66,7 @@ class PrivateFiles:
 
     @contextmanager
     def claimed(self, name: str, wait_s: float = CLAIM_WAIT_S) -> Iterator[bool]:
-        """Hold an exclusive claim of `name` inside a `with` block; other claims wait.
+        """Hold an exclusive claim of `name` inside a `with` block; other processes' claims wait.
 
         Yields False, without a claim, if files cannot be locked or another process holds the claim for `wait_s`.
         """
@@ -130,7 +130,7 @@ def files_of(part: str) -> PrivateFiles:
 
 
 def sealed(content: bytes, name: str) -> bytes:
-    """Return the content behind a header with a digest of content and name."""
+    """Return the content, preceded by a header with a digest of content and name."""
     return _header(content, name) + content
 
 
@@ -149,7 +149,7 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _lock(descriptor: int, deadline: float) -> bool:
-    """Lock the file, or False if another holds it until the deadline (of time.monotonic)."""
+    """Lock the file; return False if another process holds the lock until the deadline (time.monotonic)."""
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,5 +173,5 @@ def _is_still_at(descriptor: int, path: Path) -> bool:
 
 def _release(descriptor: int, path: Path) -> None:
     path.unlink(missing_ok=True)
-    fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked meanwhile has the file open too: closing would not do
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing alone keeps the lock if a forked child has the file open
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Kernels to machine code: shipped with the package, else from the disk cache, else compiled by NVRTC.
+"""Machine code of kernels: shipped with the package, else from the disk cache, else compiled by NVRTC.
 
 - NVRTC makes cubins, never PTX: an older driver cannot read a newer compiler's PTX.  No GPU is needed.
 - The name of a cached file is a digest of source, options, architecture and NVRTC's version.
@@ -50,7 +50,7 @@ SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # sear
 
 @cache
 def nvrtc_version() -> Version:
-    """(major, minor) of the compiler.  Raises AcceleratorError if it cannot be loaded."""
+    """Return (major, minor) of the compiler.  Raises AcceleratorError if it cannot be loaded."""
     nvrtc = library.nvrtc_bindings()
     try:
         result = nvrtc.nvrtcVersion()
@@ -89,7 +89,7 @@ def compiled(source: Source, arch: str) -> bytes:
             try:
                 library.check(result, f"nvrtcCompileProgram of {entry} for {arch}", log=f"\n{log.strip()}\n")
             except AcceleratorError as failure:
-                if "open source file" in log:  # "cannot" or "could not", by the number of folders
+                if "open source file" in log:  # NVRTC says "cannot" or "could not", depending on include paths
                     failure.hint = HEADERS_HINT
                 raise
         cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
@@ -120,7 +120,7 @@ def _include_options(source: Source) -> list[str]:
 
 
 def remembered(files: PrivateFiles) -> Version | None:
-    """Return the cached version of this process's compiler; None if the compiler must be loaded to tell."""
+    """Return the cached version of this process's compiler; None if the compiler must be loaded to find it."""
     content = files.read(_memory_name())
     if content is None:
         return None
@@ -137,7 +137,7 @@ def remember(files: PrivateFiles, version: Version) -> None:
 
 
 def _memory_name() -> str:
-    """Return the file name for this process's search path of the compiler."""
+    """Return the name of the cache file of the compiler's version, for this process's library search path."""
     packages = importlib.util.find_spec("nvidia")
     places = [*((packages and packages.submodule_search_locations) or ())]
     places += [os.environ.get(name, "") for name in SEARCHED]
@@ -183,7 +183,7 @@ class Source(NamedTuple):
         )
 
     def key(self, arch: str, version: Version | None) -> str:
-        """Return the name of its machine code."""
+        """Return the cache key of its machine code."""
         return cache_key(self.text, arch, version, self.options if self.is_c else (*self.options, self.entry))
 
 
@@ -202,7 +202,7 @@ class Following:
         return len(self._kernels)
 
     def of(self, kernel: Source) -> list[Source]:
-        """The kernels that usually follow a kernel, the nearest first; empty if its source differs from the file's."""
+        """Return the kernels that usually follow, the nearest first; empty if the source differs from the file's."""
         if self._text(kernel.entry) != kernel.text:
             return []
         return [Source(entry, self._text(entry)) for entry in self._after.get(kernel.entry, ())]
@@ -222,7 +222,7 @@ def following(path: Path = DIRECTORY / FOLLOWING_FILE) -> Following:
 
 
 def write_following(sources: Mapping[str, str], after: Mapping[str, Sequence[str]], path: Path) -> int:
-    """Make the file from {entry: source} and {entry: entries that follow}; its size in bytes."""
+    """Write the file from {entry: source} and {entry: entries that follow}; return its size in bytes."""
     numbers: dict[str, int] = {}
     kernels = {
         entry: [numbers.setdefault(piece, len(numbers)) for piece in _pieces(text)] for entry, text in sources.items()
@@ -247,7 +247,7 @@ def spare_cores() -> int:
 class BackgroundCompiler:
     """A queue of kernels to compile in background threads.  Thread-safe.
 
-    compile: compiles one kernel for an architecture unless that was done, and never raises.
+    compile: compiles one kernel for an architecture unless it is compiled already, and never raises.
     """
 
     def __init__(
@@ -365,7 +365,7 @@ class Compiler:
     """Finds or compiles machine code.  Thread-safe."""
 
     def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
-        """cuda_major: the newest version that the driver loads;  ahead: compile following kernels in the background."""
+        """cuda_major: the newest CUDA major version the driver supports;  ahead: compile following kernels early."""
         self._cuda_major = cuda_major
         self._use_shipped = use_shipped
         self.ahead = BackgroundCompiler(self._prepare, following, spare_cores() if ahead else 0)
@@ -381,7 +381,7 @@ class Compiler:
         self.ahead.reset()
 
     def cubin(self, kernel: Kernel, arch: str) -> bytes:
-        """Return the machine code of a kernel; with is_c=False after the function's name in it and a zero byte.
+        """Return the machine code of a kernel.  With is_c=False, the mangled name and a zero byte precede it.
 
         Raises as `compile_cubin`.
         """
@@ -437,7 +437,7 @@ class Compiler:
         return self._compiled(source, arch)
 
     def _compiled(self, source: Source, arch: str) -> bytes:
-        """Compile and cache, unless another process does."""
+        """Compile and cache, unless another process has done so."""
         files = cache_files()
         self._version = self._loaded(files)
         if source.has_includes:

@@ -1,16 +1,15 @@
 """Measurement of kernels, copies and fills by CUPTI's activity API, through ctypes.
 
-- A process has one CUPTI subscriber: while PyTorch's profiler, Nsight or another measurement is one, `measure` says so
-  in the log and returns None.
-- CUPTI fills buffers with records and returns them.  They are decoded after the end: until then a record costs nothing.
-- A record of work has the correlation number of the driver's or the runtime's call that queued it.  A record of
-  external correlation has that number and the one that the thread had given by `begin_call`.  CUPTI makes it only where
-  it records the call itself.
-- Switching single functions' records on has no effect in a process that has a context already.  So all functions'
-  records are switched on, then those of all that launch no work off.  This takes about 2 ms.
-- CUPTI asks for buffers within launching calls, while the driver or CUPTI may hold locks, and the functions that give
-  buffers need the interpreter.  So no thread may make a call that takes such a lock while it holds the interpreter:
-  the two would wait for each other.
+- A process can have one CUPTI subscriber.  If PyTorch's profiler, Nsight or another measurement is subscribed already,
+  `measure` logs it and returns None.
+- CUPTI fills buffers with records and returns them.  They are decoded after the end of the measurement.
+- A record of work has the correlation id of the driver or runtime API call that queued it.  An external correlation
+  record has that id and the number that the thread passed to `begin_call`.  CUPTI makes it only if it also records the
+  API call.
+- Enabling the records of single functions has no effect in a process that already has a context.  So those of all
+  functions are enabled, then those of functions that launch no work are disabled.  This takes about 2 ms.
+- CUPTI requests buffers inside launching calls, while the driver or CUPTI may hold locks.  The functions that provide
+  buffers need the GIL.  So no thread may make a call that takes such a lock while it holds the GIL: this can deadlock.
 - Later versions of a record append fields: the layouts here are the beginnings of all versions of CUDA 12.6 to 13.5.
 - CUPTI's clock is compared with the host's at the beginning and at the end.
 """
@@ -72,7 +71,7 @@ RUNTIME_CALLS = (
     505, 506,  # __cudaLaunchKernel, of CUDA 13
 )  # fmt: skip
 
-HELD_CALLS = (304, 303)  # cuCtxGetCurrent, cuCtxSetCurrent: core/nvidia.pyx calls them with the interpreter held
+HELD_CALLS = (304, 303)  # cuCtxGetCurrent, cuCtxSetCurrent: core/nvidia.pyx calls them with the GIL held
 
 Requested = CFUNCTYPE(None, POINTER(c_void_p), POINTER(c_size_t), POINTER(c_size_t))
 Completed = CFUNCTYPE(None, c_void_p, c_uint32, c_void_p, c_size_t, c_size_t)
@@ -156,7 +155,7 @@ WORK: dict[int, Any] = {
     CONCURRENT_KERNEL: KernelRecord, MEMCPY: CopyRecord, MEMCPY_PEER: PeerCopyRecord, MEMSET: FillRecord,
 }  # fmt: skip
 
-# CUPTI's buffers, of the whole process: those that it holds, by address, and those that it returned with their bytes.
+# The process's buffers: those that CUPTI holds, by address, and those that it returned, with their valid bytes.
 _held: dict[int, Any] = {}
 _returned: list[tuple[Any, int]] = []
 
@@ -170,7 +169,7 @@ def _give_buffer(buffer: Any, nbytes: Any, most_records: Any) -> None:
 
 
 def _take_buffer(context: Any, stream: int, buffer: int, nbytes: int, valid_nbytes: int) -> None:
-    """Take a buffer back from CUPTI, with as many bytes of records."""
+    """Take a buffer back from CUPTI.  valid_nbytes: the size of the records in it."""
     _returned.append((_held.pop(buffer), valid_nbytes))
 
 
@@ -178,7 +177,7 @@ def _ignore(data: Any, domain: int, call: int, arguments: Any) -> None:
     """Do nothing: CUPTI requires a callback function, but no callback is enabled."""
 
 
-# CUPTI calls these as long as the process runs.
+# Kept alive: CUPTI may call these until the process ends.
 GIVE_BUFFER, TAKE_BUFFER, IGNORE = Requested(_give_buffer), Completed(_take_buffer), Callback(_ignore)
 
 
@@ -198,12 +197,12 @@ class Cupti:
         declare(found, SIGNATURES)
         self.version, self.name = 0, "CUPTI"
         self._subscriber, self._process = c_void_p(), os.getpid()
-        self._names: dict[int, str] = {}  # by address: all records of a kernel have the same
+        self._names: dict[int, str] = {}  # by address, which is the same in all records of a kernel
         self._push = found.cuptiActivityPushExternalCorrelationId
         self._pop = found.cuptiActivityPopExternalCorrelationId
 
     def begin(self) -> str:
-        """Begin to measure.  Return "", or the reason if CUPTI cannot."""
+        """Begin to measure.  Return "", or the reason why CUPTI cannot."""
         version = c_uint32()
         code = self._library.cuptiGetVersion(byref(version))
         if code != SUCCESS:
@@ -222,7 +221,7 @@ class Cupti:
         return ""
 
     def _opening(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Return the calls that begin a measurement, with their arguments."""
+        """Yield the calls that begin a measurement, with their arguments."""
         yield "cuptiSubscribe", (byref(self._subscriber), IGNORE, None)
         yield "cuptiActivityEnable", (DRIVER,)
         self._leave_out(self._library.cuptiActivityEnableDriverApi, chain(HELD_CALLS, count(1)), DRIVER_CALLS)
@@ -233,7 +232,7 @@ class Cupti:
             yield "cuptiActivityEnable", (kind,)
 
     def _leave_out(self, record: Any, functions: Iterable[int], launching: tuple[int, ...]) -> None:
-        """Stop recording functions, in their order up to the first that the library does not know."""
+        """Disable the records of functions that launch no work, up to the first number unknown to the library."""
         for function in functions:
             if function not in launching and record(function, 0) != SUCCESS:
                 return
@@ -284,7 +283,7 @@ class Cupti:
         return min(tries)[1]
 
     def _decoded(self, buffers: list[tuple[Any, int]], ended: Clock) -> tuple[list[Activity], int]:
-        """Return the work in some buffers, and the number of records without times."""
+        """Return the work recorded in buffers, and the number of records without times."""
         work, calls = [], {}
         for buffer, valid_nbytes in buffers:
             for kind, address in self._records(buffer, valid_nbytes):
@@ -298,7 +297,7 @@ class Cupti:
         return found, len(work) - len(timed)
 
     def _records(self, buffer: Any, valid_nbytes: int) -> Iterator[tuple[int, int]]:
-        """Return the kind and the address of each record in a buffer."""
+        """Yield the kind and the address of each record in a buffer."""
         record = c_void_p()
         if not valid_nbytes:
             return
@@ -317,14 +316,14 @@ class Cupti:
         return Activity(call, record.device, name, *times, *place, shared_nbytes=shared_nbytes, **shape)
 
     def _kernel_name(self, address: int) -> str:
-        """Return the kernel's name at an address of CUPTI's."""
+        """Return the demangled name of a kernel.  address: of its mangled name, in CUPTI's memory."""
         name = self._names.get(address)
         if name is None:
             name = self._names[address] = demangled(cast(address, c_char_p).value or b"")
         return name
 
     def _host_ns(self, cupti_ns: int, ended: Clock) -> int:
-        """Return a time of CUPTI's clock on the host's, which may run a little faster or slower."""
+        """Convert a time of CUPTI's clock to the host's, which may run a little faster or slower."""
         began = self._began
         length_ns = max(1, ended.cupti_ns - began.cupti_ns)
         drift_ns = (ended.host_ns - began.host_ns) - (ended.cupti_ns - began.cupti_ns)

@@ -1,13 +1,13 @@
 """Devices and contexts: the primary context of each device, peer access and green contexts; tables of handles.
 
 - A device's primary context, which all libraries of the process share, is retained when the device is first used.
-- The current context is queried from the driver each time and set where it differs, never cached: other libraries
-  change it.  A call leaves it as it found it.  The one exception is a thread that has none, where the context of
-  device 0 may stay: without a context the CUDA runtime uses device 0 as well.
+- The current context is queried from the driver each time and set if it differs, never cached: other libraries
+  change it.  A call restores it.  The one exception is a thread without a current context, where the context of
+  device 0 may stay current: without a context the CUDA runtime uses device 0 as well.
 - A partition is a green context.  It shares everything with the primary context except the multiprocessors, so kernels
   loaded there run on its streams too.  Partitions live as long as the driver: few sizes are possible.
 - Addresses identify their device, so copies between devices need no peer access.
-- Handles are counted up over the whole process and never used twice, so a destroyed one is recognized.
+- Handles come from one counter of the process and are never reused, so a destroyed one is recognized.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Table(dict[int, Entry]):
         return handle
 
     def remove(self, handle: int) -> Entry:
-        """Raises AcceleratorError if there is no such handle (any more)."""
+        """Remove and return an entry.  Raises AcceleratorError if the handle is unknown or was removed."""
         entry = self.pop(handle, None)
         return self.__missing__(handle) if entry is None else entry
 
@@ -52,11 +52,11 @@ class Table(dict[int, Entry]):
 
 NAME_BYTES = 256
 NONE = 0  # the driver's handle for no current context
-STAYS = nullcontext()  # the context that is current may stay so
+STAYS = nullcontext()  # the current context needs no restoring
 
 
 class Context(NamedTuple):
-    """A device's primary context: as cuda.bindings wants it, and its number."""
+    """A device's primary context: as an object of cuda.bindings, and as an integer."""
 
     cu: Any
     raw: int
@@ -137,7 +137,7 @@ class Devices:
     def use(self, device: int) -> AbstractContextManager[None]:
         """Make the device's primary context current in this thread, until the end of the `with` block.
 
-        Deferred calls of the library are made first (core/submission.h).
+        Deferred driver calls are made first (core/submission.h).
         """
         self.flush()
         return self.enter(device)
@@ -167,7 +167,7 @@ class Devices:
 
 
 def _no_calls_are_put_off() -> None:
-    """Stand in for `flush` without compiled calls."""
+    """Do nothing: without compiled calls, `flush` has no deferred calls to make."""
 
 
 def _uuid_text(raw: bytes) -> str:
@@ -198,7 +198,7 @@ GREEN_DEFAULT_STREAM = 1  # CU_GREEN_CTX_DEFAULT_STREAM, which is required
 
 
 class Partition(NamedTuple):
-    """cu: the CUgreenCtx."""
+    """A green context on some of a device's multiprocessors.  cu: the CUgreenCtx."""
 
     device: int
     multiprocessors: int

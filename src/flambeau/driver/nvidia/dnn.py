@@ -3,14 +3,15 @@
 - A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as serialized by
   cuDNN, with its machine code.
 - A cuDNN handle has one current stream.  Each device has one handle; a run holds the device's lock while it queues.
-- The addresses of a run are a cuDNN descriptor, a pack, which lives as long as the call.
+- The addresses of a run are passed in a cuDNN descriptor, a variant pack, which lives as long as the call.
 - Releases before OLDEST compute wrong gradients for some numbers of keys and are not used.
 - The device's context is current whenever a function here is called.
-- A descriptor is created and finalized in one call, and never changed.  Tensors have four dimensions;
-  those with a uid are memory named by a run, the others are values between two operations.
-- cuDNN matches these graphs as a whole and runs fused kernels, without a score matrix in memory.  It matches only this
-  decomposition and order.  Keys, and values for the gradients, are transposed.
-- The gradients accumulate the query's in float32 and need one float32 sum per query; both lie in the workspace.
+- A descriptor is created and finalized in one call, and never changed.  Tensors have four dimensions.  Virtual tensors
+  are values between two operations; each run supplies the addresses of all others.
+- cuDNN matches the attention graphs as a whole and runs fused kernels, without a score matrix in memory.  It matches
+  only this decomposition and order.  Keys, and values for the gradients, are transposed.
+- The backward pass of attention accumulates the gradient of the query in float32, and needs one float32 sum per query.
+  Both lie in the workspace.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ GRAPH_HANDLE, GRAPH_OPERATIONS = 800, 801
 
 
 class Convolving(NamedTuple):
-    """The numbers of one operation of a convolution: its descriptor's type, and its attributes."""
+    """cuDNN's constants for one operation of a convolution: the type of its descriptor, and its attributes."""
 
     kind: int
     alpha: int
@@ -169,12 +170,12 @@ class Graph:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._operations: list[int] = []
-        self._unnamed = 1000  # numbers of tensors that only exist between operations
+        self._unnamed = 1000  # the latest uid of a virtual tensor
 
     def tensor(
         self, uid: int, sizes: Sizes, type: dtype, strides: Sizes | None = None, by_value: bool = False
     ) -> Tensor:
-        """Return a tensor in memory that a run names; by_value: one number in host memory."""
+        """Return a tensor whose address each run supplies.  by_value: one number in host memory."""
         return self._tensor(uid, sizes, type, strides, False, by_value)
 
     def value(self, sizes: Sizes, type: dtype = float32, strides: Sizes | None = None) -> Tensor:
@@ -186,7 +187,7 @@ class Graph:
         self, mode: int, x: Tensor, b: Tensor | None = None, *, where: Tensor | None = None, out: Tensor | None = None,
         type: dtype = float32, precision: dtype = float32, axis: int | None = None,
     ) -> Tensor:  # fmt: skip
-        """Return a pointwise operation.  SELECT returns x where `where` holds, else b."""
+        """Add a pointwise operation; return its output.  SELECT returns x where `where` is true, else b."""
         out = out or self.value(x.sizes, type)
         described = {POINTWISE_MODE: choice(MODE, mode), POINTWISE_PRECISION: choice(DATA_TYPE, DATA_TYPES[precision])}
         if axis is not None:
@@ -265,7 +266,7 @@ class Graph:
 
 
 def packed(sizes: Sizes) -> list[int]:
-    """Row-major strides; never 0, which cuDNN treats as a broadcast."""
+    """Return row-major strides; never 0, which cuDNN treats as a broadcast."""
     strides = [1] * len(sizes)
     for index in range(len(sizes) - 1, 0, -1):
         strides[index - 1] = strides[index] * max(sizes[index], 1)
@@ -273,7 +274,7 @@ def packed(sizes: Sizes) -> list[int]:
 
 
 ONE = (1, 1, 1, 1)
-# numbers of the tensors
+# uids of the tensors
 OUT, LOGSUMEXP, QUERY, KEY, VALUE, GRAD, QUERY_GRAD, KEY_GRAD, VALUE_GRAD = range(1, 10)
 SCALE, NOTHING, UNIT, ALONG, SUM_OF_QUERY = range(10, 15)
 X, W, Y = range(15, 18)
@@ -282,7 +283,7 @@ X, W, Y = range(15, 18)
 class Program(NamedTuple):
     """An operation graph and the tensors that a run binds.
 
-    operands: the tensors' numbers, in the order of the problem's operands.  scalars: values of the tensors that are
+    operands: the tensors' uids, in the order of the problem's operands.  scalars: values of the tensors that are
     one number.  scratch: bytes that other tensors need.  refused: numerical notes of engines that must not be used.
     """
 
@@ -364,7 +365,7 @@ def convolution(backend: Backend, problem: Convolution) -> Program:
 
 
 def padding_behind(problem: Convolution) -> Sizes:
-    """The padding behind x in each dimension: that in front if it gives the sizes of y, else the least that does."""
+    """Return the trailing padding per dimension: the leading one if it gives y's sizes, else the least that does."""
     found = []
     for at, (front, step, spread) in enumerate(zip(problem.padding, problem.stride, problem.dilation), 2):
         reach = (problem.w_shape[at] - 1) * spread + 1
@@ -389,7 +390,7 @@ def _transposed(graph: Graph, uid: int, sizes: Sizes, strides: Sizes, problem: A
 
 
 def _causal(graph: Graph, scores: Tensor) -> Tensor:
-    """Minus infinity where the key comes after the query."""
+    """Return the scores, with minus infinity where the key comes after the query."""
     row = graph.pointwise(INDEX, scores, type=int32, axis=2)
     column = graph.pointwise(INDEX, scores, type=int32, axis=3)
     seen = graph.pointwise(GREATER_EQUAL, row, column, type=bool_, precision=bool_)
@@ -397,7 +398,7 @@ def _causal(graph: Graph, scores: Tensor) -> Tensor:
 
 
 def _sum_over_queries(graph: Graph, matrix: Tensor, other: Tensor, out: Tensor, problem: Attention) -> None:
-    """out = matrix^T @ other, summed over the heads of a group."""
+    """Compute out = matrix^T @ other, summed over the query heads that share a key head."""
     batch, heads, queries, keys = matrix.sizes
     swapped = batch, heads, keys, queries
     steps = packed(matrix.sizes)
@@ -411,8 +412,8 @@ def _sum_over_queries(graph: Graph, matrix: Tensor, other: Tensor, out: Tensor, 
 
 SONAMES = ("libcudnn.so.9",)
 OLDEST = 91_600  # 9.16.0
-CONFIGURATIONS = 64  # asked for; the first that compiles is taken
-NOTES = 16  # of one engine, at most
+CONFIGURATIONS = 64  # requested from the heuristic; the first that compiles is used
+NOTES = 16  # at most, per engine
 WORKSPACE_ALIGNMENT = 256  # bytes
 MAX_HEAD_DIM, MAX_UNEQUAL_DIM = 256, 128  # the latter where values have another one than keys
 
@@ -440,14 +441,14 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
-PACK_CALLS = (  # of a run, in the order of core/nvidia.pyx
+PACK_CALLS = (  # the functions that a run calls, in the order of core/nvidia.pyx
     "cudnnBackendExecute", "cudnnSetStream", "cudnnBackendCreateDescriptor", "cudnnBackendSetAttribute",
     "cudnnBackendFinalize", "cudnnBackendDestroyDescriptor",
 )  # fmt: skip
 
 
 def load() -> tuple[Any | None, str]:
-    """Return the library with its signatures declared, and ""; or None, and why there is none that can be used."""
+    """Return the library with its signatures declared, and ""; or None, and the reason why it cannot be used."""
     loaded = open_first(*packaged("cudnn"), *SONAMES)
     if loaded is None:
         return None, "cuDNN was not found"
@@ -529,7 +530,7 @@ class Dnn:
         made = c_void_p()
         self.backend.call("cudnnCreate", byref(made))
         self.handle = int(made.value or 0)
-        self.stream: int | None = 0  # the handle's, as its creation leaves it; None if it is not known
+        self.stream: int | None = 0  # the handle's stream: the default one after creation; None if unknown
         self._library = loaded
 
     def plan(self, problem: Problem) -> DnnPlan | None:
@@ -545,7 +546,7 @@ class Dnn:
             return None
 
     def use(self, stream: Stream) -> None:
-        """Let the handle queue to a stream.  The lock is held.  Raises AcceleratorError."""
+        """Set the handle's stream.  The lock is held.  Raises AcceleratorError."""
         if stream.raw != self.stream:
             self.backend.call("cudnnSetStream", self.handle, stream.raw)
             self.stream = stream.raw
@@ -556,9 +557,9 @@ class Dnn:
         self.backend.call("cudnnBackendExecute", self.handle, plan, pack)
 
     def native_execution(self, plan: int, uids: Sizes, scratch: Sizes, scalars: Sizes) -> Any:
-        """Runner of a plan without ctypes; None in a build without compiled calls.
+        """Return the compiled runner of a plan; None in a build without compiled calls.
 
-        uids: the numbers of the tensors;  scratch, scalars: of the last ones, offsets in the workspace and addresses.
+        uids: of operands, scratch tensors and scalars;  scratch: offsets in the workspace;  scalars: addresses.
         """
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
@@ -586,12 +587,12 @@ class Dnn:
             if plan is not None:
                 return plan
         plan = self._chosen(program)
-        with suppress(NotSupportedError):  # an engine without a text form: the next process makes the plan again
+        with suppress(NotSupportedError):  # the engine cannot be serialized: the next process compiles the plan again
             files.write(key, self._text(plan))
         return plan
 
     def _restored(self, kept: bytes) -> int | None:
-        """Return the plan of a text that `_text` wrote; None if this cuDNN refuses it."""
+        """Return the plan that `_text` serialized; None if this cuDNN refuses it."""
         text = CHAR, ctypes.create_string_buffer(kept, len(kept))
         try:
             return self.backend.make(PLAN, {**self._owner(PLAN_HANDLE), PLAN_JSON: text})
@@ -625,7 +626,7 @@ class Dnn:
         raise refusal
 
     def _configurations(self, graph: int, mode: int) -> list[int]:
-        """cuDNN's suggestions, best first."""
+        """Return the configurations that cuDNN's heuristic suggests, best first."""
         asked = {HEURISTIC_GRAPH: descriptors(graph), HEURISTIC_MODE: choice(HEURISTIC, mode)}
         heuristic = self.backend.make(ENGINE_HEURISTIC, asked)
         made = [self.backend.create(ENGINE_CONFIG) for _ in range(CONFIGURATIONS)]
@@ -647,7 +648,7 @@ class Dnn:
 class DnnPlan:
     """One problem, ready to run on any addresses.  It lives as long as the driver.
 
-    native: what runs it without Python in between, or None.
+    native: its compiled runner, or None.
     """
 
     def __init__(self, dnn: Dnn, program: Program, plan: int) -> None:
@@ -675,7 +676,7 @@ class DnnPlan:
                 self._dnn.backend.destroy(pack)
 
     def pack(self, addresses: tuple[int, ...], workspace: int) -> int:
-        """Return a cuDNN descriptor of the addresses of a run, which the caller destroys."""
+        """Return a variant pack with the addresses of a run, which the caller destroys."""
         pointers = [*addresses, *[workspace + offset for offset in self._offsets], *self._numbers]
         attributes = {
             PACK_UIDS: numbers(*self._uids),

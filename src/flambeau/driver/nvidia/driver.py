@@ -1,20 +1,20 @@
 """NVIDIA GPUs, through the driver API of cuda.bindings.
 
 - No driver call is made before `start`.  Every call makes its device's context current: see devices.py.
-- Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
-- Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
-- cuLaunchKernel reads the launch buffer before it returns, with the interpreter unlocked.  So a thread takes a
-  `Passage` from a list that all threads share, and puts it back after the call; a list's pop and append are atomic.
-- Compiled calls may be put off: a native thread of the device makes them (core/submission.h).  `Devices.use` waits
-  until they are made, so every other call of the driver comes after them.
+- Waits block the host with the GIL released, as cuda.bindings does in every call.
+- Tables of handles need no lock.  One lock guards the creation of kernels, plans and adopted streams.
+- cuLaunchKernel reads the launch buffer before it returns, with the GIL released.  So a thread takes a `Passage` from
+  a list that all threads share, and puts it back after the call; a list's pop and append are atomic.
+- Compiled calls may be deferred: a native thread of the device makes them (core/submission.h).  `Devices.use` waits
+  until they are made, so every other driver call comes after them.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
 - The driver itself refuses what a capture does not permit.  The error of a refused call names its caller;
   `capture_end` repeats the calls that were refused since the capture began.
-- Capture modes belong to a thread, in the driver: no state of them is kept here.
+- NVIDIA's driver keeps the capture mode of each thread; it is not stored here.
 - An IPC handle is a fixed struct: kind, exporting process (pid and a random number), device UUID, and the driver's 64
-  bytes.  All but the last is checked here; the driver checks those.
-- The driver opens an allocation of another process as a whole, and counts: one handle gives one address until the last
-  close.  An exporter must not free memory that others have open, nor destroy an event that others wait for.
+  bytes.  The driver checks its own bytes; the other fields are checked here.
+- The driver opens an allocation of another process as a whole, with a reference count: a handle has one address until
+  its last close.  An exporter must not free memory that others have open, nor destroy an event that others wait for.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ from .nccl import ExchangeCalls
 from .own_kernels import Launch
 from .plans import LIBRARIES, Plan, Planner
 
-PLAIN_SHARED_BYTES = 48 * 1024  # dynamic shared memory that needs no permission
+PLAIN_SHARED_BYTES = 48 * 1024  # dynamic shared memory that needs no cuFuncSetAttribute
 
 # cuda.h: the keys of cuLaunchKernel's `extra`
 BUFFER_POINTER, BUFFER_SIZE, END = 1, 2, 0
 
 
 class Passage:
-    """One launch's `extra`: {BUFFER_POINTER, data, BUFFER_SIZE, &size, END}.  address: where it lies."""
+    """One launch's `extra`: {BUFFER_POINTER, data, BUFFER_SIZE, &size, END}.  address: of `extra`."""
 
     __slots__ = ("_extra", "address", "data", "size")
 
@@ -115,7 +115,7 @@ class LoadedKernel(Function):
 
 
 class Launcher:
-    """Puts kernels on streams."""
+    """Launches kernels on streams."""
 
     def __init__(self, cu: Any) -> None:
         self._cu = cu
@@ -205,7 +205,7 @@ class GraphCalls:
 
     def capture_status(self, stream: StreamHandle) -> CaptureStatus:
         of = self._streams[stream]
-        if of.raw == 0:  # the driver refuses to say it of a default stream, which never captures
+        if of.raw == 0:  # the driver refuses the query of a default stream, which never captures
             return CaptureStatus.NONE
         with self._devices.use(of.device):
             found = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
@@ -326,7 +326,7 @@ class IpcCalls:
         return _HANDLE.pack(kind, os.getpid(), _PROCESS, self._devices.uuid(device).encode(), raw)
 
     def _unpacked(self, name: str, kind: bytes, device: int, handle: bytes, make: Any) -> Any:
-        """The driver's part of a handle.  Raises ArgumentError for any other kind, device, or this process's own."""
+        """Return the driver's part of a handle.  Raises ArgumentError for another kind or device, or an own handle."""
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
                 f"this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "
@@ -350,7 +350,7 @@ class IpcCalls:
 
 
 def _blocking(call: Any, *arguments: Any) -> Any:
-    """Make a call that waits; tell tools how long it blocked the thread."""
+    """Make a call that waits; report to tools how long it blocked the thread."""
     began = perf_counter_ns()
     result = call(*arguments)
     if hooks.on_blocked is not None:
@@ -362,7 +362,7 @@ def _exporter(handle: bytes) -> int:
     return int(_HANDLE.unpack(handle)[1])
 
 
-# those that a native thread makes
+# library calls that a native thread makes
 LIBRARY_CALLS = ("cublasLtMatmul", "cudnnBackendExecute")
 EARLIER_HINT = "CUDA_LAUNCH_BLOCKING=1 names its line"
 
@@ -370,7 +370,7 @@ EARLIER_HINT = "CUDA_LAUNCH_BLOCKING=1 names its line"
 EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL
 EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 MAX_SPARE_EVENTS = (
-    64  # of a device: a destroyed event without properties serves again, and waits for it stay as they are
+    64  # per device: a destroyed event with no flag but DISABLE_TIMING is reused; earlier waits for it stay valid
 )
 DEVICE_MEMORY = 2  # CU_MEMORYTYPE_DEVICE
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
@@ -400,10 +400,10 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, LibraryOperation], PlanHandle] = {}
         self._blas_handles = BlasHandles()
-        self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
+        self._library_calls: dict[PlanHandle, Any] = {}  # compiled runners, by plan
         self._is_exposed = False
         self._native: Any = None  # the module with the compiled calls, if they are used
-        self._calls: Any = None  # its Native
+        self._calls: Any = None  # the module's `Native` object
 
     # devices
 
@@ -432,18 +432,18 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             atexit.register(made.flush)
 
     def hold(self) -> None:
-        """Let compiled calls reach NVIDIA's driver before they return, until `release`.  Nests."""
+        """Do not defer compiled calls until `release`: they reach NVIDIA's driver before they return.  Nests."""
         if self._calls is not None:
             self._calls.hold()
 
     def release(self) -> None:
-        """See `hold`."""
+        """End the latest `hold`."""
         if self._calls is not None:
             self._calls.release()
 
     @contextmanager
     def _at_once(self) -> Iterator[None]:
-        """Let no native thread use a library's descriptors, which have no lock there."""
+        """Defer no calls inside a `with` block: native threads use a library's descriptors without a lock."""
         self.hold()
         try:
             yield
@@ -600,7 +600,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             try:
                 return EventHandle(self._events.add(self._spare_events[device].pop()))
             except IndexError:
-                pass  # none is left: one is made
+                pass  # no spare event: create one
         with self._devices.use(device):
             created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
             return EventHandle(self._events.add(Event(device, created, timing, is_plain, interprocess)))
@@ -608,7 +608,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
         if gone.is_plain and len(self._spare_events[gone.device]) < MAX_SPARE_EVENTS:
-            # Also if a capture recorded it: its next user records it before any wait.
+            # Also an event that a capture recorded: its next user records it before any wait.
             self._spare_events[gone.device].append(gone)
             return
         with self._devices.use(gone.device):

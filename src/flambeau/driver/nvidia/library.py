@@ -48,11 +48,11 @@ NVML_CODES = {
 }  # fmt: skip
 
 CAPTURE_CODES = range(900, 909)  # errors of calls that a capturing stream does not allow
-CAPTURE_INVALIDATED = 901  # the capture was broken before: not the call that broke it
-CAPTURE_REFUSALS: list[str] = []  # the first calls that were refused since the process's last capture began
+CAPTURE_INVALIDATED = 901  # the capture was already broken: another call is the cause
+CAPTURE_REFUSALS: list[str] = []  # the first refused calls since the process's latest capture began
 MAX_REFUSALS = 4
 
-# No driver, one that is a stub or too old, no device, or a device and driver that do not fit.
+# No driver, a driver that is a stub or too old, no device, or a device that the driver does not support.
 NO_DEVICE = frozenset({34, 35, 100, 802, 803, 804})
 
 STICKY = {
@@ -100,7 +100,7 @@ def native() -> Any | None:
 
 
 def packaged(name: str) -> tuple[str, ...]:
-    """Return the path of a library in NVIDIA's wheels or a toolkit; empty if none is found.  name: as `cublasLt`."""
+    """Return the path of a library in NVIDIA's wheels or a toolkit; empty if not found.  name: such as `cublasLt`."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
@@ -160,7 +160,7 @@ def initialize(cu: Any) -> int:
 
 
 def first_initialized() -> tuple[int, list[str]] | None:
-    """(Process, place) of the driver's first initialization; None before it.  A forked child inherits it."""
+    """Return (process id, source lines) of the driver's first initialization, or None; forked children inherit it."""
     return _first[0] if _first else None
 
 
@@ -256,7 +256,7 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
 
 
 def _lost(fact: str, number: int) -> AcceleratorError:
-    """Return the fact that the device's work failed at a launch before this call."""
+    """Return the error of earlier work on the device that made this call fail."""
     fact = f"{fact}; met by {callers.caller()}"
     suspects = callers.suspects() if callers.suspects is not None else []
     if suspects:

@@ -1,6 +1,6 @@
 """Device memory mapped at reserved addresses, and the driver's own pool: virtual memory and stream-ordered allocation.
 
-- Physical memory is released as soon as it is mapped: the driver keeps it until it is unmapped.
+- The handle of physical memory is released as soon as it is mapped: the driver keeps the memory until it is unmapped.
 - Mapped memory does not follow `cuCtxEnablePeerAccess`.  Access is set for the device itself and for every device that
   may access it as a peer, when the memory is mapped and when the peer is enabled.
 - Unlike `cuMemFree`, `cuMemUnmap` waits for no work, so `mem_unmap` synchronizes the device first.
@@ -20,11 +20,11 @@ from .devices import Devices, Table
 from .library import check
 
 INVALID_VALUE = 1  # CUresult
-KEEP_ALL = 2**64 - 1  # bytes: the release threshold of a pool that returns nothing by itself
+KEEP_ALL = 2**64 - 1  # bytes: the release threshold of a pool that keeps all freed memory
 
 
 class MemoryCalls:
-    """The calls of the Driver on reserved addresses, its own pool, and peers, which may access the memory of both."""
+    """The Driver's calls for reserved addresses, its own pool, and peer access."""
 
     _cu: Any
     _devices: Devices
@@ -96,7 +96,7 @@ class MemoryCalls:
             if device not in self._pools:
                 self._open_pool(device)
             result = self._cu.cuMemAllocAsync(nbytes, of.cu)
-            if result[0]:  # the pool would keep what it took on the way
+            if result[0]:  # memory that the pool reserved before it failed would stay in it
                 self._cu.cuMemPoolTrimTo(self._pools[device], 0)
             return Address(int(check(result, "cuMemAllocAsync", device=device, nbytes=nbytes, stream=stream)))
 

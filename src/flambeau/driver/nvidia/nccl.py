@@ -1,9 +1,9 @@
 """Collectives of several processes by NCCL, through ctypes.
 
-- A stream has a communicator of its own, made by its first exchange, in which all members take part.  Those for the
-  messages of two processes are made together: each may begin with the other direction.
-- Communicators block: a call returns when its work is on the stream.  NCCL has no timeouts; a thread of the process
-  aborts communicators (`abort_exchanges`) once it is known that others will not come.
+- Each stream has its own communicator, which all members create in the stream's first exchange.  For messages between
+  two processes, the communicators of both directions are created together: each process may begin with either one.
+- Communicators are blocking: a call returns when its work is on the stream.  NCCL has no timeouts; a thread of the
+  process aborts communicators (`abort_exchanges`) once it is known that other processes will not take part.
 - Collectives that only move values send bytes.  NCCL knows no bitwise reductions and no 16-bit integers; bool is uint8,
   of which the largest is the logical or.
 - NCCL reads its own variables (`NCCL_...`) from the environment.
@@ -41,7 +41,7 @@ from .library import SUCCESS, check_nccl, declare, in_wheels, open_first, packag
 
 SONAME = "libnccl.so.2"
 UNIQUE_ID_BYTES = 128  # NCCL_UNIQUE_ID_BYTES
-# Seconds that an abort waits for a call of another thread to return.  An abort beside a call may crash; a first message
+# Seconds that an abort waits for a call of another thread to return.  An abort during a call may crash; a first message
 # between two members, which connects them, can take more than 5 s where many processes share the GPUs.
 ABORT_WAIT = 30.0
 IN_PROGRESS = 7  # ncclInProgress
@@ -109,7 +109,7 @@ class Communicator:
     """An ncclComm_t.  Its device must be current when a method other than `failure` is called."""
 
     def __init__(self, library: Any, unique_id: bytes, size: int, rank: int, stream: Stream) -> None:
-        """Make it, together with the other members.  Raises AcceleratorError."""
+        """Create the communicator, together with the other members.  Raises AcceleratorError."""
         self._library = library
         self._lock = Lock()
         self._stream = stream
@@ -161,7 +161,7 @@ class Communicator:
             self._check(status, kind, nbytes=_only(source or target).nbytes, peer=peer, device=self._stream.device)
 
     def failure(self) -> str:
-        """NCCL's text of an error that it met while it worked; "" if there is none, or while a call is under way."""
+        """Return the text of NCCL's asynchronous error; "" if there is none, or during a call of another thread."""
         if not self._lock.acquire(blocking=False):
             return ""
         try:
@@ -173,7 +173,10 @@ class Communicator:
             self._lock.release()
 
     def abort(self) -> None:
-        """End its work, and release it.  Waits for a call of another thread, which an abort may have to end."""
+        """Abort the communicator.
+
+        Waits at most ABORT_WAIT for a call of another thread to return, then aborts anyway: that may end the call.
+        """
         is_held = self._lock.acquire(timeout=ABORT_WAIT)
         try:
             raw, self._raw = self._raw, None
@@ -184,7 +187,7 @@ class Communicator:
                 self._lock.release()
 
     def destroy(self) -> None:
-        """Release it, once its work is done."""
+        """Destroy the communicator, whose work is done."""
         with self._lock:
             raw, self._raw = self._raw, None
             if raw is not None:
@@ -255,19 +258,19 @@ class ExchangeCalls:
                 self._communicators[stream].run(steps)
 
     def _join(self, exchange: Exchange, device: int) -> None:
-        """Make communicators of all members.  Host: waits for them."""
+        """Create the communicators, together with the other members.  Blocks the host until all have joined."""
         library, streams = load(), exchange.streams
         ids = exchange.join(lambda: b"".join(new_id(library) for _ in streams), self._devices.uuid(device))
         for index, stream in enumerate(streams):
             unique_id = ids[index * UNIQUE_ID_BYTES : (index + 1) * UNIQUE_ID_BYTES]
             made = Communicator(library, unique_id, exchange.size, exchange.rank, self._streams[stream])
             self._communicators[stream] = made
-        if len(streams) > 1:  # those of messages of both directions
+        if len(streams) > 1:  # the communicators of both directions of messages
             for stream in streams:
                 self._connect(self._communicators[stream], stream, device, 1 - exchange.rank)
 
     def _connect(self, communicator: Communicator, stream: StreamHandle, device: int, peer: int) -> None:
-        """Exchange a byte with the other member.  Host: waits for it.
+        """Exchange a byte with the other member.  Blocks the host.
 
         The first message of a communicator waits on the host for the other member's call.  If that were a message of
         the program, two members that send to each other before they receive would wait forever.
@@ -291,7 +294,7 @@ class ExchangeCalls:
         for stream, communicator in list(self._communicators.items()):
             if streams is not None and stream not in streams:
                 continue
-            with self._devices.enter(self._streams[stream].device):  # deferred calls may wait behind others
+            with self._devices.enter(self._streams[stream].device):  # not `use`: deferred calls may be blocked
                 communicator.abort()
 
     def await_exchanges(self) -> None:

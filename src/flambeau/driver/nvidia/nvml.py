@@ -2,7 +2,7 @@
 
 - The library is loaded at the first query, once per process.
 - The list of devices, and whether they are partitioned (MIG), is queried once: neither changes while a process runs.
-- Devices are numbered as on the bus, regardless of CUDA_VISIBLE_DEVICES; a UUID is the same for CUDA and NVML.
+- Devices are numbered in PCI bus order, regardless of CUDA_VISIBLE_DEVICES; a UUID is the same for CUDA and NVML.
 - Every code passes through `library.check_nvml`.
 - The device count reads CUDA_VISIBLE_DEVICES itself.  Without NVML, or with MIG, CUDA is initialized and queried.  Any
   failure counts as no device: the program has not chosen to use a GPU yet.
@@ -24,7 +24,7 @@ from . import library
 LIBRARY = "libnvidia-ml.so.1"
 UUID_BYTES = 96
 MORE_PROCESSES = 8  # spare entries for processes that start between the query of their number and the query of the list
-NOT_AVAILABLE = (1 << 64) - 1  # instead of a process's bytes
+NOT_AVAILABLE = (1 << 64) - 1  # NVML_VALUE_NOT_AVAILABLE, in place of a process's bytes
 
 # nvml.h
 SUCCESS = 0
@@ -61,7 +61,7 @@ class Nvml:
 
     @cached_property
     def uuids(self) -> tuple[str, ...]:
-        """Every device's UUID, as `GPU-…` text, in the order of the bus."""
+        """Every device's UUID, as `GPU-…` text, in PCI bus order."""
         count = c_uint()
         self._call("nvmlDeviceGetCount_v2", byref(count))
         return tuple(self._uuid(index) for index in range(count.value))
@@ -117,7 +117,7 @@ class Nvml:
         """Return the processes that compute on a device."""
         name, count = "nvmlDeviceGetComputeRunningProcesses_v3", c_uint()
         if self._code(name, device, byref(count), None) == SUCCESS:
-            return []  # the buffer was too small
+            return []  # with processes, the call fails: the buffer is too small
         count.value += MORE_PROCESSES
         found = (ProcessInfo * count.value)()
         self._call(name, device, byref(count), found)
@@ -141,7 +141,7 @@ class Nvml:
 
 
 def load() -> Nvml:
-    """This process's NVML.  Raises NoDeviceError if there is none, AcceleratorError if it does not start."""
+    """Return this process's NVML.  Raises NoDeviceError if there is none, AcceleratorError if it does not start."""
     return _of_process(os.getpid())
 
 
@@ -211,7 +211,7 @@ class NvidiaMonitor:
 
 
 def device_count() -> int:
-    """Number of usable devices, 0 after any failure.  Never raises."""
+    """Return the number of usable devices, 0 after any failure.  Never raises."""
     try:
         bindings = library.driver_bindings()
         uuids = visible_uuids()

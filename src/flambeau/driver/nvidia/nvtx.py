@@ -1,6 +1,7 @@
 """NVTX markers for NVIDIA's profilers, through the C library in NVIDIA's wheels.
 
-Without a profiler every call returns at once; the profiler names itself to the library by NVTX_INJECTION64_PATH.
+Without a profiler every call returns at once.  The library finds the profiler by the environment variable
+NVTX_INJECTION64_PATH.
 """
 
 from __future__ import annotations

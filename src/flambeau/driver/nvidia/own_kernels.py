@@ -1,12 +1,12 @@
 """flambeau's own kernels for products, attention and convolutions, where NVIDIA's libraries are missing or slower.
 
-- `small_kernel`: products of few elements and terms.  A launch takes the host 2 us less than cuBLAS's call, and an H200
-  1.5 to 2.1 us, where cuBLAS takes 1.8 to 2.7, and for float32 up to 4.7.
-- `gemm_kernel`: other products without cuBLAS, and those of integers and odd strides.  It is correct for every stride
-  and size, and many times slower than cuBLAS.
-- `AttentionFallback`: attention without cuDNN, and for float32, float64 and odd strides.  It needs no more memory than
-  cuDNN, is correct for every stride and head dimensions up to MAX_HEAD_DIM, and is many times slower.  Its gradients
-  are two launches, one for queries and one for keys and values, so the order of summation is the same in every run.
+- `small_kernel`: small products with few terms.  A launch takes 2 us less host time than a call of cuBLAS.  On an H200
+  the kernel runs for 1.5 to 2.1 us, that of cuBLAS for 1.8 to 2.7 us, and for float32 for up to 4.7 us.
+- `gemm_kernel`: other products without cuBLAS, and those of integers and unusual strides.  It is correct for every
+  stride and size, and many times slower than cuBLAS.
+- `AttentionFallback`: attention without cuDNN, and for float32, float64 and unusual strides.  It needs no more memory
+  than cuDNN, is correct for every stride and head dimensions up to MAX_HEAD_DIM, and is many times slower.  Its
+  gradients are two launches, one for queries and one for keys and values, so the order of summation is fixed.
 - `OwnConvolution`: convolutions where cuDNN is missing or refuses one (convolution.cu).  They are correct for every
   type, size and stride, sum in a fixed order, and are many times slower than cuDNN.
 """
@@ -247,7 +247,7 @@ _SAVED = {"logsumexp": "r", "along": "r"}
 
 @cache
 def attention_kernel(of: dtype) -> Kernel:
-    """(out, logsumexp, query, key, value, their layouts, scale, is_causal)."""
+    """Return the forward kernel: (out, logsumexp, query, key, value, their layouts, scale, is_causal)."""
     strided = {"out": "w", "query": "r", "key": "r", "value": "r"}
     names = "out logsumexp query key value"
     return _attention_kernel("attention", "attention", of, strided, {"logsumexp": "w"}, names, attend)
@@ -255,7 +255,7 @@ def attention_kernel(of: dtype) -> Kernel:
 
 @cache
 def along_kernel(of: dtype) -> Kernel:
-    """(along, grad, out, their layouts): the product of each row of grad with that of out."""
+    """Return the kernel of the dot product of each row of grad with that of out: (along, grad, out, layouts)."""
 
     def reference(along: Any, grad: Any, out: Any, scale: float, is_causal: int) -> None:
         along[...] = (grad.astype(along.dtype) * out.astype(along.dtype)).sum(axis=-1)
@@ -267,7 +267,10 @@ def along_kernel(of: dtype) -> Kernel:
 
 @cache
 def query_grad_kernel(of: dtype) -> Kernel:
-    """(query_grad, grad, logsumexp, along, query, key, value, their layouts, scale, is_causal)."""
+    """Return the kernel of the gradient of query.
+
+    Its parameters: query_grad, grad, logsumexp, along, query, key, value, their layouts, scale, is_causal.
+    """
 
     def reference(
         query_grad: Any, grad: Any, logsumexp: Any, along: Any, query: Any, key: Any, value: Any, *attributes: Any
@@ -283,7 +286,10 @@ def query_grad_kernel(of: dtype) -> Kernel:
 
 @cache
 def key_grad_kernel(of: dtype) -> Kernel:
-    """(key_grad, value_grad, grad, logsumexp, along, query, key, value, their layouts, scale, is_causal)."""
+    """Return the kernel of the gradients of key and value.
+
+    Its parameters: key_grad, value_grad, grad, logsumexp, along, query, key, value, their layouts, scale, is_causal.
+    """
 
     def reference(
         key_grad: Any, value_grad: Any, grad: Any, logsumexp: Any, along: Any, query: Any, key: Any, value: Any,
@@ -307,7 +313,7 @@ def _attention_kernel(
     entry: str, call: str, of: dtype, strided: dict[str, str], rows: dict[str, str], order: str,
     reference: Callable[..., None],
 ) -> Kernel:  # fmt: skip
-    """A kernel of attention.cu.  strided: arrays with a layout;  rows: arrays of one number per query, in ACC."""
+    """Return a kernel of attention.cu.  strided: arrays with a layout;  rows: one number per query, in type ACC."""
     names = order.split()
     params: list[Param] = [
         Pointer(name, of, strided[name], f"{name}_layout")
@@ -336,7 +342,7 @@ def _attention_source(
     parameters = [f"{types[name]} {name}" for name in names]
     parameters += [f"const __grid_constant__ Layout<1> {layout}" for layout in layouts]
     parameters += ["long long batch", "long long heads", "long long queries", "double scale", "long long is_causal"]
-    if "query_grad" in names:  # there is no second gradient
+    if "query_grad" in names:  # nullptr takes the place of a second gradient
         names, layouts = [names[0], f"({of.cuda}*)nullptr", *names[1:]], [layouts[0], *layouts]
     numbers = [] if "along" in names and modes["along"] == "w" else [f"({acc})scale", "is_causal != 0"]
     body = f"{call}({', '.join([*names, *layouts, *numbers])});"
@@ -462,12 +468,12 @@ def convolution_values(problem: Convolution, addresses: tuple[int, ...]) -> tupl
 
 
 def _with_three(sizes: Sizes, missing: int) -> Sizes:
-    """Sizes or strides with three spatial dimensions."""
+    """Return sizes or strides with three spatial dimensions."""
     return (*sizes[:2], *(missing,) * (2 + SPATIAL - len(sizes)), *sizes[2:])
 
 
 def convolution_grid(problem: Convolution) -> Grid | None:
-    """Return the grid of a convolution: a thread, or for weights a block, for each element; None if there is none."""
+    """Return the grid: one thread, or one block for a weight's gradient, per element; None without elements."""
     shapes = dict(zip(CONVOLVED, (problem.x_shape, problem.w_shape, problem.y_shape)))
     numel = prod(shapes[problem.kind])
     blocks = numel if problem.kind == OF_WEIGHT else -(-numel // CONVOLUTION_THREADS)

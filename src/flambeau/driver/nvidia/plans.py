@@ -1,6 +1,6 @@
-"""Choice of the implementation of a problem: NVIDIA's library if it is installed and supports it, else an own kernel.
+"""Choice of the implementation of a library operation: an NVIDIA library if it supports it, else flambeau's own kernel.
 
-Small products always use an own kernel.
+Small products always use flambeau's own kernel.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Planner:
         self._solvers: dict[int, solver.SolverPlanner | None] = {}
 
     def plan(self, device: int, problem: LibraryOperation) -> Plan:
-        """Raises NotSupportedError if no library or kernel supports the problem."""
+        """Make a plan.  Raises NotSupportedError if no library or kernel supports the problem."""
         if isinstance(problem, Gemm):
             library = None if own_kernels.is_small(problem) else self._cublas_plan(device, problem)
             return library or self._own_product(device, problem)
@@ -79,7 +79,7 @@ class Planner:
         raise NotSupportedError(f"library_plan of kind {problem.kind}: not supported by the nvidia driver")
 
     def workspace(self, device: int) -> int:
-        """Return the bytes of cuBLASLt's workspace."""
+        """Return the size of cuBLASLt's workspace in bytes."""
         if self._granted is not None:
             return self._granted
         is_hopper = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR") >= 9

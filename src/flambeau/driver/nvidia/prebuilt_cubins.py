@@ -24,14 +24,14 @@ DIRECTORY = Path(__file__).parent / "cubins"
 OPTIONS = ("--std=c++17", "-default-device")
 COMMENT = "nvrtc "
 LEVEL = 9
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the same input gives the same file
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of each entry: equal inputs give equal files
 DAMAGE = (OSError, EOFError, RuntimeError, ValueError, struct.error, zlib.error, zipfile.BadZipFile)
 
 Version = tuple[int, int]
 
 
 def cache_key(source: str, arch: str, version: Version | None, options: Sequence[str] = ()) -> str:
-    """The name of a compiled `source`: a hex digest.  version: of NVRTC, or None for any.  options: besides OPTIONS."""
+    """Return the key of compiled code, a hex digest.  version: of NVRTC; None for any.  options: besides OPTIONS."""
     digest = hashlib.sha256()
     made_by = f"{version[0]}.{version[1]}" if version else "any"
     for part in (source, arch, made_by, *OPTIONS, *options):
@@ -94,7 +94,7 @@ def archive(arch: str) -> Archive:
 
 
 def architectures() -> dict[str, int]:
-    """Number of shipped kernels per architecture."""
+    """Return the number of shipped kernels per architecture."""
     return {path.stem: len(archive(path.stem)) for path in sorted(DIRECTORY.glob("sm_*.zip"))}
 
 

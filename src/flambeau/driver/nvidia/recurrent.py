@@ -1,10 +1,10 @@
 """Recurrent layers by cuDNN: one plan for each library operation.
 
-- cuDNN's weights lie as those of the operation: the matrices of all layers, then the biases of all layers.  cuDNN is
-  asked for every place, and there is no plan if one differs.
-- Sequences of one length are padded data without padding; others are packed.
+- cuDNN's weight space must have the operation's layout: the matrices of all layers, then the biases of all layers.
+  cuDNN is queried for every offset; if one differs, there is no plan.
+- Sequences of equal length use cuDNN's padded layout, without padding; others use its packed layout.
 - cuDNN adds to the gradients of the weights, and changes the reserve in backward.
-- A plan that cuDNN refuses is not asked for again.
+- A plan that cuDNN refuses is not requested again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PADDED_IO_DISABLED, PADDED_IO_ENABLED = 0, 1
 # cudnn_graph.h: cudnnMathType_t
 DEFAULT_MATH, TENSOR_OP_MATH, FMA_MATH = 0, 1, 3
 
-BASE = 1 << 40  # an address that stands for the weights where only places are asked for
+BASE = 1 << 40  # a placeholder address of the weights, for queries of offsets
 CLAUSE = "recurrent layers run"
 Problem = Recurrent | RecurrentBackward
 
@@ -65,7 +65,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def math_type(of: dtype, allow_tf32: bool) -> int:
-    """Tensor cores for half types, and for float32 if TF32 is allowed."""
+    """Return cuDNN's math type: tensor cores for half types, and for float32 if TF32 is allowed."""
     if of in HALVES:
         return TENSOR_OP_MATH
     return FMA_MATH if of is float32 and not allow_tf32 else DEFAULT_MATH
@@ -96,7 +96,7 @@ def _is_packed(of: Recurrent) -> bool:
 
 
 class Calls:
-    """cuDNN's calls that make descriptors.  Those live as long as the driver."""
+    """cuDNN's calls that make descriptors.  The descriptors live as long as the driver."""
 
     def __init__(self, dnn: Dnn) -> None:
         self.dnn = dnn
@@ -108,9 +108,9 @@ class Calls:
         return int(made.value or 0)
 
     def layers(self, of: Recurrent, is_packed: bool) -> tuple[int, int]:
-        """(descriptor of the layers for sequences of any lengths, bytes of the weights).
+        """Return (descriptor of the layers for sequences of any lengths, bytes of the weights).
 
-        Raises NotSupportedError if cuDNN refuses them, or its weights do not lie as those of the operation.
+        Raises NotSupportedError if cuDNN refuses them, or lays out its weights differently.
         """
         dropout, made = self.make("cudnnCreateDropoutDescriptor"), self.make("cudnnCreateRNNDescriptor")
         self.call("cudnnSetDropoutDescriptor", dropout, self.dnn.handle, 0.0, None, 0, 0)
@@ -127,7 +127,7 @@ class Calls:
         return made, nbytes.value
 
     def data(self, of: Recurrent, is_packed: bool, width: int) -> int:
-        """Return the descriptor of an array of all steps."""
+        """Return the descriptor of an array with all time steps."""
         made, each = self.make("cudnnCreateRNNDataDescriptor"), lengths(of.sizes)
         self.call(
             "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
@@ -136,7 +136,7 @@ class Calls:
         return made
 
     def state(self, of: Recurrent) -> int:
-        """Return the descriptor of states."""
+        """Return the descriptor of hidden or cell states."""
         made, (_, batch, hidden) = self.make("cudnnCreateTensorDescriptor"), of.state_shape
         steps = (c_int * 3)(batch * hidden, hidden, 1)
         self.call("cudnnSetTensorNdDescriptor", made, DATA_TYPES[of.dtype], 3, (c_int * 3)(*of.state_shape), steps)
@@ -168,8 +168,8 @@ class Calls:
 class RecurrentPlan:
     """One operation, ready to run on any addresses.  It lives as long as the driver.
 
-    layers: the descriptor of its layers.  workspace_nbytes: of a run.  reserve_nbytes: what forward keeps for the
-    gradients.
+    layers: the descriptor of its layers.  workspace_nbytes: of a run.  reserve_nbytes: of the reserve space, which
+    forward keeps for the gradients.
     """
 
     native = None
@@ -242,7 +242,7 @@ class RecurrentPlanner:
             declare(dnn.backend.library, SIGNATURES)
 
     def plan(self, problem: Problem) -> RecurrentPlan:
-        """Raises NotSupportedError, after a warning, if cuDNN refuses the operation."""
+        """Make a plan.  Raises NotSupportedError, after a warning, if cuDNN refuses the operation."""
         if problem not in self._refused:
             try:
                 return self._plan(problem)

@@ -1,11 +1,11 @@
 """Factorizations and solutions of linear systems by cuSOLVER and cuBLAS, through ctypes: a plan for each operation.
 
-- Both libraries are column-major.  A row-major matrix is their transpose: the other triangle is the wanted one.
-- Batches of small matrices are one batched call, where there is one.  It takes an array of the matrices' addresses,
-  which a kernel writes to the workspace.  Other batches are one call per matrix.  The smallest matrices mostly do not
-  come here: own kernels compute them (ops/small_matrices.py).
+- Both libraries are column-major: they read a row-major matrix as its transpose, so upper and lower are exchanged.
+- A batch of small matrices is one batched call if the library has one.  It takes an array of the matrices' addresses,
+  which a kernel writes to the workspace.  Other batches are one call per matrix.  The smallest matrices are mostly
+  computed by flambeau's own kernels instead (ops/small_matrices.py).
 - A thread has its own handles on each device, so that runs of several threads need no lock.
-- Codes of failures stay on the device.  A status of a call, in contrast, is an error of the call.
+- Info codes, such as that of a singular matrix, stay on the device.  A failure status of a call raises an error.
 - The device's context is current whenever a function here is called.
 """
 
@@ -98,7 +98,7 @@ BLAS_SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load() -> tuple[Any, Any] | None:
-    """(cuSOLVER, cuBLAS) with their signatures declared; None if one is not installed."""
+    """Return (cuSOLVER, cuBLAS) with their signatures declared; None if one is not installed."""
     try:
         blas = load_cublas()
     except NotSupportedError:
@@ -227,8 +227,8 @@ Queue = Callable[..., None]  # queues calls for a Run and the addresses of opera
 class SolverPlan:
     """One operation, ready to run on any addresses.  It lives as long as the driver.
 
-    The functions below prepare the calls of each kind.  They ask for the sizes of workspaces, and add parts to this
-    plan's; the part at `work`, of `lwork` elements, is that of calls which follow each other.
+    The functions below prepare the calls of each kind.  They query the sizes of workspaces, and add parts to this
+    plan's workspace.  Successive calls share the part at `work`, of `lwork` elements.
     """
 
     native = None
@@ -256,11 +256,11 @@ class SolverPlan:
         return at
 
     def work(self, run: Run) -> int:
-        """Return the address of the calls' workspace."""
+        """Return the address of the workspace that successive calls share."""
         return run.workspace + self._work
 
     def needs(self, name: str, *arguments: Any, is_jacobi: bool = False) -> None:
-        """Ask cuSOLVER how many elements of workspace a function needs.
+        """Query how many elements of workspace a cuSOLVER function needs, and raise `lwork` to it.
 
         is_jacobi: whether it takes the parameters of Jacobi's method, after the size.
         """
@@ -280,8 +280,8 @@ class SolverPlan:
     def pointers(self, of: Matrices) -> Callable[[Run, int], int]:
         """Add a part for the addresses of matrices.
 
-        The function that is returned queues the kernel that writes them, for a run and the first address, and returns
-        the part's address.
+        The returned function takes a run and the first matrix's address.  It launches the kernel that writes the
+        addresses, and returns the part's address.
         """
         part, launch = self.part(of.batch * ADDRESS_BYTES), self._planner.launch
 
@@ -319,7 +319,7 @@ def cholesky(plan: SolverPlan, matrix: Argument, _: Argument, upper: bool) -> Qu
 
 
 def lu(plan: SolverPlan, matrix: Argument, _: Argument, __: Argument | None = None) -> Queue:
-    """LU factors, with pivots if there is an operand for them."""
+    """Prepare an LU factorization, with pivots if there is an operand for them."""
     a = matrices_of(matrix)
     if is_batched(a) and a.rows == a.columns:
         pointers = plan.pointers(a)
@@ -351,7 +351,7 @@ def lu_solution(plan: SolverPlan, matrix: Argument, _: Argument, right: Argument
             plan.blas(run, "getrsBatched", *sizes, places, a.ld, pivots, into, b.ld, byref(code), a.batch)
 
         return all_at_once
-    code = plan.part(CODE_BYTES)  # of wrong arguments
+    code = plan.part(CODE_BYTES)  # cuSOLVER's info, which only reports invalid arguments here
 
     def one_by_one(run: Run, address: int, pivots: int, target: int) -> None:
         for index, (at, into) in enumerate(zip(a.at(address), b.at(target))):
@@ -464,7 +464,7 @@ def eigendecomposition(
 def singular_values(
     plan: SolverPlan, matrix: Argument, left: Argument, values: Argument, right: Argument, _: Argument, full: bool
 ) -> Queue:
-    """Jacobi's method.  It returns V by columns, which is V^T by rows."""
+    """Prepare Jacobi's method.  It returns V in column-major order, which is V^T in row-major order."""
     a, u, s, v = matrices_of(matrix), matrices_of(left), vectors_of(values), matrices_of(right)
     lds = a.ld, u.ld, right.shape[-1]
     form = VECTORS, 0 if full else 1, a.rows, a.columns
@@ -503,7 +503,7 @@ class SolverPlanner:
         self._launch: Launch | None = None
 
     def plan(self, problem: Solver) -> SolverPlan:
-        """Raises AcceleratorError, OutOfMemoryError."""
+        """Make a plan.  Raises AcceleratorError, OutOfMemoryError."""
         return SolverPlan(self, problem)
 
     def handles(self) -> Handles:
@@ -512,7 +512,7 @@ class SolverPlanner:
 
     @property
     def launch(self) -> Launch:
-        """The function that launches `addresses_kernel`.  The first use, which loads it, is that of a plan."""
+        """The function that launches `addresses_kernel`, which is loaded when the first plan uses it."""
         if self._launch is None:
             self._launch = self._load(addresses_kernel())
         return self._launch

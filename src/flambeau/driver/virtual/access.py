@@ -146,7 +146,7 @@ def _misaligned(low: int, access: Access, name: str) -> AccessError:
 
 
 FEW_GROUPS = 16  # a larger history is indexed and pruned
-FEW_COMMANDS = 32  # the most commands in one entry of a log of uses
+FEW_COMMANDS = 32  # at most, in one entry of a history's log
 
 
 class Taken(NamedTuple):
@@ -165,7 +165,7 @@ class Use:
 
     number: of the latest operation;  commands: the latest one, and earlier ones that may be unfinished.
     ran: the number of the latest command that was dropped when done, 0 for none;  taken: the allocation, if the latest
-    operation is one;  former: the serial of the history of an earlier owner of the bytes, whose use it is, else 0.
+    operation is one;  former: the serial of an earlier owner's history if the use comes from it, else 0.
     """
 
     __slots__ = ("commands", "former", "number", "ran", "stream", "taken", "access")
@@ -251,8 +251,7 @@ class Group:
 
 
 _serials = itertools.count(1)
-SEVERAL = object()  # in place of the only stream that used a block
-# Clock of an allocation without a command: the operation's number, and the base, changes and version of its clock.
+SEVERAL = object()  # the value of `History.stream` if several streams used the block
 
 
 class History:
@@ -263,8 +262,8 @@ class History:
 
     stream: the only stream that used the block;  None before the first use, SEVERAL if there were others.
     by_key: the groups, by the key of their accesses;  None before the first one.
-    log: accesses, each with its latest commands;  an allocation without one has the preceding command
-    and its clock.
+    log: accesses, each with its latest commands and None.  An allocation without a command has the preceding command,
+    and (number, base, changes, version) of its operation's clock in place of None.
     """
 
     # A new history has these values.  An `__init__` would cost every allocation a call.
@@ -287,14 +286,14 @@ class History:
 
     @property
     def newest(self) -> dict[StreamKey, int]:
-        """An upper bound of the number of the latest use, by stream."""
+        """By stream, the number of the latest use or an upper bound of it."""
         self.settle()
         assert self._newest is not None
         return self._newest
 
     @property
     def newest_write(self) -> dict[StreamKey, int]:
-        """An upper bound of the number of the latest write, by stream."""
+        """By stream, the number of the latest write or an upper bound of it."""
         self.settle()
         assert self._newest_write is not None
         return self._newest_write

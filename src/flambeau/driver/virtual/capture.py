@@ -37,7 +37,7 @@ MOVE = "move the call out of the capture"
 
 
 class Home(NamedTuple):
-    """The memory of a captured access: a segment of graphs, or a block at its n-th allocation (`takes`)."""
+    """The memory of a captured access: a segment owned by graphs, or a block at its n-th allocation (`takes`)."""
 
     block: Block
     takes: int
@@ -85,7 +85,7 @@ def nothing(command: object) -> None:
 
 
 class Capture:
-    """One capture underway.  nodes: in the order of the calls;  branches: its streams, the origin first.
+    """An active capture.  nodes: in the order of the calls;  branches: its streams, the origin first.
 
     fault: the injected failure that breaks the capture in tests.
     """
@@ -146,7 +146,7 @@ class Capture:
         self._append(queue, node)
 
     def note(self, queue: Queue, name: str, event: Any) -> None:
-        """Record a node with which each launch records an event, or waits for it."""
+        """Add a node that makes each launch record an event, or wait for it."""
         self.check(name)
         self._append(queue, EventNode(self.branches.index(queue), queue.device, name, event))
 

@@ -36,7 +36,7 @@ DEFAULT = NAMES[0]  # the calibrated card, whose times others are derived from
 SUFFIX = ".toml"
 DOCUMENTATION = "docs/concepts/cards.md describes the format"
 ELEMENTWISE_SHARE = 0.89  # of the peak of float32, for arithmetic of kernels
-LISTED = 4  # operands of a kernel that its launch's host time covers
+LISTED = 4  # operands of a kernel that `Host.launch` includes
 TILE = 64  # channels in a tile of a convolution (NVIDIA's guide to the performance of convolutional layers)
 TF32_SINCE = 8  # major compute capability
 TENSOR_CORES = ("tf32", "float16", "bfloat16")  # types whose convolutions want channels last
@@ -105,11 +105,11 @@ class Curve:
 class Host:
     """Host time in nanoseconds, including the time of the library and of Python around the driver's call.
 
-    launch: a kernel;  product, attention, convolution: a library's call, convolutions of half types;  wide_convolution:
-    those of other types;  copy: one that does not wait;  graph: its launch.
+    launch: a kernel launch;  product, attention: a library call;  convolution: one of a half type;  wide_convolution:
+    one of another type;  copy: one that does not wait;  graph: a graph launch.
     operand: each operand of a kernel over lists of tensors, beyond the first few.
-    backward: a launch of a backward pass, in addition: for the nodes, the recording of them, and modules.
-    record: of an event;  order: a stream's wait for an event;  call: queries, and waits for what is done.
+    backward: added to each launch of a backward pass, for autograd nodes, their recording, and modules.
+    record: of an event;  order: a stream's wait for an event;  call: a query, or a wait for completed work.
     wake: from the end of work to the return of the call that waited for it;  allocate: of memory by the driver.
     """
 
@@ -183,7 +183,7 @@ class Card:
             return max(way.kernel_ns, self.kernel_ns(nbytes, 0)) + way.copies_ns
         elif isinstance(problem, (Attention, AttentionBackward)):
             forward = problem.forward if isinstance(problem, AttentionBackward) else problem
-            is_half = forward.dtype.itemsize == 2  # others go to products
+            is_half = forward.dtype.itemsize == 2  # other types take the times of products
             curve = self.times["attention"][problem.kind] if is_half else self.times["products"][forward.dtype.name]
         else:
             return self.kernel_ns(nbytes, problem.operations)
@@ -266,9 +266,9 @@ class Way(NamedTuple):
 
 
 def tiled_operations(problem: Convolution) -> float:
-    """Return the operations of a convolution whose channels fill whole tiles.
+    """Return the number of operations of a convolution, with its channels rounded up to whole tiles.
 
-    Those of groups are computed in other ways.
+    Grouped convolutions use other kernels: their channels are not rounded up.
     """
     if problem.groups > 1:
         return problem.operations
@@ -282,9 +282,10 @@ def tiled_channels(channels: int) -> int:
 
 
 def converted(problem: Convolution) -> list[int]:
-    """Return the bytes of each operand that tensor cores access in a copy, because it is not channels last.
+    """Return the size in bytes of each operand that is copied for tensor cores, because it is not channels last.
 
-    A convolution writes its result in the requested layout.  For a gradient both images are copied; weights are small.
+    A convolution writes its result in the requested layout.  For a gradient both images are copied.  Copies of weights
+    are not counted: they are small.
     """
     if problem.groups > 1:
         return []
@@ -296,7 +297,7 @@ def converted(problem: Convolution) -> list[int]:
 def partial_sums(problem: Convolution, multiprocessors: int) -> int:
     """Return the size in bytes of the float32 partial sums of a weight's gradient.
 
-    Its result has few tiles, so the sum over the batch and its places is divided between the multiprocessors.
+    Its result has few tiles, so the sum over the batch and the output positions is divided between multiprocessors.
     """
     if problem.kind != OF_WEIGHT or problem.groups > 1:
         return 0
@@ -327,7 +328,7 @@ def is_aligned(problem: Gemm) -> bool:
 
 
 def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
-    """Return the number of bytes that a kernel reads and writes: each array once each, without gaps between rows.
+    """Return the number of bytes that a kernel accesses: each array once per read and write, without gaps between rows.
 
     A gather kernel reads at most as many bytes of an array as it writes.
     """
@@ -503,7 +504,7 @@ class _Reader:
 
 
 def _derived(table: str, name: str, peaks: Mapping[str, float]) -> Curve:
-    """Return the calibrated card's times, scaled to a card with other peaks, at the same fraction of the peaks."""
+    """Return the calibrated card's times, scaled to a card with other peaks that it reaches to the same fraction."""
     model = _preset(DEFAULT)
     link = "peer" if name == "peer" else "pcie"
     peak = {"kernels": "memory", "attention": "float16", "copies": link}.get(table, name)

@@ -4,8 +4,8 @@
 - Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.
 - Times of work that follows a collective of several processes are known only once the collective has run.  Until then,
   a time is the earliest possible one, together with the commands that it depends on (`Late`).
-- Work starts when the host has submitted it, its stream and the events it waits for are through, and, for copies,
-  the device's copy engine of that direction is free.  It ends one modelled duration (card.py) later.
+- Work starts when the host has submitted it, the earlier work of its stream and the events it waits for are complete,
+  and, for copies, the device's copy engine of that direction is free.  It ends one modelled duration (card.py) later.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class CopyEngine:
         self.late: Late | None = None
 
 
-# Dependencies of a time that is not known yet: for each command, the least number of nanoseconds from the end of that
-# command, which other processes determine.
+# Dependencies of a time that is not known yet: for each command whose end other processes determine, the least number
+# of nanoseconds from that end to the time.
 Late = dict[Any, int]
 
 
 def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
-    """Add the ends of commands that have run to a time; return it and the commands that it still depends on."""
+    """Update a time by the commands that have run; return it and the commands that it still depends on."""
     if late is None:
         return time_ns, None
     for command, ns in late.items():

@@ -83,11 +83,11 @@ class Copies:
             engine.wait_for_queue(queue)
         except BaseException:
             if copy is not None:
-                copy.work = nothing  # its target may have been freed when it runs
+                copy.work = nothing  # the program may have freed the target by the time it runs
             raise
 
     def _check_pageable(self, queue: Queue, name: str) -> None:
-        """Raise AcceleratorError for pageable memory on a capturing stream: its bytes may be gone at a launch."""
+        """Raise AcceleratorError for pageable memory on a capturing stream: it may be freed before a launch."""
         if queue.capture is not None:
             what = f"{name}: host memory that is not pinned cannot be copied"
             self._engine.captures.break_all([queue.capture], what, CAPTURE_UNSUPPORTED)

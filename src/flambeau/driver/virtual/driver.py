@@ -211,13 +211,13 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
     """An implementation of `driver.api.Driver`.
 
     schedule: the order in which ready streams run; None for the one that `choice` names.
-    faults: injected failures;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
+    faults: injected failures;  log: (stream, number, name) of the commands that ran, in order;  clock: modelled time.
     is_profiled: whether the program is between `profiler_start` and `profiler_stop`.
     """
 
     # devices
     def start(self) -> None:
-        """Set `hot`, and ask for the failures of FLAMBEAU_FAULTS.  Memory is mapped at its first allocation."""
+        """Set `hot`, and inject the failures of FLAMBEAU_FAULTS.  Memory is mapped at its first allocation."""
         if text := config.faults():
             self.faults.ask_once(text, self.device_count())
         self.hot = HotCalls(self)
@@ -263,7 +263,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return self._engine.clock.now()
 
     def end_ns(self) -> int:
-        """Return the host clock's time when all submitted work is done.  Costs no modelled time."""
+        """Return the modelled time at which all submitted work is done.  Costs no modelled time."""
         with self._lock:
             return max([self._engine.clock.now(), *[queue.end_ns for queue in self._engine.runner.queues]])
 
@@ -301,7 +301,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     @property
     def unused_choices(self) -> str:
-        """A note about choices of a `replay:` schedule that were not used so far, "" if all were."""
+        """Return a note about choices of a `replay:` schedule that were not used so far, "" if all were."""
         schedule = self._engine.runner.schedule
         return schedule.surplus if isinstance(schedule, Replay) else ""
 
@@ -351,7 +351,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._engine.queries += 1
             if queue.end_ns > self._engine.clock.spend(self._engine.card.host.call):
                 return False
-            if queue.late is not None:  # a collective, which may have to wait for other processes
+            if queue.late is not None:  # a pending collective, which may wait for other processes
                 if not self._engine.runner.run_until(queue.tail(), waits=False):
                     return False
                 if settled(queue.end_ns, queue.late)[0] > self._engine.clock.now():
@@ -488,11 +488,11 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         return 0
 
     def product_workspace(self, device: int) -> int:
-        """Return the size that the environment variable sets; 0 by default."""
+        """Return the size that the environment sets; 0 by default."""
         return self._granted_workspace
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """Return a number that no library accepts as a handle, as for raw streams."""
+        """Return a number that, like a raw stream here, is no valid handle for another library."""
         with self._lock:
             return self._blas_handles.get(self._queue(stream).device, next_handle)
 
@@ -513,7 +513,7 @@ HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"
 
 
 class VirtualMonitor:
-    """An implementation of `driver.api.Monitor`.  Devices that have not started are idle and empty."""
+    """An implementation of `driver.api.Monitor`.  Before the driver starts, devices are idle and empty."""
 
     def __init__(self, choice: Gpus, started: VirtualDriver | None) -> None:
         self._card = card(choice.preset)

@@ -71,7 +71,7 @@ class Engine(Submission):
         self.races.watch(witness)
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
-        """Allocate pinned memory: a write by the host, ordered after all that the host has waited for."""
+        """Record an allocation of pinned memory: a write by the host, after all work that the host has waited for."""
         access = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, access, [block])
         if self.races.witness is not None:
@@ -85,7 +85,7 @@ class Engine(Submission):
     def check_host(self, access: MemoryAccess, block: Block) -> None:
         """Report a host access to pinned memory that conflicts with work that the host has not waited for.
 
-        Under a schedule that may run more than a wait needs, that work may run before or after the access.
+        Under a schedule that may run more than a wait needs, the conflicting work may run before or after the access.
         Raises: RaceError under races="error".
         """
         if self.races.witness is not None:
@@ -100,7 +100,7 @@ class Engine(Submission):
                 self.runner.run_before_host(self.host_races)
 
     def publish(self, queue: Queue) -> None:
-        """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""
+        """Run a queue's commands, and write pending poison that other processes may read.  Takes no modelled time."""
         self.runner.run_until(queue.tail())
         memory = self.memory.devices[queue.device]
         for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):

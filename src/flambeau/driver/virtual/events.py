@@ -34,8 +34,8 @@ RECORDS_KEPT = 8  # per event
 class Generation:
     """One record of an event: the commands before it, its clock and its time.
 
-    late: what the time depends on besides.
-    site: the source line of the record, where races are errors.
+    late: the unfinished commands that the time depends on, None if it is known.
+    site: the source line of the record, "" unless races are errors.
     """
 
     after: Awaited | None
@@ -65,7 +65,7 @@ class Waited(NamedTuple):
 class Event:
     """An event.
 
-    records: its latest records, kept where races are errors;  is_mark: whether the library made it to order streams.
+    records: its latest records, kept if races are errors;  is_mark: whether the library made it to order streams.
     """
 
     handle: EventHandle
@@ -142,7 +142,7 @@ class Events:
             self.follow(queue, event.latest)
 
     def _note(self, event: Event, waited: deque[Waited]) -> None:
-        """Remember a wait for reports.  An event recorded and awaited on one line belongs to `wait_stream`."""
+        """Remember a wait for reports.  An event recorded on the line of the wait is internal to `wait_stream`."""
         if self._engine.races.explains and event.latest is not None:
             site = callers.call_site()
             event.is_mark = site == event.latest.site
@@ -187,7 +187,7 @@ class Events:
             return True
         if latest.time_ns > now and not event.interprocess:
             return False
-        if latest.late is not None:  # a collective, which may have to wait for other processes
+        if latest.late is not None:  # a pending collective, which may wait for other processes
             if not self._engine.runner.run_until(latest.after, waits=False, fails=orders):
                 return False
             if settled(latest.time_ns, latest.late)[0] > now:

@@ -81,7 +81,7 @@ class ExchangeCalls(Calls):
         return ""
 
     def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
-        """Run the exchanges of streams, whose group is aborted, so that no later wait raises their errors.
+        """Run the exchanges of the streams of an aborted group, so that no later wait raises their errors.
 
         Exchanges of a group that has failed end by themselves.
         """
@@ -121,7 +121,7 @@ class ExchangeCalls(Calls):
                 raise failure
 
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
-        if streams is None:  # those of one group share all state with others, and end by themselves
+        if streams is None:  # exchanges of a single group hold no resources, and end by themselves
             self.await_exchanges()
 
 

@@ -103,7 +103,7 @@ def _check_numbers(name: str, value: Any, devices: int | None) -> None:
 
 
 class InjectedFailure(Exception):
-    """A launch failed because `fail_launch_at` said so."""
+    """A launch failed because `fail_launch_at` requested it."""
 
 
 class Countdown:
@@ -123,7 +123,7 @@ class Countdown:
 
 
 class Faults:
-    """Injected failures of one machine.  n = 1 is the next call.
+    """Injected failures of one machine.  An n of 1 means the next call.
 
     is_used: whether any failure was requested; until then, calls skip all checks.
     too_large: blocks of at least this many bytes are refused; 0 refuses none.

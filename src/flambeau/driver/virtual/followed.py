@@ -1,8 +1,8 @@
-"""The driver of a checked program on real GPUs: it calls their driver, and follows the calls with the model.
+"""The driver for race checks on real GPUs: it calls their driver, and repeats each call on a model.
 
 - Each call is made on the real driver, and then on a model of a virtual GPU with the same addresses.  The model finds
   races as for virtual GPUs.  It computes no values and models no time: its commands are done when they are submitted.
-- The real driver determines what is done.  A wait orders what was submitted before it began.
+- The real driver determines which work is complete.  A wait orders the work that was submitted before it began.
 - Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are kernels that
   do not declare their accesses.
 - If the model cannot follow a call, the program continues, and `lost` has the reason why nothing more is compared.
@@ -103,7 +103,7 @@ class FollowedCalls(HotCalls):
 class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
-    Handles are the model's.  lost: why the model no longer follows, "" while it does.
+    Handles are the model's.  lost: the reason why the model no longer follows, "" while it does.
     unseen: the kernels whose accesses the model does not know.
     loaded: kernels and library plans;  alone: the model's state of each stream.
     """

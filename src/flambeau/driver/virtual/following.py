@@ -80,7 +80,7 @@ class FollowedKernel(Loaded):
 
 
 def _nothing(*operands: Any) -> None:
-    """Serve as a reference implementation that is never called."""
+    """Stand in for a kernel's reference, which is never called."""
 
 
 def no_time(accesses: list[Access]) -> int:
@@ -89,7 +89,7 @@ def no_time(accesses: list[Access]) -> int:
 
 
 def shapes_of(kernel: Kernel) -> Split | None:
-    """Return the split of a kernel's argument buffer into addresses and values that determine shapes.
+    """Return the functions that split a kernel's argument buffer into addresses and values that determine shapes.
 
     It is None for kernels of the program, whose buffers may hold other arguments.
     """
@@ -154,8 +154,8 @@ class Line:
 # blocks that one stream uses
 
 # Record of a launch: its kernel, form and addresses (see `FollowedKernel.split`), its number on its stream and among
-# all operations, the program's call; the base, changes and version of its stream's clock.  It is one tuple, since the
-# garbage collector visits each object.
+# all operations, the program's call; the base, changes and version of its stream's clock.  It is one tuple to limit the
+# number of objects that the garbage collector visits.
 Launch = tuple[FollowedKernel, "Form | None", Any, int, int, Origin, Base, dict[StreamKey, int], int]
 # Record of an allocation: the preceding operation, its number, the program's call, whether the bytes are fresh, clock.
 Allocation = tuple[Launch | Command, int, Origin, bool, Base, dict[StreamKey, int], int]
@@ -165,7 +165,7 @@ class Alone:
     """The blocks that only one stream uses.
 
     real: the other driver's handle of the stream;  state: its clock.
-    histories: of the blocks, by the addresses in them that launches have used.  Some are no longer open.
+    histories: of the blocks, by the addresses that launches have used.  Some are no longer open (`is_open`).
     latest: the stream's latest operation if it is a launch without a command, else None.
     prunes_at: the number of the operation after which the lists of launches are shortened.
     """
@@ -201,7 +201,7 @@ class Alone:
         return command
 
     def reusable(self, history: History) -> SoleHistory | None:
-        """Return the history of a dead block that only this stream used, if no other block and no comparison has it."""
+        """Return a dead block's history if only this stream used it, and no other block or comparison refers to it."""
         if type(history) is SoleHistory and history.alone is self and history.by_key is None and not history.is_shared:
             return history
         return None
@@ -232,7 +232,7 @@ class SoleHistory(History):
     high: the end of the block.
     is_open: whether the block is live, and no other stream has used it.
     is_shared: whether other dead blocks share this history.
-    launches: the launches that used it, in order, and are not in the groups yet.
+    launches: the launches that used the block and are not in the groups yet, in order.
     """
 
     is_shared = False

@@ -140,7 +140,7 @@ class Ipc:
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """Ask the exporter about a handle.  Requires a free lock: the exporter may be asking this process."""
+        """Ask the exporter about a handle.  The lock must not be held: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -159,7 +159,7 @@ class Ipc:
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
 
     def known(self, device: int, handle: bytes) -> Import | None:
-        """Return the import of a handle, None if it is not open.  The caller holds the lock."""
+        """Return the import of a handle, None if it is not open here.  The caller holds the lock."""
         return self._imports.get((device, handle))
 
     def map_import(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
@@ -183,7 +183,7 @@ class Ipc:
         imported = Import(handle, connection, self._engine.memory.devices[device].map_import(nbytes, buffer))
         self._imports[device, handle] = self._imports_at[imported.block.low] = imported
         connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
-        if connection.is_lost:  # since its answer
+        if connection.is_lost:  # it was lost after the answer
             self.exporter_lost()
         return imported
 

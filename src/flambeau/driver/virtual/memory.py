@@ -6,8 +6,8 @@
 - A segment is an allocation of `mem_alloc`.  It is one live block until a block is taken inside it.  Then only taken
   blocks are live.  A reservation of `mem_reserve` is a segment, too; its blocks are taken where memory is mapped.
 - Dead blocks are remembered, with their access history, until their bytes are taken again.
-- Blocks, live or dead, never overlap.  The rest of a dead block that was taken in part shares its history, which
-  no longer changes.
+- Blocks, live or dead, never overlap.  If only a part of a dead block is taken, the rest keeps the block's history,
+  which no longer changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def device_of(address: int) -> int | None:
 class Block:
     """A block: bytes [low, high) with one owner, and their access history.  device: None for pinned memory.
 
-    fate: how it ended, for errors;  takes: how often it was allocated again.
+    fate: how it was freed, for errors;  takes: how often it was allocated again.
     is_unused: whether no block was taken in it since `mem_alloc`.
     whole, poisoning: the access and the poison of its allocation, set when it is first allocated again.
     """
@@ -215,7 +215,7 @@ class DeviceMemory:
         reservation.space.discard(low, high)
 
     def _around(self, address: int, nbytes: int, name: str) -> Reservation:
-        """Return the reservation around whole granules of addresses."""
+        """Return the reservation that contains a range of addresses.  Raises AcceleratorError for partial granules."""
         segment = self._segments.find(address)
         if (
             not isinstance(segment, Reservation) or address + nbytes > segment.high or nbytes <= 0
@@ -251,7 +251,7 @@ class DeviceMemory:
         return self._segments.at.get(segment.low) is segment
 
     def of_graphs(self, low: int) -> Segment | None:
-        """Return the segment around an address if it belongs to graphs, else None."""
+        """Return the segment that contains an address if it belongs to graphs, else None."""
         segment = self._segments.find(low)
         return segment if segment is not None and segment.shared is not None else None
 

@@ -97,11 +97,11 @@ Work = Callable[["Command"], None]
 class Queue:
     """One stream.  end_ns: the end of everything submitted so far;  waits: the predecessors of its next command.
 
-        late: what the end depends on besides `end_ns`, None if it is known.
-    name: the program's name for it, "" if there is none;  site: the source line that made it.
-        launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
-        share: the fraction of the device's multiprocessors that its kernels run on.
-        capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
+    late: the unfinished commands that the end also depends on, None if it is known.
+    name: the program's name for it, "" if there is none;  site: the source line that created it.
+    launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
+    share: the fraction of the device's multiprocessors that its kernels run on.
+    capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (
@@ -159,7 +159,7 @@ class Queue:
 
 
 class Runner:
-    """Runs commands of all queues.  `log` has (stream, number, name) of each one run, in order."""
+    """Runs the commands of all queues.  log: (stream, number, name) of the latest commands that ran, in order."""
 
     def __init__(self, schedule: Schedule, fixed_values: bool, lock: Any) -> None:
         self._lock = lock
@@ -196,7 +196,7 @@ class Runner:
     def run_until(self, target: Awaited | None, waits: bool = True, fails: bool = True) -> bool:
         """Run until `target` is done; return whether it is.
 
-        waits: whether the host waits for other processes where the target needs them.
+        waits: whether the host waits for other processes if the target needs them.
         fails: whether a failed collective raises; if not, it is left in the queue.
         Raises: AcceleratorError if a command fails or has failed; CollectiveError.
         """
@@ -220,7 +220,7 @@ class Runner:
         return True
 
     def _is_held_up(self, target: Awaited, fails: bool) -> bool:
-        """Return whether the first commands of streams alone show that the target waits for a closed gate.
+        """Return True if the first commands of the streams already show that the target waits for a closed gate.
 
         Follows the chain of commands that block the target.  Its cost does not depend on the number of commands on the
         streams.
@@ -266,7 +266,7 @@ class Runner:
         return shut
 
     def _goes_on(self, queue: Queue, needed: dict[Queue, int]) -> bool:
-        """Return whether a queue's next command is ready and has no predecessors, and no other queue is ready."""
+        """Return whether a queue's next command can run at once: no predecessors, no gate, and the wait may run it."""
         if not queue.pending:
             return False
         head = queue.pending[0]
@@ -275,7 +275,7 @@ class Runner:
         return not self._ancestors_only or head.number <= needed[queue]
 
     def run_before_host(self, number: int) -> None:
-        """Run what the schedule chooses before an access of the host, which waits for none of it.
+        """Run the commands that the schedule chooses to run before an access of the host, which does not wait for them.
 
         number: the index of the access among the racing accesses of the host.
         """
@@ -372,7 +372,7 @@ class Ready(Sequence[StreamHandle]):
 
     @property
     def points(self) -> list[tuple[StreamHandle, int]]:
-        """The stream and the number of the first command of each."""
+        """Each stream with the number of its first command."""
         return [(queue.handle, queue.pending[0].number) for _, queue in self._queues]
 
     def add(self, queue: Queue) -> None:
@@ -386,7 +386,7 @@ HOST_HANDLE = StreamHandle(-1)
 
 
 class HostOrReady(Sequence[StreamHandle]):
-    """An access of the host, which comes first, or one of the ready streams."""
+    """The choices before an access of the host: index 0 is the access, the others are the ready streams."""
 
     def __init__(self, ready: Ready, number: int) -> None:
         self._ready = ready
@@ -451,7 +451,7 @@ def _poison_note(command: Command) -> str:
             continue
         shape, dtype = access.form
         array = host.numpy().ascontiguousarray(_array(access, block, command.poisoned_reads or []))
-        size = array.dtype.itemsize  # in one byte, poison is a common value
+        size = array.dtype.itemsize  # one-byte types are skipped: 0xFF is a common value of them
         if size > 1 and (array.reshape(-1).view("uint8").reshape(-1, size) == POISON).all(axis=1).any():
             value = "-1" if array.dtype.kind == "i" else "NaN" if array.dtype.kind == "f" else "all bits set"
             what = f"its {dtype} operand of shape {list(shape or ())} holds poison ({value})"
@@ -623,7 +623,7 @@ def _flat(values: list[Any]) -> list[Any]:
 
 
 def run_reference(command: Command) -> None:
-    """Run the NumPy reference of a kernel or library plan.  detail: (Loaded, Bound)."""
+    """Run the NumPy reference of a kernel or library plan.  command.detail: (Loaded, Bound)."""
     loaded, bound = command.detail
     values = bound.made
     if values is None or command.poisoned_reads is not None:

@@ -3,13 +3,13 @@
 - Every block keeps an access history per stream.  A new access races with an access of another stream if they share
   bytes, at least one writes, and neither happens before the other.
 - races="error": the call raises RaceError, which names every conflicting access, and changes nothing.
-- races="poison": a reader gets poison in the shared bytes, in a private copy; two writers leave poison behind, each
-  after it ran.  If the reader already ran, the writer leaves poison behind.  So no result depends on their order.
+- races="poison": a reader reads poison in the shared bytes, from a private copy.  Of two writers, each writes poison
+  to the shared bytes after it ran.  If the reader already ran, the writer does.  So no result depends on their order.
 - races="real": the bytes depend on the schedule.
 - Accesses to the same bytes form a group: a reader is compared with its writers only.
 - A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
   Commands that have not read yet are linked to the write's command, so that poison reaches them.
-- Other accesses are dropped once the host knows that they are done, as the history grows.
+- Other accesses are dropped when the history has grown and the host has waited for them.
 - Allocating a block is a write of its stream: a separate operation, even if no command is queued for it.
 """
 
@@ -58,7 +58,7 @@ class Taking(NamedTuple):
 
 
 class Witness(ClockWitness, Protocol):
-    """Interface of a tool that is notified of every operation and every race.  It does not change what happens."""
+    """Interface of a tool that is notified of every operation and every race.  It must not affect them."""
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
         """Handle the start of the comparison of operation `number` of a stream, or of an access of the host."""
@@ -84,7 +84,7 @@ class Races:
     witness: the tool that is notified, or None.
     looks: whether accesses are compared.
     explains: whether the source lines of waits, records and allocations are kept for reports.
-    explores: whether a schedule may run more than a wait needs; racing allocations are then its choices.
+    explores: whether a schedule may run more than a wait needs; it then also orders racing allocations.
     poisoned: how many racing accesses became poison;  first: the lines of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
@@ -207,7 +207,7 @@ class Races:
         history.renew(kept)
 
     def mark(self, command: Command | None, stream: StreamKey, conflicts: Sequence[Conflict]) -> None:
-        """Poison both sides of every conflict: reads see it, writes leave it behind.
+        """Poison both sides of every conflict: reads return poison, writes end as poison.
 
         command: the newer side; None for the host, and for an allocation, whose whole block is poisoned.
         """
@@ -225,7 +225,7 @@ class Races:
                 stack += self._covered(older, stream, conflict)
 
     def _covered(self, command: Command, stream: StreamKey, conflict: Conflict) -> Iterator[Conflict]:
-        """Return the races of an access with commands that a racing older command replaced."""
+        """Yield the races of an access with uses that a racing older command replaced in the history."""
         access, block = conflict.access, conflict.block
         for use in command.covered or ():
             if self._is_ordered(stream, use.stream, use.number) or not (access.writes or use.access.writes):
@@ -267,7 +267,7 @@ class Races:
                 taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.access)  # holds copies: the dead block's uses must not change
+                    left = Group(group.access)  # of copies: the dead block's uses must not change
                     left.keep(use.of_former(piece.history) for use in racing)
                     taking.history.put(left)
         return taking
@@ -283,7 +283,7 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the accesses to [low, high) before a point that the owner has waited for."""
+        """Drop the accesses to [low, high) before a point that the memory's owner has waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([group for group in history.groups() if not group.is_empty])
@@ -357,7 +357,7 @@ def _comes_after(use: Use, other: Use) -> bool:
 
 
 def awaited_queue(use: Use) -> Queue:
-    """Return the stream to wait for: that of `use`, the earlier access, or that of the launch for a graph's branch."""
+    """Return the stream to wait for: that of the earlier access, or for a graph's branch that of the launch."""
     return waiting_queue(use.commands[-1].queue)
 
 

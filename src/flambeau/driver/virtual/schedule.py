@@ -98,7 +98,7 @@ class Replay(Schedule):
 
     @property
     def surplus(self) -> str:
-        """A note about given choices that were not used, "" if all were."""
+        """Return a note about given choices that were not used, "" if all were."""
         given, used = len(self.choices), len(self.taken)
         if used >= given:
             return ""

@@ -1,6 +1,6 @@
 """Address spaces of virtual GPUs: the bytes behind device and pinned addresses, and sorted sets of byte ranges.
 
-- The bytes lie in one sparse shared mapping per device, made on first use; memory that nothing accessed costs nothing.
+- The bytes lie in one sparse shared mapping per device, made on first use; memory takes no RAM until it is accessed.
 - Poison, the byte 0xFF (NaN, or -1), is the value of unwritten memory.  A device marks it per grain of 512 bytes and
   writes the bytes only when something reads them.
 - The memory of a machine that computes no values has addresses only.
@@ -173,7 +173,7 @@ class Spans(Generic[T]):
     def overlapping(self, low: int, high: int) -> Iterator[T]:
         """Yield the items that overlap [low, high).
 
-        The other items examined begin less than their rounded-up length before it.
+        Of the other items, only those that begin less than their rounded-up length before `low` are examined.
         """
         for length, starts in self._by_length.items():
             for start in starts.irange(low - (1 << length), high, (False, False)):
@@ -189,7 +189,7 @@ POISON = 0xFF
 def reservable(nbytes: int, count: int) -> int:
     """Return the number of bytes, at most `nbytes`, that each of `count` devices can map.
 
-    Under a limit of the address space (RLIMIT_AS) the devices share half of the free space; the host keeps the rest.
+    Under an address space limit (RLIMIT_AS), the devices share half of the free address space.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -242,7 +242,7 @@ GRAIN = 512  # bytes: the unit of pending poison
 
 
 def _mapped_file(file: int, nbytes: int) -> mmap.mmap:
-    """Map a file.  Machines that nothing refers to may hold addresses until the collector finds them."""
+    """Map a file.  If that fails, first collect unreachable machines, which may still occupy addresses."""
     try:
         return mmap.mmap(file, nbytes)
     except OSError:
@@ -362,7 +362,7 @@ class EmptySpace(DeviceSpace):
         )
 
     def poison(self, low: int, high: int) -> None:
-        """Do nothing, as the next three methods: there are no bytes."""
+        """Do nothing: there are no bytes.  The next two methods do nothing either."""
 
     def materialise(self, low: int, high: int) -> None: ...
 

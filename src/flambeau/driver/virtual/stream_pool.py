@@ -2,8 +2,8 @@
 
 - A chunk is an allocation of the device, of 32 MiB or more.  Each stream keeps the idle ranges that were freed on it.
 - Memory that was freed on a stream is reused by that stream only, until `pool_trim` returns the chunks that are
-  entirely idle.  A real driver also reuses it on streams that it knows to be ordered after the free.
-- Allocations are blocks like those of flambeau's allocator: taking one is a write on its stream.
+  entirely idle.  NVIDIA's driver also reuses it on streams that it knows to be ordered after the free.
+- Allocations are blocks like those of flambeau's allocator: allocating one counts as a write of its stream.
 """
 
 from __future__ import annotations

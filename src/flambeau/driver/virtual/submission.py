@@ -1,10 +1,10 @@
-"""Commands, and the part of the virtual driver that a warm operation executes.
+"""Commands, and the fast path of the virtual driver: the calls of warm operators, whose kernels are already loaded.
 
 - `WarmCalls` are the calls of the Driver that a warm operator makes: `block_given`, `block_taken` and `launch`.
 - `Submission` is the engine's part in them: it queues commands and allocates blocks.
 - In the usual case nothing here calls another module of the driver.  Functions shared with other calls are inlined:
   `HostClocks.spend`, `VectorClocks.advance`, `callers.origin`, `signals.look`, `History.add`, `Queue.append` and
-  `ReentrantLock.acquire`.  The usual case: a stream's own memory, no capture, no tool that watches, no failure.
+  `ReentrantLock.acquire`.  The usual case: memory that only the stream uses, no capture, no attached tool, no failure.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Command:
     base, changes, version: of its clock.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
     notes: data that a tool attaches to it.
-    gate: what must be ready before it runs besides its predecessors, or None.
-    late: what its end depends on besides `end_ns`, None once the end is known.
+    gate: the exchange that must also be ready before it runs, or None.
+    late: the unfinished commands that its end also depends on, None if it is known.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
@@ -240,7 +240,7 @@ class Submission:
 
         origin: the program's call, by default the current one.
         launched: the source line of the graph's launch, for a node of a graph.
-        is_seen: whether tools are told of it.
+        is_seen: whether tools are notified of it.
         Raises: RaceError, or the failure of a command that had to run to make room.
         """
         if self.left_out and work in self.left_out:
@@ -330,9 +330,10 @@ class Submission:
         return compared
 
     def show(self, command: Command, start_ns: int, late: Late | None, nbytes: int | None = None) -> None:
-        """Call the hook for a command.
+        """Call the profilers' hook `on_span` for a command.
 
-        late: what its start depends on besides.  nbytes: the bytes that it moves, if its accesses do not tell.
+        late: the unfinished commands that its start depends on.  nbytes: the bytes that it moves, by default those of
+        its accesses.
         """
         assert hooks.on_span is not None
         if nbytes is None:
@@ -461,12 +462,12 @@ def _nbytes(command: Command) -> int:
 
 
 def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
-    """Return the start and the end of work that followed a collective that has run."""
+    """Return the start and the end of work that depended on a collective, which has run."""
     return settled(start_ns, start)[0], settled(end_ns, end)[0]
 
 
 class WarmCalls:
-    """The calls of the Driver that a warm operator makes.  The subclass provides the state and the checks."""
+    """The Driver's calls that a warm operator makes.  The subclass provides the state and the checks."""
 
     faults: Faults
     _engine: Submission

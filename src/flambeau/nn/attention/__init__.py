@@ -37,7 +37,7 @@ ALL = (
 
 
 class _Chosen(threading.local):
-    """backends: those that this thread has chosen."""
+    """The backends that this thread has chosen."""
 
     backends: tuple[SDPBackend, ...] = ALL
 

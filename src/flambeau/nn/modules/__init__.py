@@ -25,7 +25,7 @@ _SOURCES = (
     _activation, _containers, _convolution, _hooks, _layers, _lazy, _loss, _module, _normalization,
     _padding, _pooling, _recurrent, _state_dict, _transformer, utils,
 )  # fmt: skip
-_RENAMED = {  # names of PyTorch's whose object has another name here
+_RENAMED = {  # PyTorch's names of objects that have another name here
     "_ConstantPadNd": "_ConstantPad", "_ConvTransposeMixin": "_ConvTransposeNd", "_DropoutNd": "_Dropout",
     "_IncompatibleKeys": "IncompatibleKeys",
     "_LazyConvXdMixin": "_LazyConv", "_LazyNormBase": "_LazyNorm", "_NormBase": "_ChannelNorm",

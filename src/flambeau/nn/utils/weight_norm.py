@@ -119,7 +119,7 @@ def remove_hook(kind: type, called: str, module: Any, name: str) -> None:
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Compute a weight from its norms `name_g` and directions `name_v` before each forward; return the module.
 
-    Warns: `torch.nn.utils.parametrizations.weight_norm` replaces it.
+    Warns: FutureWarning; `torch.nn.utils.parametrizations.weight_norm` replaces it.
     dim: the dimension whose entries have a norm each; None for one norm of the whole.
     Raises: ModeError if the parameter has such a hook.
     Example:
