@@ -224,21 +224,19 @@ def _between(small: bool) -> Iterator[Point]:
 
 # the host
 class Step:
-    """A training step of a small perceptron, and the launches of its parts."""
+    """Forward and backward of a small perceptron, and the launches of its parts."""
 
-    def __init__(self) -> None:
-        layers = [part for _ in range(6) for part in (nn.Linear(96, 96), nn.Tanh())]
-        self.net = nn.Sequential(*layers, nn.Linear(96, 10)).cuda()
-        self.optimizer = optim.AdamW(self.net.parameters())
+    def __init__(self, layers: int) -> None:
+        parts = [part for _ in range(layers) for part in (nn.Linear(96, 96), nn.Tanh())]
+        self.net = nn.Sequential(*parts, nn.Linear(96, 10)).cuda()
         self.x, self.y = torch.randn(32, 96, device="cuda"), torch.randint(0, 10, (32,), device="cuda")
 
     def forward(self) -> Any:
         return F.cross_entropy(self.net(self.x), self.y)
 
     def __call__(self) -> None:
-        self.optimizer.zero_grad()
+        self.net.zero_grad()
         self.forward().backward()
-        self.optimizer.step()
 
 
 def launches(call: Call) -> tuple[int, int]:
@@ -272,16 +270,13 @@ def measured_host() -> Iterator[tuple[str, float]]:
         for each in parameters:
             each.grad = torch.ones_like(each)
         steps.append(host_ns(optim.AdamW(parameters).step))
-    operand = (steps[1] - steps[0]) / (4 * 40)
+    operand = max(0.0, (steps[1] - steps[0]) / (4 * 40))
     yield "operand", operand
-    step = Step()
-    step()
-    whole, (kernels, products) = host_ns(step), launches(step)
-    forward = launches(step.forward)
-    operands = 4 * len(list(step.net.parameters()))
-    known = kernels * found["launch"] + products * found["product"] + operand * (operands - LISTED)
-    backward = max(0.0, (whole - known) / (kernels + products - sum(forward) - 1))  # one is the optimizer's
+    yield "step", max(0.0, steps[0] - found["launch"] - operand * (4 * 4 - LISTED))
+    (few_ns, few_launches), (many_ns, many_launches) = (_backward(Step(layers), found) for layers in (1, 8))
+    backward = max(0.0, (many_ns - few_ns) / (many_launches - few_launches))
     yield "backward", backward
+    yield "backward_pass", max(0.0, few_ns - few_launches * backward)
     yield "attention", _attention_ns(backward)
     yield "convolution", _convolution_ns(torch.bfloat16, torch.channels_last, backward)
     yield "wide_convolution", _convolution_ns(torch.float32, torch.contiguous_format, backward)
@@ -302,6 +297,14 @@ def measured_host() -> Iterator[tuple[str, float]]:
     whole = host_ns(lambda: (small.add_(1), torch.cuda.synchronize()), waits=True)
     yield "wake", max(0.0, whole - found["launch"] - call)
     yield "allocate", _allocation_ns()
+
+
+def _backward(step: Step, known: dict[str, float]) -> tuple[float, int]:
+    """What a step takes beyond its launches and products, in nanoseconds, and how many of these its backward has."""
+    step()
+    kernels, products = launches(step)
+    beyond = host_ns(step) - kernels * known["launch"] - products * known["product"]
+    return beyond, kernels + products - sum(launches(step.forward))
 
 
 def _attention_ns(backward: float) -> float:

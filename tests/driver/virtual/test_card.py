@@ -2,6 +2,7 @@
 
 import pytest
 
+import flambeau as torch
 from flambeau.driver.virtual.card import (
     DEFAULT,
     FOLDER,
@@ -28,6 +29,7 @@ from flambeau.library_operation import (
     Gemm,
 )
 from flambeau.strides import CHANNELS_LAST, compact, contiguous
+from flambeau.testing import machine
 
 H200 = card(DEFAULT)
 SMALL = """
@@ -264,6 +266,26 @@ def test_times_of_a_file_are_taken_as_they_are(written):
     own = read(written(text))
     assert own.host.launch == 9000 and own.host.product == H200.host.product
     assert own.kernel_ns(2 * 10**9, 0) == 20_000_000
+
+
+def test_a_backward_pass_and_a_step_cost_more(written):
+    path = written(SMALL + "[host]\nstep = 1_000_000\nbackward_pass = 2_000_000\n")
+    host = card(str(path)).host
+    with machine(devices=1, preset=str(path)) as virtual:
+
+        def host_ns(call):
+            before = virtual.driver.clock.now()
+            call()
+            return virtual.driver.clock.now() - before
+
+        x = torch.ones(4, device="cuda", requires_grad=True)
+        optimizer = torch.optim.SGD([x], lr=0.1)
+        for _ in range(2):
+            loss = (x * x).sum()
+            # the gradient of the loss is made before the pass, which has three launches
+            assert host_ns(loss.backward) == host.launch + 3 * (host.launch + host.backward) + 2_000_000
+            assert host_ns(optimizer.step) == host.launch + 1_000_000
+            optimizer.zero_grad()
 
 
 @pytest.mark.parametrize(

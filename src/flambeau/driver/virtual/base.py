@@ -69,7 +69,6 @@ class Calls(WarmCalls):
         self._kernels: dict[KernelHandle, Loaded] = {}
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: dict[PlanHandle, Loaded] = {}
-        self._plan_costs: dict[PlanHandle, int] = {}  # of the host, in nanoseconds
         self._granted_workspace = blas_workspace() or 0
         self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used

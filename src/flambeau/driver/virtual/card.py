@@ -61,8 +61,8 @@ TRANSPOSE = "transpose"
 KERNELS = (POINTWISE, *KINDS)
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOST = (
-    "launch", "product", "attention", "convolution", "wide_convolution", "operand", "backward", "copy", "graph",
-    "record", "order", "call", "wake", "allocate",
+    "launch", "product", "attention", "convolution", "wide_convolution", "operand", "step", "backward",
+    "backward_pass", "copy", "graph", "record", "order", "call", "wake", "allocate",
 )  # fmt: skip
 COPIES = ("pinned_in", "pinned_out", "pageable_in", "pageable_out", "peer")
 ATTENTION = ("attention", "attention_backward")
@@ -108,7 +108,9 @@ class Host:
     launch: a kernel launch;  product, attention: a library call;  convolution: one of a half type;  wide_convolution:
     one of another type;  copy: one that does not wait;  graph: a graph launch.
     operand: each operand of a kernel over lists of tensors, beyond the first few.
+    step: added to a kernel of an optimizer, for the rest of its step.
     backward: added to each launch of a backward pass, for autograd nodes, their recording, and modules.
+    backward_pass: added to the first launch of a backward pass, for the rest of the pass and the loss.
     record: of an event;  order: a stream's wait for an event;  call: a query, or a wait for completed work.
     wake: from the end of work to the return of the call that waited for it;  allocate: of memory by the driver.
     """
@@ -119,7 +121,9 @@ class Host:
     convolution: int
     wide_convolution: int
     operand: int
+    step: int
     backward: int
+    backward_pass: int
     copy: int
     graph: int
     record: int
@@ -192,6 +196,10 @@ class Card:
     def workspace_nbytes(self, problem: LibraryOperation) -> int:
         """Return the size in bytes of the workspace of a library call."""
         return self._way(problem).workspace_nbytes if isinstance(problem, Convolution) else 0
+
+    def kernel_host_ns(self, entry: str) -> int:
+        """Return the host time of a launch of a kernel."""
+        return self.host.launch + (self.host.step if "_step_" in entry else 0)
 
     def library_host_ns(self, problem: LibraryOperation) -> int:
         """Return the host time of a library call."""

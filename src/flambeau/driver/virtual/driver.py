@@ -463,7 +463,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
         is_own = type(kernel) is Kernel  # a kernel of the program has another class
-        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own)
+        host_ns = card.kernel_host_ns(kernel.entry)
+        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own, host_ns)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
@@ -473,7 +474,6 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._check(device)
             handle = PlanHandle(next_handle())
             card = self._engine.card
-            self._plan_costs[handle] = card.library_host_ns(problem)
             self._plans[handle] = Loaded(
                 device,
                 problem.kind,
@@ -481,6 +481,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 problem.accesses,
                 lambda accesses: card.library_ns(problem, accesses),
                 ADDRESSES,
+                host_ns=card.library_host_ns(problem),
             )
             return handle, card.workspace_nbytes(problem)
 
@@ -503,10 +504,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._plans, plan, "plan")
-            host_ns = self._plan_costs[plan]
-            if callers.here().task is not None:
-                host_ns += self._engine.card.host.backward
-            self._enqueue(queue, loaded, tuple(addresses), host_ns)
+            task = callers.here().task
+            self._enqueue(queue, loaded, tuple(addresses), 0 if task is None else self._backward_ns(task))
 
 
 HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"

@@ -553,10 +553,13 @@ class Loaded:
     bind: from launch arguments to arrays and numbers;  duration: from arrays to device time in nanoseconds.
     split: how addresses are separated from other arguments, or None.
     bounds: the bound arguments of the latest launches, by the arguments;  grid: of the last launch.
+    host_ns: the host time of a launch or call.
     is_own: whether the reference is this library's, not the program's: it does not modify its input arrays.
     """
 
-    __slots__ = ("_bind", "_duration", "_forms", "_split", "bounds", "device", "grid", "is_own", "name", "reference")
+    __slots__ = (
+        "_bind", "_duration", "_forms", "_split", "bounds", "device", "grid", "host_ns", "is_own", "name", "reference",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -567,6 +570,7 @@ class Loaded:
         duration: Callable[[list[Access]], int],
         split: Split | None = None,
         is_own: bool = True,
+        host_ns: int = 0,
     ) -> None:
         self.device = device
         self.name = name
@@ -575,6 +579,7 @@ class Loaded:
         self._duration = duration
         self._split = split
         self.is_own = is_own
+        self.host_ns = host_ns
         self.bounds: dict[Any, Bound] = {}
         self.grid: Grid | None = None
         self._forms: dict[Hashable, Form] = {}

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 SAMPLE_NS = 1_000_000_000 // 6  # the sampling period of utilization; on hardware it is from this to a second
 MAX_PENDING = 1024  # commands per stream
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
+BEGUN = "begun"  # key of the note that a backward pass has launched something
 INVALID_HANDLE = 400  # CUresult
 LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 
@@ -522,22 +523,31 @@ class WarmCalls:
                 _check_grid(grid, loaded.name)
                 loaded.grid = grid
             now = callers.here()
-            host = self._engine.card.host
-            host_ns = host.launch if now.task is None else host.launch + host.backward
+            more_ns = 0 if now.task is None else self._backward_ns(now.task)
             frame: Any = sys._getframe(1)
             called: Any = None
             while frame is not None and frame.f_code.co_filename.startswith(callers.PACKAGE):
                 frame, called = frame.f_back, frame.f_code
             code, at = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-            self._enqueue(queue, loaded, bytes(arguments), host_ns, (code, at, called, now.operator))
+            self._enqueue(queue, loaded, bytes(arguments), more_ns, (code, at, called, now.operator))
         finally:
             self._inner_lock.release()
             leave_critical()
 
+    def _backward_ns(self, task: Any) -> int:
+        """Return the host time that a backward pass adds to its next launch."""
+        host = self._engine.card.host
+        if task.notes is None:
+            task.notes = {}
+        if BEGUN in task.notes:
+            return host.backward
+        task.notes[BEGUN] = {}
+        return host.backward + host.backward_pass
+
     def _enqueue(
-        self, queue: Queue, loaded: Loaded, arguments: Any, host_ns: int, origin: Origin | None = None
+        self, queue: Queue, loaded: Loaded, arguments: Any, more_ns: int, origin: Origin | None = None
     ) -> None:
-        """Queue a launch or a library call."""
+        """Queue a launch or a library call.  more_ns: of host time, beside that of the kernel or the call."""
         engine = self._engine
         if loaded.device != queue.device:
             raise AcceleratorError(
@@ -557,6 +567,7 @@ class WarmCalls:
             find = engine.memory.find
             blocks = [find(queue.device, access.low, access.high, loaded.name) for access in accesses]
             bound.blocks = blocks
+        host_ns = loaded.host_ns + more_ns
         if len(accesses) > LISTED:
             host_ns += engine.card.host.operand * (len(accesses) - LISTED)
         duration_ns = bound.duration_ns
