@@ -335,7 +335,8 @@ class ContentsStore(Store):
         self._ask(do="push", key=key, value=_text("Store.queue_push", value))
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        end = time.monotonic() + self.timeout.total_seconds()
+        seconds = self.timeout.total_seconds()
+        end = time.monotonic() + seconds
         while True:
             found: str | None = self._ask(do="pop", key=key)
             if found is not None:
@@ -344,8 +345,14 @@ class ContentsStore(Store):
                 raise QueueEmptyError(
                     f"the queue of {key!r} is empty", hint="pass block=True to wait", operator="Store.queue_pop"
                 )
-            left = timedelta(seconds=max(round(end - time.monotonic(), 3), 0))
-            self.wait([key], left)  # another caller may take the value
+            try:
+                self.wait([key], timedelta(seconds=max(end - time.monotonic(), 0)))  # another caller may take the value
+            except StoreTimeoutError:
+                raise StoreTimeoutError(
+                    f"the queue of {key!r} was not filled within {seconds:g} s",
+                    hint="does another rank push to it?",
+                    operator="Store.queue_pop",
+                ) from None
 
     def queue_len(self, key: str) -> int:
         found: int = self._ask(do="length", key=key)
