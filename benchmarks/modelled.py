@@ -1,11 +1,14 @@
 """Compares modelled times with measured ones, and the peak memory of `flambeau fit` with the GPU's.
 
-    python -m benchmarks.modelled [--json FILE] [--card h200] [--only TEXT] [--limit 85]
+    python -m benchmarks.modelled [--json FILE] [--card h200] [--preset-host] [--only TEXT] [--limit 85]
 
 Each program runs in a process of its own on virtual GPUs that compute no values and, where there is an NVIDIA GPU, in
 another one there.  A time is that of one step of a loop without a wait, from an idle device to an idle device: the
 median of some loops.  A training step's modelled time and peak are those that `flambeau fit` prints.  A time should be
 within 25 % of the measured one, a peak within 5 %.  --card also takes the path of a card's file.
+
+Where there is a GPU, the host's times are not those of the preset h200 but of this host, as `calibrate --host` measures
+them first; --preset-host keeps the preset's.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +29,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.core import thread
+from flambeau.driver.virtual.card import DEFAULT
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.nn import functional as F
 
@@ -317,6 +322,17 @@ def modelled(name: str, chosen: str, seconds: float) -> dict[str, Any]:
     return parts | {"ns": 1e6 * answer["step_ms"], "peak": answer["peak"]}
 
 
+def with_this_host(folder: str) -> str:
+    """Write the card of the preset h200 with the times of this host; return its path.  Raises RuntimeError."""
+    path = str(Path(folder) / f"{DEFAULT}-this-host.toml")
+    command = [sys.executable, "-m", "benchmarks.calibrate", "--host", "--out", path]
+    environment = os.environ | {"FLAMBEAU_GPUS": "nvidia"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PROCESS_SECONDS)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}: {(done.stderr or done.stdout)[-300:]}")
+    return path
+
+
 def compared(name: str, of_model: dict[str, Any], of_gpu: dict[str, Any] | None) -> dict[str, Any]:
     """The row of a program."""
     row: dict[str, Any] = {"name": name, "what": ALL[name][0], "modelled": of_model, "measured": of_gpu}
@@ -353,7 +369,8 @@ def text_of(row: dict[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="a file for the rows")
-    parser.add_argument("--card", default="h200", help="the preset, or a card's file")
+    parser.add_argument("--card", default=DEFAULT, help="the preset, or a card's file")
+    parser.add_argument("--preset-host", action="store_true", help="take the host's times from the preset")
     parser.add_argument("--only", default="", help="programs with this in their name")
     parser.add_argument("--limit", type=float, default=85.0, help="seconds for all programs")
     parser.add_argument("--run", choices=ALL, help=argparse.SUPPRESS)
@@ -372,15 +389,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return min(PROCESS_SECONDS, asked.limit - (time.perf_counter() - start))
 
     rows: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        models = list(pool.map(lambda name: modelled(name, asked.card, left()), names))
+    is_of_this_host = times.is_real() and asked.card == DEFAULT and not asked.preset_host
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = with_this_host(folder) if is_of_this_host else asked.card
+        with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+            models = list(pool.map(lambda name: modelled(name, chosen, left()), names))
     for name, of_model in zip(names, models):  # the measured ones run alone
         of_gpu = _answer(["benchmarks.modelled", "--run", name], "nvidia", left()) if times.is_real() else None
         rows.append(compared(name, of_model, of_gpu))
         if asked.json is not None:
             asked.json.write_text(json.dumps({"card": asked.card, "rows": rows}, indent=1))
     heads = "modelled us", "measured us", "ratio", "peak MiB", "measured", "ratio"
-    print(f"{asked.card:<42}" + "".join(f"{head:>12}" for head in heads))
+    title = f"{asked.card}, times of this host" if is_of_this_host else asked.card
+    print(f"{title:<42}" + "".join(f"{head:>12}" for head in heads))
     for row in rows:
         print(text_of(row))
     failed = sum(1 for row in rows if any("error" in (row[side] or {}) for side in ("modelled", "measured")))

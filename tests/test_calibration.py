@@ -70,6 +70,12 @@ def test_every_kind_of_kernel_is_one_launch_of_that_kind(name):
     assert kind_of(span.name) == name
 
 
+def test_where_the_host_cannot_be_measured_the_reason_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(modelled.sys, "executable", "false")
+    with pytest.raises(RuntimeError, match="false -m benchmarks.calibrate --host .*: exit status 1"):
+        modelled.with_this_host(str(tmp_path))
+
+
 def test_a_modelled_step_is_the_same_every_time():
     step = modelled.small_pointwise()
     assert modelled.step_ns(step) == modelled.step_ns(step) > 0
