@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.data import default_collate, default_convert
 from flambeau.data.collate import Samples, collate, collate_int_fn, default_collate_fn_map
 from flambeau.errors import ArgumentTypeError, ShapeError
@@ -214,6 +215,17 @@ def test_large_tensors_are_stacked_at_once(make):
     assert type(found) is type(expected)
     for one, other in zip(found, expected, strict=True):
         assert str(one) == str(other)
+
+
+def test_tools_see_that_a_tensor_is_read_when_it_is_stacked():
+    accesses = []
+    subscribe(on_host_read=accesses.append)
+    try:
+        samples = gathered(lambda index: (image(index), index))
+        assert samples.plain is None
+        assert [(access.mode, access.shape) for access in accesses] == 3 * [("r", (SIDE, SIDE))]
+    finally:
+        unsubscribe(on_host_read=accesses.append)
 
 
 def test_what_has_to_wait_for_the_last_sample():

@@ -92,6 +92,14 @@ def test_arange_is_numpys(bounds):
     assert np.array_equal(found.numpy(), expected.astype(found.numpy().dtype))
 
 
+def test_the_bounds_of_arange_may_be_tensors_without_dimensions():
+    bounds = torch.tensor(3, dtype=torch.uint8), torch.tensor(0), torch.tensor(-1)
+    assert torch.arange(*bounds).tolist() == [3, 2, 1]
+    assert torch.arange(torch.tensor(True)).tolist() == torch.arange(True).tolist() == [0]
+    with pytest.raises(ArgumentTypeError, match="arange: end must be a number, got float32"):
+        torch.arange(torch.ones(2))
+
+
 def test_arange_refuses_what_never_ends():
     with pytest.raises(ArgumentError, match="inconsistent with step sign: 0, 3, -1"):
         torch.arange(0, 3, -1)

@@ -282,7 +282,7 @@ class Samples:
             self.plain = [*self._restored(), sample]
             return
         for place, stack in zip(places, self._stacks):
-            stack.add([entries[place]._storage.whole])
+            stack.add(sample_arrays([entries[place]]))
             entries[place] = None
         self._rests.append(entries)
 
@@ -330,7 +330,7 @@ def _references(sample: Any) -> list[list[int]]:
         if type(entry) is _TENSOR and entry._layout.nbytes >= LARGE and entry.device_index < 0 and not in_graph(entry):
             memory = entry._storage
             is_plain = memory.whole_layout is entry._layout and entry.is_contiguous()
-            if is_plain and memory.whole.base is None and hooks.on_host_read is None:
+            if is_plain and memory.whole.base is None:
                 memory.array()  # makes `_array`, which refers to `whole`
                 parts = sample, entry, memory, memory.whole, memory._array
                 found.append([place, *map(getrefcount, parts)])

@@ -210,10 +210,9 @@ def leaf(name: str, value: Any, requires_grad: Any) -> None:
 
 
 def steps(first: Any, last: Any, step: Any) -> None:
-    """Raise ArgumentTypeError or ValueRangeError if `arange` does not accept these."""
+    """Raise ValueRangeError if `arange` does not accept these numbers."""
     bounds = f"{shown(first)}, {shown(last)}, {shown(step)}"
     for what, value in (("start", first), ("end", last), ("step", step)):
-        number("arange", what, value)
         if not isfinite(value):
             raise ValueRangeError(
                 f"unsupported range, {what} is {value}: {bounds}", hint="pass finite numbers", operator="arange"
@@ -230,6 +229,19 @@ def steps(first: Any, last: Any, step: Any) -> None:
             hint=f"use step={-step}, or exchange the bounds",
             operator="arange",
         )
+
+
+def plain_steps(first: Any, last: Any, step: Any) -> list[Any]:
+    """Return the three as numbers, tensors without dimensions by their values.
+
+    Raises: ArgumentTypeError, or ValueRangeError if `arange` does not accept them.
+    """
+    given = ("start", first), ("end", last), ("step", step)
+    for what, value in given:
+        number("arange", what, value)
+    found = [plain_number(value) for _, value in given]
+    steps(*found)
+    return found
 
 
 def not_bool(name: str, wanted: dtype) -> None:

@@ -749,8 +749,7 @@ def arange(
     first, last = (0, start) if end is None else (0 if start is None else start, end)
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
-        checks.steps(first, last, step)
-        first, last, step = [checks.plain_number(value) for value in (first, last, step)]
+        first, last, step = checks.plain_steps(first, last, step)
     whole = all(isinstance(number, Integral) for number in (first, last, step))
     element_type = dtype or (dtypes.int64 if whole else dtypes.default.floating)
     if not whole and checks.as_dtype("arange", element_type) is dtypes.int64:  # truncate the bounds first

@@ -87,8 +87,7 @@ def range_(
     wanted = checks.as_dtype("range", dtype) or dtypes.default.floating
     checks.not_bool("range", wanted)
     whole = dtypes.float64 if wanted.is_floating_point else dtypes.int64
-    checks.steps(start, end, step)
-    first, last, step = [converted("range", whole, checks.plain_number(value)) for value in (start, end, step)]
+    first, last, step = [converted("range", whole, value) for value in checks.plain_steps(start, end, step)]
     checks.steps(first, last, step)
     count = int((last - first) / step + 1) if wanted.is_floating_point else (last - first) // step + 1
     result = run_into("arange", "range", unset("range", (count,), wanted, device, pin_memory), first, step)
