@@ -430,7 +430,7 @@ def ceil_(input: Tensor) -> Tensor:
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x where it is positive, else alpha * (exp(x / alpha) - 1)."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
-    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments."""
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from benchmarks.counts import of as cost_of
-from flambeau.errors import AcceleratorError, ValueRangeError
+from flambeau.errors import AcceleratorError, ShapeError, ValueRangeError
 from flambeau.ops.join import GROUP
 from flambeau.testing import machine
 
@@ -116,3 +116,31 @@ def test_repeat_interleave_with_its_size_does_not_make_the_host_wait():
         assert "host wait" not in cost_of(lambda: x.repeat_interleave(counts, 0, output_size=4))
         found = cost_of(lambda: x.repeat_interleave(counts, 0))
         assert (found["launch"], found["copy"], found["host wait"]) == (3, 1, 1)
+
+
+def test_what_moves_nothing_is_a_copy_all_the_same():
+    x = torch.arange(6.0).reshape(1, 1, 2, 3)
+    for copied in (
+        torch.nn.functional.pixel_shuffle(x, 1),
+        torch.nn.functional.pixel_unshuffle(x, 1),
+        torch.nn.functional.channel_shuffle(x, 1),
+        torch.roll(x, 0),
+        torch.roll(x, 0, ()),
+        torch.chain_matmul(x[0, 0]),
+        torch.flip(x, ()),
+    ):
+        assert copied.tolist() in (x.tolist(), x[0, 0].tolist())
+        copied.fill_(-1)
+        assert x.sum().item() == 15
+    out = torch.zeros(2, 3)
+    assert torch.chain_matmul(x[0, 0], out=out) is out and out.tolist() == x[0, 0].tolist()
+
+
+def test_roll_needs_shifts_and_shifts_all_elements_without_dimensions():
+    x = torch.arange(6).reshape(2, 3)
+    for dims in (None, (), []):
+        assert torch.roll(x, 1, dims).tolist() == torch.roll(x, (1,), dims).tolist() == [[5, 0, 1], [2, 3, 4]]
+    with pytest.raises(ShapeError, match="roll: shifts are required, got none"):
+        torch.roll(x, (), ())
+    with pytest.raises(ShapeError, match="2 shifts"):
+        torch.roll(x, (1, 2))

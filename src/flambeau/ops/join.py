@@ -605,15 +605,17 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
 
     Without dims, the flattened tensor is shifted.
     Host:   returns at once.
-    Raises: ShapeError if shifts and dims differ in number.
+    Raises: ShapeError if shifts and dims differ in number, or there is no shift.
     Example:
         >>> torch.roll(torch.tensor([1, 2, 3, 4]), shifts=1)
         tensor([4, 1, 2, 3])
     """
-    if dims is None:
-        return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))
     steps = st.as_ints(shifts)
-    wanted = st.as_ints(dims)
+    wanted = st.as_ints(() if dims is None else dims)
+    if not steps:
+        raise ShapeError("shifts are required, got none", hint="shift by 0 for a copy", operator="roll")
+    if not wanted and len(steps) == 1:
+        return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))
     if len(steps) != len(wanted):
         raise ShapeError(
             f"{len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",
@@ -1078,7 +1080,7 @@ def channel_shuffle(input: Operand, groups: int) -> Any:
         return source.clone()
     inner = prod(shape[2:])
     apart = reshape(input, (shape[0], groups, shape[1] // groups, inner))
-    return reshape(permute(apart, (0, 2, 1, 3)).contiguous(), shape)
+    return reshape(permute(apart, (0, 2, 1, 3)).clone(memory_format=contiguous_format), shape)
 
 
 def _pixel_samples() -> Iterator[Sample]:
@@ -1128,7 +1130,7 @@ def pixel_shuffle(input: Operand, upscale_factor: int) -> Any:
     kept, at = channels // (r * r), len(batch)
     apart = reshape(input, (*batch, kept, r, r, height, width))
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
-    return reshape(permute(apart, order).contiguous(), (*batch, kept, height * r, width * r))
+    return reshape(permute(apart, order).clone(memory_format=contiguous_format), (*batch, kept, height * r, width * r))
 
 
 def _unpixel_samples() -> Iterator[Sample]:
@@ -1166,7 +1168,8 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
     at = len(batch)
     apart = reshape(input, (*batch, channels, height // r, r, width // r, r))
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
-    return reshape(permute(apart, order).contiguous(), (*batch, channels * r * r, height // r, width // r))
+    moved = permute(apart, order).clone(memory_format=contiguous_format)
+    return reshape(moved, (*batch, channels * r * r, height // r, width // r))
 
 
 # shapes

@@ -497,7 +497,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy.
 
     Host:   returns at once.
     Example:
@@ -507,7 +507,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """
     check_ndim("chain_matmul", **{f"matrix {at}": (matrix, 2) for at, matrix in enumerate(matrices)})
     if len(matrices) == 1:
-        return matrices[0]
+        return REGISTRY["permute_copy"].called_as("chain_matmul")(matrices[0], (0, 1), out=out)
     return REGISTRY["linalg_multi_dot"].called_as("chain_matmul")(matrices, out=out)
 
 
