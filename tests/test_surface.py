@@ -147,7 +147,10 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert shared == (public if name in ALSO_IN_CUDA else [])
 
 
-@pytest.mark.parametrize("name", ["flambeau", "flambeau.cuda"])
+WITH_DIR = "flambeau", "flambeau.cuda", "flambeau.nn.functional", "flambeau.nn.utils.rnn", "flambeau.optim.lr_scheduler"
+
+
+@pytest.mark.parametrize("name", WITH_DIR)
 def test_dir_shows_the_public_interface_alone(name):
     module = importlib.import_module(name)
     submodules = flambeau._SUBMODULES if name == "flambeau" else ()

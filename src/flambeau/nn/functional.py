@@ -852,6 +852,10 @@ def linear_cross_entropy(
     )
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",

@@ -1278,6 +1278,10 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
     return [dict(zip(keys, each)) for each in (up, *rest)]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
     "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",

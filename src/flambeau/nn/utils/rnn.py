@@ -326,6 +326,10 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
     "pad_sequence", "unpack_sequence", "unpad_sequence",
