@@ -300,7 +300,10 @@ def measured_host() -> Iterator[tuple[str, float]]:
 
 
 def _backward(step: Step, known: dict[str, float]) -> tuple[float, int]:
-    """What a step takes beyond its launches and products, in nanoseconds, and how many of these its backward has."""
+    """Return the host time of a step without that of its kernels and products, in ns, and the launches of its backward.
+
+    known: the host time of a kernel launch and of a product, in ns.
+    """
     step()
     kernels, products = launches(step)
     beyond = host_ns(step) - kernels * known["launch"] - products * known["product"]

@@ -55,49 +55,43 @@ def test_bool_follows_pytorch():
     ],
 )  # fmt: skip
 def test_numbers_of_remainders_and_powers_are_rounded_to_half_types(
-    kind, remainders, of_number, in_c, powers, of_large
+    device, kind, remainders, of_number, in_c, powers, of_large
 ):
-    with machine(devices=1):
-        for device in ("cpu", "cuda"):
-            x = torch.tensor([1.0, 2.5, -3.0], dtype=getattr(torch, kind), device=device)
-            assert (x % 0.1).tolist() == torch.remainder(x, 0.1).tolist() == remainders
-            assert (0.1 % x).tolist() == of_number
-            assert torch.fmod(x, 1 / 3).tolist() == in_c
-            assert (0.1**x).tolist() == powers
-            assert (70000 % x).tolist() == pytest.approx(of_large, nan_ok=True)
-            y = x.clone()
-            y %= 0.1
-            assert y.tolist() == remainders
-            assert (x.float() % 0.1).tolist() == pytest.approx([0.1, 0.1, 0.0], abs=1e-6)
+    x = torch.tensor([1.0, 2.5, -3.0], dtype=getattr(torch, kind), device=device)
+    assert (x % 0.1).tolist() == torch.remainder(x, 0.1).tolist() == remainders
+    assert (0.1 % x).tolist() == of_number
+    assert torch.fmod(x, 1 / 3).tolist() == in_c
+    assert (0.1**x).tolist() == powers
+    assert (70000 % x).tolist() == pytest.approx(of_large, nan_ok=True)
+    y = x.clone()
+    y %= 0.1
+    assert y.tolist() == remainders
+    assert (x.float() % 0.1).tolist() == pytest.approx([0.1, 0.1, 0.0], abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
-def test_tensors_of_other_types_are_rounded_to_half_types(kind):
-    with machine(devices=1):
-        for device in ("cpu", "cuda"):
-            half = getattr(torch, kind)
-            tenth = torch.tensor(0.1, dtype=torch.float64, device=device)
-            x = torch.stack([tenth, tenth * 10, tenth * 30]).to(half)
-            for other in (tenth, tenth.float()):
-                rounded = other.to(half)
-                assert (x == other).tolist() == (x == rounded).tolist() == [True, False, False]
-                assert (x < other).tolist() == [False] * 3
-                for call in (torch.sub, torch.remainder, torch.fmod, torch.floor_divide, torch.pow, torch.maximum):
-                    assert call(x, other).tolist() == call(x, rounded).tolist()
-                    assert call(other, x).tolist() == call(rounded, x).tolist()
-            large = torch.tensor(2049, device=device)  # no half type holds it
-            assert (torch.tensor([2048.0], dtype=half, device=device) == large).tolist() == [True]
+def test_tensors_of_other_types_are_rounded_to_half_types(device, kind):
+    half = getattr(torch, kind)
+    tenth = torch.tensor(0.1, dtype=torch.float64, device=device)
+    x = torch.stack([tenth, tenth * 10, tenth * 30]).to(half)
+    for other in (tenth, tenth.float()):
+        rounded = other.to(half)
+        assert (x == other).tolist() == (x == rounded).tolist() == [True, False, False]
+        assert (x < other).tolist() == [False] * 3
+        for call in (torch.sub, torch.remainder, torch.fmod, torch.floor_divide, torch.pow, torch.maximum):
+            assert call(x, other).tolist() == call(x, rounded).tolist()
+            assert call(other, x).tolist() == call(rounded, x).tolist()
+    large = torch.tensor(2049, device=device)  # no half type holds it
+    assert (torch.tensor([2048.0], dtype=half, device=device) == large).tolist() == [True]
 
 
-def test_a_number_is_the_dividend_or_the_bound_of_half_types():  # values of PyTorch 2.13
-    with machine(devices=1):
-        for device in ("cpu", "cuda"):
-            x = torch.tensor([0.1, -0.1], dtype=torch.float16, device=device)
-            assert (2.7 // x).tolist() == [26.0, -27.0]
-            x = torch.tensor([0.1, 0.2], dtype=torch.bfloat16, device=device, requires_grad=True)
-            shrunk = torch.nn.functional.hardshrink(x, 0.1)
-            shrunk.sum().backward()
-            assert (shrunk.tolist(), x.grad.tolist()) == ([0.0, 0.2001953125], [0.0, 1.0])
+def test_a_number_is_the_dividend_or_the_bound_of_half_types(device):  # values of PyTorch 2.13
+    x = torch.tensor([0.1, -0.1], dtype=torch.float16, device=device)
+    assert (2.7 // x).tolist() == [26.0, -27.0]
+    x = torch.tensor([0.1, 0.2], dtype=torch.bfloat16, device=device, requires_grad=True)
+    shrunk = torch.nn.functional.hardshrink(x, 0.1)
+    shrunk.sum().backward()
+    assert (shrunk.tolist(), x.grad.tolist()) == ([0.0, 0.2001953125], [0.0, 1.0])
 
 
 def test_half_types_round_once():

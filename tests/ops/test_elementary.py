@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.ops.operator import REGISTRY
-from flambeau.testing import gradgradcheck, machine
+from flambeau.testing import gradgradcheck
 
 
 @given(st.floats(-8, 8))
@@ -53,15 +53,13 @@ def test_second_derivatives_of_logarithms(name):
     assert gradgradcheck(REGISTRY[name], [x])
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_ldexp_does_not_overflow_on_the_way(device):  # as in PyTorch 2.13, but for 0 and 2000, where that has NaN
-    with machine(devices=1):
-        x = torch.tensor([0.0, 1.0, -2.0, 1e-40], device=device)
-        exponents = torch.tensor([[200], [2000], [-300]], device=device)
-        infinity = float("inf")
-        expected = [[0, infinity, -infinity, 1.6069293830420667e20], [0, infinity, -infinity, infinity], [0, 0, 0, 0]]
-        assert torch.ldexp(x, exponents).tolist() == expected
-        ends = torch.tensor([infinity, -infinity, float("nan")], device=device)
-        nan = pytest.approx(float("nan"), nan_ok=True)
-        assert torch.ldexp(x[1], ends).tolist() == [infinity, 0, nan]
-        assert torch.ldexp(x[1], torch.tensor(2.5, device=device)).item() == pytest.approx(2**2.5)
+    x = torch.tensor([0.0, 1.0, -2.0, 1e-40], device=device)
+    exponents = torch.tensor([[200], [2000], [-300]], device=device)
+    infinity = float("inf")
+    expected = [[0, infinity, -infinity, 1.6069293830420667e20], [0, infinity, -infinity, infinity], [0, 0, 0, 0]]
+    assert torch.ldexp(x, exponents).tolist() == expected
+    ends = torch.tensor([infinity, -infinity, float("nan")], device=device)
+    nan = pytest.approx(float("nan"), nan_ok=True)
+    assert torch.ldexp(x[1], ends).tolist() == [infinity, 0, nan]
+    assert torch.ldexp(x[1], torch.tensor(2.5, device=device)).item() == pytest.approx(2**2.5)

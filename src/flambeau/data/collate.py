@@ -215,9 +215,9 @@ def stacks_tensors() -> bool:
     return default_collate_fn_map.get(Tensor) is collate_tensor_fn
 
 
-# batches that are stacked as their samples come
+# tensors that are stacked when their sample is appended
 
-LARGE = 1 << 16  # bytes of a tensor that is stacked at once
+LARGE = 1 << 16  # bytes; smaller tensors are stacked at the end of the batch
 _TENSOR: Any = Tensor  # whose private parts no stub declares
 _WHOLE = -1  # the place of a sample that is a tensor itself
 
@@ -242,7 +242,10 @@ class _HostStack:
 
 
 class _Form(NamedTuple):
-    """What the samples of a batch have in common: their type, their length, and which tensors are stacked at once."""
+    """The form that all samples of a batch must have, so that their tensors can be stacked one by one.
+
+    type, length: of a sample; the length of a tensor is 1.  places, layouts: of the entries that are stacked.
+    """
 
     type: type
     length: int
@@ -251,15 +254,17 @@ class _Form(NamedTuple):
 
 
 class Samples:
-    """The samples of a batch for `default_collate`.  Large tensors are stacked when they come, not after the last one.
+    """The samples of a batch for `default_collate`.  Large tensors are copied into the batch when they are appended.
 
-    Such a copy reads the processor's cache, and the next sample gets the memory of the last one.  It is made only of
-    tensors that nothing but their sample refers to, while all samples have the form of the first: nobody can tell.
-    plain: the samples if nothing is stacked yet, else None.
+    The tensor is then still in the processor's cache, and its memory can be reused for the next sample.  The batch is
+    the same as if all samples were collated at the end: a tensor is copied early only if no reference to it exists
+    outside its sample, so the program cannot change it afterwards.  After a sample whose form differs from that of the
+    first, the samples are collected in a list and collated at the end.
+    plain: that list; None as long as tensors are copied early.
     """
 
     def __init__(self, count: int) -> None:
-        """Begin without a sample.  count: the most that will come."""
+        """Make an empty batch.  count: the largest number of samples."""
         self.plain: list[Any] | None = None
         self._most = count
         self._form: _Form | None = None
@@ -307,7 +312,7 @@ class Samples:
             ]
 
     def _restored(self) -> list[Any]:
-        """Return the samples so far, as they came."""
+        """Return the samples so far, with their tensors again."""
         form, rests = self._form, self._rests
         assert form is not None
         for place, layout, stack in zip(form.places, form.layouts, self._stacks):
@@ -323,7 +328,10 @@ def _stack_of(count: int, layout: Any) -> Any:
 
 
 def _references(sample: Any) -> list[list[int]]:
-    """Return, for each large tensor of a sample, its place and how many references each of its parts has."""
+    """Return a list for each large tensor of a sample: its place, then reference counts.
+
+    They are those of the sample, the tensor, its storage, and the two arrays over its memory.
+    """
     found = []
     for place in range(len(sample)) if type(sample) in (tuple, list) else (_WHOLE,):
         entry: Any = sample if place == _WHOLE else sample[place]
@@ -339,9 +347,12 @@ def _references(sample: Any) -> list[list[int]]:
 
 @cache
 def _alone(is_sample: bool) -> list[int]:
-    """Return the numbers of references for a tensor that nothing but its sample refers to."""
+    """Return the counts of `_references` for a tensor without references outside its sample.
 
-    def counts(sample: Any) -> list[int]:  # as `append` does
+    is_sample: whether the tensor itself is the sample, and not an entry of one.
+    """
+
+    def counts(sample: Any) -> list[int]:  # has one reference to the sample, as `append` has
         return next(counts for _, *counts in _references(sample))
 
     if is_sample:

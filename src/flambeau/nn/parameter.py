@@ -175,7 +175,6 @@ def _moved(name: str, tensor: Any, *args: Any, **kwargs: Any) -> Any:
 
 for _name in SYMBOLS:
     setattr(_Uninitialized, _name, _refuse(_name))
-_Uninitialized.__hash__ = object.__hash__  # type: ignore[method-assign]  # defining __eq__ removed it
 
 
 class UninitializedParameter(_Uninitialized, Parameter, overrides=False):

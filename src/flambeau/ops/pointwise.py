@@ -391,7 +391,10 @@ def _number(value: int | float) -> Any:
 
 
 def _as_read(operand: Any, compute: dtype) -> Any:
-    """Convert an array or a number to what a kernel computes with.  Arrays are rounded to the compute type first."""
+    """Convert an operand to the wide type of its compute type, in which the body computes.
+
+    An array of another type is rounded to the compute type first.
+    """
     if not hasattr(operand, "astype"):
         return _number(operand).astype(compute.wide.numpy)
     if compute.wide is not compute and operand.dtype != compute.numpy:

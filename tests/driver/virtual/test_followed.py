@@ -101,3 +101,20 @@ def test_work_of_one_stream_is_neither_compared_nor_made_into_commands(followed,
             kept += 1
         assert made.count("command") > 1
     assert len(found.races) == 1 and followed[0].lost == ""
+
+
+def test_a_program_that_never_waits_keeps_one_launch_per_use_of_a_block(followed, monkeypatch):
+    monkeypatch.setattr(following, "PRUNE_AFTER", 64)
+    with machine(devices=1, races="real"), check() as found:
+        _, weight = torch.ones(8, device="cuda"), torch.ones(8, device="cuda")  # the first block may have other users
+        others = [torch.ones(8, device="cuda") for _ in range(100)]
+        for other in 5 * others:
+            result = weight + other
+        (alone,) = (each for each in followed[0].alone.values() if each.histories)
+        history = alone.histories[weight.data_ptr()]
+        assert len(history.launches) <= 64 + 4 and history.by_key is None
+        side = torch.cuda.Stream(name="side")
+        with torch.cuda.stream(side):
+            weight.fill_(0)
+        del result
+    assert [(race.older.verb, race.newer.verb) for race in found.races] == [("reads", "writes")]
