@@ -147,7 +147,11 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert shared == (public if name in ALSO_IN_CUDA else [])
 
 
-WITH_DIR = "flambeau", "flambeau.cuda", "flambeau.nn.functional", "flambeau.nn.utils.rnn", "flambeau.optim.lr_scheduler"
+WITH_DIR = (
+    "flambeau", "flambeau.autograd.functional", "flambeau.cuda", "flambeau.nn.functional", "flambeau.nn.init",
+    "flambeau.nn.utils.parametrize", "flambeau.nn.utils.prune", "flambeau.nn.utils.rnn", "flambeau.optim.lr_scheduler",
+    "flambeau.optim.swa_utils",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WITH_DIR)

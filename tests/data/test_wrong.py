@@ -219,7 +219,7 @@ class Stream(IterableDataset):
         "default_collate: sample 0 has the key 'a', sample 1 has 'b'",
     ),
     (lambda: default_collate([[1], 3]), TypeError, "default_collate: sample 0 is a sequence, sample 1 is 3"),
-    (lambda: default_collate([1, "x"]), ValueError, "default_collate: could not infer dtype of str, data[1] is 'x'"),
+    (lambda: default_collate([1, "x"]), TypeError, "default_collate: could not infer dtype of str, data[1] is 'x'"),
     (
         lambda: default_collate([np.ones(2), np.ones(3)]),
         RuntimeError,

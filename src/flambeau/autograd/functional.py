@@ -281,3 +281,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         turned = call.gradients(slopes, call.inputs, weights, True)
         products = call.gradients(turned, weights, vectors, create_graph)
     return call.of_outputs(call.outputs), call.of_inputs(products)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -354,3 +354,15 @@ sparse = _former(sparse_)
 
 def __getattr__(name: str) -> object:
     raise _no_attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__all__ = [
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
+    "kaiming_normal_", "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal",
+    "orthogonal_", "sparse", "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal",
+    "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+]  # fmt: skip

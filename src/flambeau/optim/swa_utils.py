@@ -312,6 +312,10 @@ class SWALR(LRScheduler):
         return found
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",

@@ -241,7 +241,7 @@ def _refuse_leaf(data: Any, name: str, position: tuple[int, ...]) -> None:
         if dtypes.from_numpy(data.dtype) is None:
             raise ArgumentTypeError(f"NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     elif isinstance(data, str):
-        error_class = ArgumentError if position else ArgumentTypeError
+        error_class = ArgumentError if position and not any(position) else ArgumentTypeError  # as in PyTorch
         fact = f"could not infer dtype of str, data{_at(position)} is {shown(data)}"
         raise error_class(fact, hint="convert it first, as in float(text)")
     elif isinstance(data, complex):

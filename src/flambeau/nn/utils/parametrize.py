@@ -405,6 +405,10 @@ def transfer_parametrizations_and_params(
     return to_module
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
     "transfer_parametrizations_and_params", "type_before_parametrizations",

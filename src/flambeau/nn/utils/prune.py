@@ -613,6 +613,10 @@ def is_pruned(module: Any) -> bool:
     )
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured",
     "PruningContainer", "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured",
