@@ -700,7 +700,7 @@ cdef class Execution(LibraryCall):
     cdef int _scratch, _scalars
 
     def __init__(self, dnn, bytes calls, unsigned long long plan, bytes uids, bytes pointers, int scratch, int scalars):
-        assert len(calls) == sizeof(PackCalls) and len(uids) == len(pointers) <= sizeof(self._pointers)
+        assert len(calls) == sizeof(PackCalls) and len(uids) == len(pointers) <= <Py_ssize_t>sizeof(self._pointers)
         self._of.handle, self._of.plan = <void*><uintptr_t>dnn.handle, <void*>plan
         self._dnn, self.lock, self.device = dnn, dnn.lock, dnn.device
         self._scratch, self._scalars, self._of.count = scratch, scalars, len(uids) // sizeof(self._pointers[0])

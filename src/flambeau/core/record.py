@@ -244,7 +244,7 @@ def _holds_saved(values: Any) -> bool:
 def _flatten(values: Any) -> list[Any]:
     flat: list[Any] = []
     for value in values if type(values) is tuple else (values,):
-        flat.extend(value) if isinstance(value, list) else flat.append(value)
+        flat += value if isinstance(value, list) else (value,)
     return flat
 
 
