@@ -109,14 +109,24 @@ def call_site() -> str:
 Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
 
 
-def origin() -> Origin:
-    """Return the origin of the current call, from which `described` makes text; much cheaper than the text."""
-    frame: Any = sys._getframe(1)
-    inner: Any = None
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame, inner = frame.f_back, frame
-    called, operator = None if inner is None else inner.f_code, here().operator
-    return (None, 0, called, operator) if frame is None else (frame.f_code, frame.f_lasti, called, operator)
+_inside: set[str] = set()  # the files of this package whose frames `origin` has passed
+
+
+def origin(depth: int = 1) -> Origin:
+    """Return the origin of the current call, from which `described` makes text; much cheaper than the text.
+
+    depth: the search begins so many frames above; those that it skips are of this package.
+    """
+    frame: Any = sys._getframe(depth)
+    called: Any = None
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename not in _inside:
+            if not code.co_filename.startswith(PACKAGE):
+                return code, frame.f_lasti, called, here().operator
+            _inside.add(code.co_filename)
+        frame, called = frame.f_back, code
+    return None, 0, called, here().operator
 
 
 def described(origin: Origin) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from struct import pack
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -522,6 +523,7 @@ def _placeholder(stream: Queue, line: Line, site: str) -> str:
 
 OPERATION, POINT, LEARN, CHECK = range(4)
 WIDTH = 6  # numbers of an entry
+MANY_NUMBERS = WIDTH * MANY_ENTRIES
 HOST_KEY = -1  # the host's number among the handles of streams
 Entry = tuple[int, int, int, int, int, int]
 
@@ -569,14 +571,15 @@ class Recorder:
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
         self._latest.extend((kind, one, two, three, four, five))
-        if len(self._latest) >= WIDTH * MANY_ENTRIES:
+        if len(self._latest) >= MANY_NUMBERS:
             self._keep_latest()
 
     def _keep_latest(self) -> None:
         """Add the latest entries to the record, up to MAX_ENTRIES."""
         room = WIDTH * MAX_ENTRIES - len(self.entries)
         self.is_full = self.is_full or room < len(self._latest)
-        self.entries.extend(self._latest[:room])
+        latest = self._latest[:room]
+        self.entries.frombytes(pack(f"={len(latest)}q", *latest))  # a tenth of the time of `extend`
         self._latest.clear()
 
     def _site(self, site: str) -> int:
@@ -598,8 +601,9 @@ class Recorder:
         index = self._sites.get(site)
         if index is None:
             index = self._site(site)
-        self._latest.extend((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
-        if len(self._latest) >= WIDTH * MANY_ENTRIES:
+        latest = self._latest
+        latest.extend((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
+        if len(latest) >= MANY_NUMBERS:
             self._keep_latest()
 
     def submitted(self, command: Command) -> None:

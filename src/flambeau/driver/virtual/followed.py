@@ -432,7 +432,7 @@ class FollowedDriver(VirtualDriver):
         """Make the model follow a launch or a library call that the real driver has accepted."""
         if not self.lost:
             try:
-                self._engine.launch(alone, loaded, arguments, callers.origin())
+                self._engine.launch(alone, loaded, arguments, callers.origin(2))
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("launch", failure)
 

@@ -68,12 +68,6 @@ class FollowedKernel(Loaded):
         addresses, rest = shapes.split(arguments)
         return self._forms.get(rest) or self.form(arguments, shapes, addresses, rest), addresses
 
-    def spans(self, form: Form | None, given: Any) -> list[tuple[int, int]]:
-        """Return the first address and the end of each access of a launch."""
-        if form is None:
-            return [(access.low, access.high) for access in self.bound(given).accesses]
-        return [(given[index] + start, given[index] + end) for index, start, end, _ in form.places]
-
     def accesses(self, form: Form | None, given: Any) -> Accesses:
         """Return the accesses of a launch."""
         return (self.bound(given) if form is None else form.at(given, self.name)).accesses
@@ -486,10 +480,9 @@ class FollowingEngine(Engine):
         """Submit a launch or a library call."""
         queue, witness = alone.queue, self.races.witness
         form, given = loaded.split(arguments)
-        spans = loaded.spans(form, given)
         if witness is None or queue.capture is not None:
-            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in spans]
             accesses = loaded.accesses(form, given)
+            blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
             self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
         state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
@@ -504,6 +497,10 @@ class FollowingEngine(Engine):
         base, changes, version = state.base, state.changes, state.version
         launch = alone.latest = loaded, form, given, number, self._sequence, origin, base, changes, version
         histories, are_all_open = alone.histories, True
+        if form is None:
+            spans = [(access.low, access.high) for access in loaded.bound(given).accesses]
+        else:
+            spans = [(given[index] + start, given[index] + end) for index, start, end, _ in form.places]
         for low, high in spans:
             history = histories.get(low)
             if history is not None and history.is_open and high <= history.high:
@@ -592,7 +589,7 @@ class FollowingEngine(Engine):
             if queue.capture is None and block.history.stream is None:
                 block.history = alone.histories[low] = SoleHistory(alone, low, high)
             return
-        origin, number = callers.origin(), state.count + 1
+        origin, number = callers.origin(2), state.count + 1
         line = self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
         witness.begins(queue, number, line.site)
         known = memory.blocks.at.get(low)
