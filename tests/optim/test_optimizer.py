@@ -66,17 +66,20 @@ def test_hooks_are_called_around_a_step():
 
     for made in (optim.SGD([param()]), Own([param()], {})):
         before = made.register_step_pre_hook(lambda *given: seen.append(("before", *given)))
-        made.register_step_pre_hook(lambda owner, args, kwargs: ((other,), kwargs))
+        made.register_step_pre_hook(lambda owner, args, kwargs: ((*args, other), kwargs))
         made.register_step_post_hook(lambda *given: seen.append(("after", *given)))
         other = lambda: 7  # noqa: E731
         made.step()
-        assert seen[0][:2] == ("before", made) and seen[-1] == ("after", made, (other,), {})
+        assert seen[0] == ("before", made, (made,), {}) and seen[-1] == ("after", made, (made, other), {})
         assert len(seen) == (3 if type(made) is Own else 2)
         before.remove()
         seen.clear()
         made.step()
         assert [each[0] for each in seen if each[0] != "own"] == ["after"]
         seen.clear()
+    made = optim.SGD([param()])
+    made.register_step_post_hook(lambda *given: seen.append(given))
+    assert made.step(closure=other) == 7 and seen.pop() == (made, (made,), {"closure": other})
     made.register_step_pre_hook(lambda *given: 3)
     with pytest.raises(
         RuntimeError, match=r"step: .*must return None or a tuple of \(new_args, new_kwargs\), but got 3"
@@ -380,7 +383,7 @@ def test_hooks_of_all_optimizers_are_called_around_their_own():
     for handle in handles:
         handle.remove()
     optimizer.step()
-    assert seen[:4] == [("before", (None,), {}), "own before", "own after", "SGD"]
+    assert seen[:4] == [("before", (optimizer,), {}), "own before", "own after", "SGD"]
     assert (seen[4][0], seen[5]) == ("before", "LBFGS") and seen[6:] == ["own before", "own after"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from .. import callers
 from ..autograd.mode import GradMode
@@ -24,6 +24,7 @@ from ..tensor.interop import adopted, is_foreign
 from ..tensor.tensor import Tensor
 
 Closure = Callable[[], Any]
+_Step = TypeVar("_Step", bound=Callable[..., Any])
 
 
 ParamsT: TypeAlias = Iterable[Any] | Iterable[dict[str, Any]] | Iterable[tuple[str, Any]]
@@ -82,6 +83,27 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
         SGD
     """
     return _register("register_optimizer_step_post_hook", every_post_hook, hook)
+
+
+def _with_hooks(step: _Step) -> _Step:
+    """Wrap a `step` to call the optimizer's hooks around it, with the arguments as given, the optimizer first."""
+
+    @wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        # a wrapper of another optimizer, which did not call Optimizer.__init__, has no hooks
+        if self._is_in_hooks or "_optimizer_step_pre_hooks" not in self.__dict__:
+            return step(self, *args, **kwargs)
+        args, kwargs = self._before_step((self, *args), kwargs)
+        self._is_in_hooks = True
+        try:
+            result = step(*args, **kwargs)
+        finally:
+            self._is_in_hooks = False
+        self.has_stepped = True
+        self._after_step(args, kwargs)
+        return result
+
+    return cast("_Step", hooked)
 
 
 class Optimizer:
@@ -260,6 +282,7 @@ class Optimizer:
                 elif param.grad is not None:
                     param.grad = param.grad.detach().zero_()
 
+    @_with_hooks
     def step(self, closure: Closure | None = None) -> Any:
         """Update every parameter that has a gradient; return the closure's result, or None.
 
@@ -272,9 +295,6 @@ class Optimizer:
             >>> weight.item()
             3.5
         """
-        calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
-        if calls_hooks and (self._optimizer_step_pre_hooks or every_pre_hook):
-            (closure,), _ = self._before_step((closure,), {})
         loss = None
         if closure is not None:
             checks.function("step", "closure", closure)
@@ -282,8 +302,6 @@ class Optimizer:
                 loss = closure()
         with GradMode(False):
             self._update_all()
-        if calls_hooks:
-            self._after_step((closure,), {})
         return loss
 
     @whole
@@ -576,6 +594,7 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may return a new (args, kwargs).
 
+        args: the arguments of `step`, the optimizer itself first.
         Returns a handle, whose `remove()` removes the hook.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
@@ -700,27 +719,6 @@ def swap_in_optimizer_params_and_state(
         yield
     finally:
         optimizer.param_groups, optimizer.state = before
-
-
-def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a `step` to call the optimizer's hooks before and after it."""
-
-    @wraps(step)
-    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        # a wrapper of another optimizer, which did not call Optimizer.__init__, has no hooks
-        if self._is_in_hooks or "_optimizer_step_pre_hooks" not in self.__dict__:
-            return step(self, *args, **kwargs)
-        args, kwargs = self._before_step(args, kwargs)
-        self._is_in_hooks = True
-        try:
-            result = step(self, *args, **kwargs)
-        finally:
-            self._is_in_hooks = False
-        self.has_stepped = True
-        self._after_step(args, kwargs)
-        return result
-
-    return hooked
 
 
 def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
