@@ -285,6 +285,9 @@ def test_it_prints_its_groups():
         "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n"
         "    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n)"
     )
+    assert repr(optim.Optimizer([{"params": [param()]}, {"params": [param()], "lr": 2}], {"lr": 1})) == (
+        "Optimizer (\nParameter Group 0\n    lr: 1\n\nParameter Group 1\n    lr: 2\n)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -673,11 +673,11 @@ class Optimizer:
         return _register(name, self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
-        lines = []
+        parts = []
         for index, group in enumerate(self.param_groups):
             options = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-            lines += [f"Parameter Group {index}", *options]
-        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+            parts.append("\n".join([f"Parameter Group {index}", *options]))
+        return f"{type(self).__name__} (\n" + "\n\n".join(parts) + "\n)"
 
 
 @contextmanager
