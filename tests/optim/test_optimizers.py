@@ -300,6 +300,8 @@ def test_lbfgs_has_one_group():
         optim.LBFGS(groups)
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported as line_search_fn, got 'armijo'"):
         optim.LBFGS([nn.Parameter(torch.ones(1))], line_search_fn="armijo")
+    with pytest.raises(ValueError, match="LBFGS: Invalid learning rate: -1"):
+        optim.LBFGS([nn.Parameter(torch.ones(1))], lr=-1)
 
 
 def test_lbfgs_goes_on_after_loading():

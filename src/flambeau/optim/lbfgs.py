@@ -55,6 +55,8 @@ class LBFGS(Optimizer):
         1.0
     """
 
+    _not_negative = ("lr",)
+
     def __init__(
         self,
         params: Any,
