@@ -150,3 +150,23 @@ def test_more_bad_arguments():
     once.step()
     with pytest.raises(ArgumentError, match="Tried to step 2 times. .* total steps is 1"):
         once.step()
+
+
+def test_a_group_that_is_added_later_has_a_rate_or_is_an_error():
+    def made(kind, *args):
+        optimizer = sgd(0.5)
+        scheduler = kind(optimizer, *args)
+        optimizer.add_param_group({"params": [nn.Parameter(torch.ones(1))], "lr": 8.0})
+        optimizer.step()
+        scheduler.step()
+        return optimizer.param_groups[-1]["lr"]
+
+    assert made(lr_scheduler.ExponentialLR, 0.5) == 4.0  # computed from the group's rate
+    from_the_start = (
+        (lr_scheduler.LambdaLR, lambda epoch: 0.5),
+        (lr_scheduler.MultiplicativeLR, lambda epoch: 0.5),
+        (lr_scheduler.CosineAnnealingWarmRestarts, 5),
+    )
+    for kind, *args in from_the_start:
+        with pytest.raises(ValueError, match=rf"{kind.__name__}: .* \d learning rates, .* \d groups"):
+            made(kind, *args)

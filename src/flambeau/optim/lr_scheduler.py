@@ -153,7 +153,14 @@ class LRScheduler:
             self._get_lr_called_within_step = False
 
     def _set_rates(self, rates: Iterable[Any]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates):
+        groups, rates = self.optimizer.param_groups, list(rates)
+        if len(rates) != len(groups):
+            raise ArgumentError(
+                f"it computes {len(rates)} learning rates, and the optimizer has {len(groups)} groups",
+                hint="add groups before the scheduler is made",
+                operator=type(self).__name__,
+            )
+        for group, rate in zip(groups, rates):
             set_option(group, "lr", rate)
         self._last_lr = self._rates()
 
