@@ -10,7 +10,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import AcceleratorError
-from tests.optim.stepping import RECORDED, label, launches
+from tests.optim.stepping import RECORDED, label, launches, param
 from tests.oracle import optim_cases
 
 
@@ -367,3 +367,11 @@ def test_buffers_are_the_model_s_or_averages_too():
         utils.AveragedModel(net, avg_fn=utils.get_ema_avg_fn(), multi_avg_fn=utils.get_ema_multi_avg_fn())
     with pytest.raises(ValueError, match=r"Invalid decay value 1\.5"):
         utils.get_ema_multi_avg_fn(1.5)
+
+
+def test_adagrad_begins_the_sums_of_all_groups_with_its_own_option():
+    groups = [{"params": [param()]}, {"params": [param()], "initial_accumulator_value": 7.0}]
+    optimizer = optim.Adagrad(groups, lr=1.0, initial_accumulator_value=3.0)
+    assert [state["sum"].item() for state in optimizer.state.values()] == [3.0, 3.0]
+    optimizer.step()
+    assert [group["params"][0].item() for group in optimizer.param_groups] == [0.5, 0.5]

@@ -70,7 +70,8 @@ class Adagrad(Optimizer):
             state["sum"].share_memory_()
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"sum": like_factories.full_like(param, number(group["initial_accumulator_value"]))}
+        # PyTorch reads the option of the constructor alone, also where a group has its own
+        return {"sum": like_factories.full_like(param, number(self.defaults["initial_accumulator_value"]))}
 
     def update(self, group: dict[str, Any]) -> None:
         lr, lr_decay, decay, eps = numbers(group, "lr", "lr_decay", "weight_decay", "eps")
