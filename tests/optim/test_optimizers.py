@@ -375,3 +375,18 @@ def test_adagrad_begins_the_sums_of_all_groups_with_its_own_option():
     assert [state["sum"].item() for state in optimizer.state.values()] == [3.0, 3.0]
     optimizer.step()
     assert [group["params"][0].item() for group in optimizer.param_groups] == [0.5, 0.5]
+
+
+def test_adam_keeps_betas_that_are_tensors():
+    betas, steps = (torch.tensor(0.5), torch.tensor(0.75)), []
+    optimizer = optim.Adam([param()], betas=betas)
+    assert optimizer.defaults["betas"] is betas and optimizer.param_groups[0]["betas"] is betas
+    for rates in (betas, (0.5, 0.75)):
+        optimizer = optim.Adam([param()], lr=1.0, betas=rates)
+        optimizer.step()
+        steps.append(optimizer.param_groups[0]["params"][0].item())
+    assert steps[0] == steps[1]
+    betas[0].fill_(0.0)  # then the running mean is the gradient
+    optimizer = optim.Adam([param()], betas=betas)
+    optimizer.step()
+    assert [state["exp_avg"].item() for state in optimizer.state.values()] == [1.0]

@@ -10,7 +10,6 @@ from ..dtypes import float32
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..tensor import factories, like_factories
-from ..tensor.tensor import Tensor
 from . import formulas
 from .formulas import LEAST_LENGTH, MOMENTUM_BASE
 from .optimizer import (
@@ -86,10 +85,7 @@ class Adam(_AdamLike):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        defaults = options(locals())
-        if isinstance(betas, (tuple, list)):
-            defaults["betas"] = tuple([beta.item() if isinstance(beta, Tensor) else beta for beta in betas])
-        super().__init__(params, defaults)
+        super().__init__(params, options(locals()))
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
