@@ -92,6 +92,10 @@ def test_assign_takes_the_tensors_themselves():
     assert module[0].weight.dtype is torch.float64
     state["0.weight"].fill_(3)
     assert module[0].weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    module.requires_grad_(False)
+    state["0.weight"] = nn.Parameter(torch.ones(2, 2))
+    module.load_state_dict(state, assign=True)
+    assert module[0].weight is state["0.weight"] and not module[0].weight.requires_grad
 
 
 def test_a_pre_hook_renames_keys_in_the_load_s_own_copy():

@@ -14,7 +14,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, ModeError, shown
 from ..tensor.interop import adopted, is_foreign
-from .parameter import is_lazy
+from .parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"  # the last part of the name of a module's extra state
 
@@ -239,6 +239,8 @@ def _write(owner: Any, name: str, tensor: Any, value: Any, assign: bool) -> None
         tensor.copy_(value)
     elif name in owner._parameters:
         made = value if isinstance(value, type(tensor)) else type(tensor)(value, tensor.requires_grad)
+        if isinstance(tensor, Parameter):
+            made.requires_grad_(tensor.requires_grad)
         setattr(owner, name, made)
     else:
         setattr(owner, name, value)
