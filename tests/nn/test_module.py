@@ -50,12 +50,19 @@ def test_assigning_moves_a_name_between_kinds():
     net.x = nn.Parameter(torch.ones(1))
     assert "x" not in net.__dict__
     assert [name for name, _ in net.named_parameters()] == ["x"]
-    net.x = nn.Linear(1, 1)
-    assert [name for name, _ in net.named_parameters()] == ["x.weight", "x.bias"]
+    for value in (nn.Linear(1, 1), nn.Buffer(torch.ones(1))):
+        with pytest.raises(ArgumentTypeError, match=f"{type(value).__name__}' object to parameter 'x'"):
+            net.x = value
+    del net.x
     net.x = nn.Buffer(torch.ones(1), persistent=False)
     assert [name for name, _ in net.named_buffers()] == ["x"]
-    assert list(net.children()) == []
-    assert net.state_dict() == {}
+    net.x = nn.Linear(1, 1)
+    assert [name for name, _ in net.named_parameters()] == ["x.weight", "x.bias"]
+    assert list(net.buffers()) == []
+    with pytest.raises(ArgumentTypeError, match="'Buffer' as child module 'x'"):
+        net.x = nn.Buffer(torch.ones(1))
+    net.x = nn.Parameter(torch.ones(1))
+    assert list(net.children()) == [] and list(net.state_dict()) == ["x"]
     del net.x
     assert not hasattr(net, "x")
 

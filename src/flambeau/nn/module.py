@@ -352,10 +352,12 @@ class Module(Hooked):
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
+        elif name in self.__dict__.get("_parameters", ()):
+            self._replace(name, value)
         elif isinstance(value, Module):
             self._forget(name, keep="_modules")
             self._table("_modules", "module")[name] = registered(everywhere.modules, self, name, value)
-        elif isinstance(value, Buffer):
+        elif isinstance(value, Buffer) and name not in self.__dict__.get("_modules", ()):
             self._forget(name, keep="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif not self._replace(name, value):
