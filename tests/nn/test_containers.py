@@ -1,5 +1,7 @@
 """Modules that hold others."""
 
+from collections import OrderedDict
+
 import pytest
 
 import flambeau as torch
@@ -102,11 +104,33 @@ def test_a_parameter_list_registers_tensors():
     assert [each.shape[0] for each in net] == [2, 1, 3]
     net[0] = torch.ones(4)
     assert (net[-3].shape[0], len(net), len(net[1:])) == (4, 3, 2)
-    assert repr(net[:1]) == "ParameterList(\n  (0): Parameter containing: [float32[4] on cpu]\n)"
+    assert repr(net[:2]) == (
+        "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 4]\n"
+        "    (1): Parameter containing: [torch.float32 of size 1]\n)"
+    )
     with pytest.raises(ArgumentTypeError, match="entries must be tensors, got int"):
         net.append(1)
     with pytest.raises(IndexRangeError):
         net[3]
+
+
+@pytest.mark.devices(1)
+def test_parameters_on_a_gpu_print_their_device(gpus):
+    params = nn.ParameterDict({"a": torch.ones(2, device="cuda")})
+    assert repr(params) == (
+        "ParameterDict(  (a): Parameter containing: [torch.cuda.FloatTensor of size 2 (cuda:0)])"
+    )
+
+
+def test_parameters_of_a_plain_dict_are_sorted():
+    given = {"b": torch.ones(1), "a": torch.ones(2)}
+    params = nn.ParameterDict(given)
+    assert list(params) == [name for name, _ in params.named_parameters()] == ["a", "b"]
+    params.update({"d": torch.ones(1), "c": torch.ones(1)})
+    assert list(params) == list(params.copy()) == ["a", "b", "c", "d"]
+    for kept in (OrderedDict(given), list(given.items()), nn.ParameterDict(list(given.items()))):
+        assert list(nn.ParameterDict(kept)) == ["b", "a"]
+    assert list(params.fromkeys(["z", "y"], torch.ones(1))) == ["z", "y"]
 
 
 def test_a_dict_of_parameters():
@@ -118,7 +142,11 @@ def test_a_dict_of_parameters():
     assert params.popitem()[0] == "c" and params.get("x") is None
     assert params.setdefault("a", torch.zeros(9)).shape == (2,)
     assert list(params | nn.ParameterDict({"z": torch.ones(1)})) == ["a", "z"] and list(params) == ["a"]
-    assert repr(params) == "ParameterDict(\n  (a): Parameter containing: [float32[2] on cpu]\n)"
+    params["b"] = torch.ones(2, 3).double()
+    assert repr(params) == (
+        "ParameterDict(\n    (a): Parameter containing: [torch.FloatTensor of size 2]\n"
+        "    (b): Parameter containing: [torch.DoubleTensor of size 2x3]\n)"
+    )
     params.clear()
     assert list(params.parameters()) == []
     with pytest.raises(KeyError, match="ParameterDict: .*'a'"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, Self, SupportsIndex
 
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
-from .module import Module, check_child, check_name, enclosed, folded
+from .module import Module, check_child, check_name, folded
 from .parameter import Parameter
 
 
@@ -427,9 +429,8 @@ class ParameterList(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterList")
 
-    def __repr__(self) -> str:
-        lines = [f"({index}): Parameter containing: [{each.describe()}]" for index, each in enumerate(self)]
-        return enclosed("ParameterList", [], lines)
+    def extra_repr(self) -> str:
+        return _lines((index, each, each.dtype) for index, each in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -497,11 +498,12 @@ class ParameterDict(Module):
             >>> params.copy()["scale"] is params["scale"]
             True
         """
-        return ParameterDict(dict(self.items()))
+        return ParameterDict(self.items())
 
     def update(self, parameters: Any) -> None:
         """Add or replace parameters, from a mapping or from (key, parameter) pairs.
 
+        As in PyTorch, a mapping that is neither an OrderedDict nor a ParameterDict is sorted by its keys first.
         Example:
             >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
             >>> params.update({"scale": torch.zeros(2), "shift": torch.zeros(3)})
@@ -509,7 +511,10 @@ class ParameterDict(Module):
             (['scale', 'shift'], tensor([0., 0.]))
         """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
-        for key, value in checks.listed("update", "parameters", "(key, parameter) pairs", pairs):
+        listed = checks.listed("update", "parameters", "(key, parameter) pairs", pairs)
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            listed = tuple(sorted(listed, key=itemgetter(0)))
+        for key, value in listed:
             self[key] = value
 
     def setdefault(self, key: str, default: Any = None) -> Any:
@@ -582,7 +587,7 @@ class ParameterDict(Module):
             >>> list(params)
             ['scale', 'shift']
         """
-        return ParameterDict(dict.fromkeys(keys, default))
+        return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
         """Return the keys, in the order of insertion.
@@ -614,9 +619,17 @@ class ParameterDict(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterDict")
 
-    def __repr__(self) -> str:
-        lines = [f"({key}): Parameter containing: [{each.describe()}]" for key, each in self.items()]
-        return enclosed("ParameterDict", [], lines)
+    def extra_repr(self) -> str:
+        return _lines((key, each, each.type()) for key, each in self.items())
+
+
+def _lines(entries: Iterable[tuple[Any, Any, Any]]) -> str:
+    """Return the lines of (key, parameter, its type), as PyTorch prints them."""
+    lines = []
+    for key, each, kind in entries:
+        device = f" ({each.device})" if each.is_cuda else ""
+        lines.append(f"  ({key}): Parameter containing: [{kind} of size {'x'.join(map(str, each.shape))}{device}]")
+    return "\n".join(lines)
 
 
 def _as_parameter(called: str, value: Any) -> Parameter:
