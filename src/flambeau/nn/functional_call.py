@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, NamingError, shown
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.join import stack
 from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from .state_dict import StateDictError
 
 NAME = "functional_call"
 
@@ -31,7 +32,7 @@ def functional_call(
     args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
     strict: whether every parameter and buffer must be given, and nothing else.
     Host:   as the module.
-    Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for a name given twice; NamingError.
+    Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for a name given twice; StateDictError.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
@@ -79,7 +80,7 @@ def _own(module: Module) -> dict[str, Any]:
 
 
 def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> dict[str, Any]:
-    """Return the given tensors with those of tied names.  Raises ArgumentError, NamingError."""
+    """Return the given tensors with those of tied names.  Raises ArgumentError, StateDictError."""
     own = _own(module)
     groups: dict[int, list[str]] = {}
     if tie_weights:
@@ -99,7 +100,7 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
                 tied[name] = given[next(iter(values.values()))]
     unknown, missing = sorted(set(tied) - set(own)), sorted(set(own) - set(tied))
     if strict and (unknown or missing):
-        raise NamingError(
+        raise StateDictError(
             f"{type(module).__name__} has no {unknown}, and the dictionary lacks {missing}",
             hint="strict=False keeps the module's own values and ignores other names",
             operator=NAME,
