@@ -49,11 +49,11 @@ def fuse_conv_bn_weights(
     shape[1 if transpose else 0] = -1
     weight = (conv_w * factor.reshape(shape)).to(conv_w.dtype)
     bias = bias.to(conv_w.dtype if conv_b is None else conv_b.dtype)
-    return _like(conv_w, weight), _like(conv_w if conv_b is None else conv_b, bias)
+    return _like(conv_w, weight), _like(conv_b, bias)
 
 
 def _like(former: Any, value: Any) -> Parameter:
-    return Parameter(value.detach(), former.requires_grad)
+    return Parameter(value.detach(), former is not None and former.requires_grad)
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -88,7 +88,7 @@ def fuse_linear_bn_weights(
     factor, bias = _factors(bn_rm, bn_rv, bn_eps, bn_w, bn_b, linear_b)
     weight = (linear_w * factor.unsqueeze(-1)).to(linear_w.dtype)
     bias = bias.to(linear_w.dtype if linear_b is None else linear_b.dtype)
-    return _like(linear_w, weight), _like(linear_w if linear_b is None else linear_b, bias)
+    return _like(linear_w, weight), _like(linear_b, bias)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
