@@ -85,6 +85,13 @@ def test_other_things_are_refused():
         net().load_state_dict({"0.weight": 3}, strict=False)
 
 
+def test_positional_arguments_of_state_dict_are_deprecated():
+    target = {}
+    with pytest.warns(FutureWarning, match="state_dict: positional arguments are deprecated"):
+        assert net().state_dict(target, "a.") is target
+    assert all(key.startswith("a.") for key in target)
+
+
 def test_assign_takes_the_tensors_themselves():
     module, state = net(), net().double().state_dict()
     module.load_state_dict(state, assign=True)

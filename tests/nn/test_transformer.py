@@ -174,6 +174,22 @@ def test_subclasses_may_define_the_blocks_of_a_layer():
     assert found.shape == (3, 1, 4)
 
 
+def test_masks_of_two_types_give_a_warning():
+    x, padding, causal = torch.ones(1, 2, 4), torch.tensor([[False, True]]), torch.zeros(2, 2)
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    attend = layer.self_attn
+    calls = {
+        "multi_head_attention_forward": lambda mask: attend(x, x, x, key_padding_mask=padding, attn_mask=mask),
+        "TransformerEncoderLayer": lambda mask: layer(x, src_mask=mask, src_key_padding_mask=padding),
+        "TransformerEncoder": lambda mask: nn.TransformerEncoder(layer, 1)(x, mask, padding),
+    }
+    for name, call in calls.items():
+        call(causal.bool())
+        with pytest.warns(UserWarning, match=f"{name}: masks of two types .* is bool, the other mask float32") as seen:
+            call(causal)
+        assert len(seen) == 1, name
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.devices(1)
 def test_an_encoder_in_evaluation_leaves_padding_out_as_pytorch_does(gpus, device):
@@ -189,7 +205,7 @@ def test_an_encoder_in_evaluation_leaves_padding_out_as_pytorch_does(gpus, devic
     with torch.no_grad():
         assert all(padded(ends)) and len(padded(ends)) == 3
         assert not any(padded(between))
-        assert not any(padded(ends, mask=torch.zeros(3, 3, device=device)))
+        assert not any(padded(ends, mask=torch.zeros(3, 3, dtype=torch.bool, device=device)))
         expected = net(x, src_key_padding_mask=ends)
     assert not any(padded(ends))
     found = net(x, src_key_padding_mask=ends)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import callers
 from ..errors import ArgumentError, IndexRangeError, ModeError, ShapeError, naming
 from ..ops.losses import reduction_of
 from ..ops.operator import REGISTRY
@@ -238,10 +239,17 @@ class BCELoss(_WeightedLoss):
 class NLLLoss2d(NLLLoss):
     """A former name of NLLLoss.
 
+    Warns: FutureWarning.
     Example:
-        >>> torch.nn.NLLLoss2d()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.NLLLoss2d()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
         tensor(1.5000)
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        callers.warn("NLLLoss2d: deprecated, use torch.nn.NLLLoss", FutureWarning)
+        super().__init__(*args, **kwargs)
 
 
 class SmoothL1Loss(_Loss):

@@ -822,7 +822,8 @@ class Module(Hooked):
             {'weight': (3, 2), 'bias': (3,)}
         """
         if args:
-            callers.warn("state_dict: positional arguments are deprecated, use destination=, prefix= and keep_vars=")
+            text = "state_dict: positional arguments are deprecated, use destination=, prefix= and keep_vars="
+            callers.warn(text, FutureWarning)
             given = dict(zip(("destination", "prefix", "keep_vars"), args))
             destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
             keep_vars = given.get("keep_vars", keep_vars)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import callers
 from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..ops.operator import REGISTRY
 from ..tensor import checks
@@ -16,8 +17,16 @@ def _wrong(fact: str, hint: str) -> ShapeError:
     return ShapeError(fact, hint=hint, operator=NAME)
 
 
-def additive_mask(name: str, what: str, mask: Any, dtype: Any) -> Any:
-    """Return a mask as numbers to add, -inf where a bool mask is True; or None.  Raises DtypeError for integers."""
+def additive_mask(name: str, what: str, mask: Any, dtype: Any, beside: Any = None) -> Any:
+    """Return a mask as numbers to add, -inf where a bool mask is True; or None.  Raises DtypeError for integers.
+
+    beside: another mask of the call, which should have the same type.
+    """
+    if mask is not None and beside is not None and mask.dtype is not beside.dtype:
+        callers.warn(
+            f"{name}: masks of two types are deprecated: {what} is {mask.dtype.name}, the other mask "
+            f"{beside.dtype.name}; use the same type for both"
+        )
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype.name != "bool":
@@ -143,7 +152,7 @@ def multi_head_attention_forward(
             f"{list(query.shape)}",
             "their shapes are [source length, batch, features]",
         )
-    padding = additive_mask(NAME, "key_padding_mask", key_padding_mask, query.dtype)
+    padding = additive_mask(NAME, "key_padding_mask", key_padding_mask, query.dtype, attn_mask)
     is_hint_enough = is_causal and padding is None and not need_weights
     mask = None if is_hint_enough else additive_mask(NAME, "attn_mask", attn_mask, query.dtype)
 

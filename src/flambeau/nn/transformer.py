@@ -234,7 +234,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
-        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype)
+        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype, src_mask)
         found = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
         return self._step(2, found, self._ff_block)
 
@@ -316,8 +316,8 @@ class TransformerEncoder(Module):
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:  # fmt: skip
+        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype, mask)
         mask = additive_mask(self._get_name(), "mask", mask, src.dtype)
-        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype)
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, src_key_padding_mask=padding, is_causal=bool(is_causal))
