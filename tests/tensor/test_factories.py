@@ -1,6 +1,8 @@
 """Factories: values, types and devices; on a GPU the host neither copies nor waits."""
 
+import ctypes
 import math
+from array import array
 
 import numpy as np
 import pytest
@@ -168,6 +170,19 @@ def test_likes_and_new_keep_device_and_type(gpus):
         assert (made.shape, made.dtype, made.device) == (x.shape, x.dtype, x.device)
     moved = torch.zeros_like(x, dtype=torch.int64, device="cpu")
     assert (moved.dtype, moved.is_cuda) == (torch.int64, False)
+
+
+def test_elements_of_buffers_are_python_numbers():
+    for code in "bBhHiIlLqQ":
+        held = array(code, [1, 2])
+        for data in (held, memoryview(held)):
+            assert (torch.tensor(data).dtype, torch.tensor(data).tolist()) == (torch.int64, [1, 2]), code
+        assert torch.tensor([held, held], dtype=torch.float64).tolist() == [[1, 2], [1, 2]], code
+    for code in "fd":
+        assert (torch.as_tensor(array(code, [0.5])).dtype, torch.tensor(array(code)).dtype) == (torch.float32,) * 2
+    assert torch.tensor(bytearray(b"a")).dtype is torch.tensor((ctypes.c_short * 1)(1)).dtype is torch.int64
+    with pytest.raises(ValueError, match="does not fit in int64: 9223372036854775808"):
+        torch.tensor(array("Q", [2**63]))
 
 
 def test_wrong_data_says_what_is_wrong():

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import numbers
+from array import array as number_array
+from ctypes import Array as ForeignArray
 from functools import reduce
 from math import ceil
 from numbers import Integral
@@ -40,6 +42,7 @@ from ..strides import Size, extent
 from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # types whose memory `asarray` shares
+LIST_LIKE = (bytearray, memoryview, number_array, ForeignArray)  # types that `tensor` reads as lists of numbers
 MAX_DEPTH = 64  # most dimensions of a NumPy array
 NUMPY_HINT = "convert with .astype(np.float32); pass complex numbers as .real and .imag"
 
@@ -76,6 +79,9 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
     try:
         array = np.array(data, order="C")
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        if isinstance(leaf, LIST_LIKE) and array.dtype.kind in "iuf":  # Python numbers have types of their own
+            data = array.tolist()
+            array = np.array(data, order="C")
     except ValueError as error:
         _check_even(data, name, ())
         fact = f"NumPy cannot make an array of the data: {error}"
@@ -241,9 +247,13 @@ def _refuse_leaf(data: Any, name: str, position: tuple[int, ...]) -> None:
         if dtypes.from_numpy(data.dtype) is None:
             raise ArgumentTypeError(f"NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     elif isinstance(data, str):
-        error_class = ArgumentError if position and not any(position) else ArgumentTypeError  # as in PyTorch
+        # as in PyTorch, whose first look is at the first entry of each list
+        error_class = ArgumentError if position and not any(position) else ArgumentTypeError
         fact = f"could not infer dtype of str, data{_at(position)} is {shown(data)}"
         raise error_class(fact, hint="convert it first, as in float(text)")
+    elif isinstance(data, bytes):
+        fact = f"could not infer dtype of bytes, data{_at(position)} is {shown(data)}"
+        raise ArgumentTypeError(fact, hint="convert it first, as in list(data)", operator=name)
     elif isinstance(data, complex):
         raise DtypeError(
             f"data{_at(position)} is complex: {data}", hint="pass .real and .imag separately", operator=name
