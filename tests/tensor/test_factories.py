@@ -185,6 +185,17 @@ def test_elements_of_buffers_are_python_numbers():
         torch.tensor(array("Q", [2**63]))
 
 
+def test_asarray_shares_the_memory_of_buffers():
+    held = array("f", [1.0, 2.0])
+    shared = torch.asarray(held)
+    held[0] = 3.0
+    assert (shared.dtype, shared.tolist()) == (torch.float32, [3.0, 2.0])
+    whole = (ctypes.c_short * 2)(1, 2)
+    shared = torch.asarray(whole, dtype=torch.int16)
+    shared[0] = 3
+    assert list(whole) == [3, 2]
+
+
 def test_wrong_data_says_what_is_wrong():
     with pytest.raises(ArgumentError, match="differ in length"):
         torch.tensor([[1, 2], [3]])

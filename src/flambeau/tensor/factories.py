@@ -41,8 +41,8 @@ from ..host import address_of, array_at, np, rounded
 from ..strides import Size, extent
 from . import checks, foreign, storages
 
-BUFFERS = (bytes, bytearray, memoryview)  # types whose memory `asarray` shares
 LIST_LIKE = (bytearray, memoryview, number_array, ForeignArray)  # types that `tensor` reads as lists of numbers
+BUFFERS = (bytes, *LIST_LIKE)  # types whose memory `asarray` shares
 MAX_DEPTH = 64  # most dimensions of a NumPy array
 NUMPY_HINT = "convert with .astype(np.float32); pass complex numbers as .real and .imag"
 
