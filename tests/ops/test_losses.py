@@ -317,6 +317,13 @@ def test_the_gradient_of_a_target_is_the_negative_logit_also_if_that_is_infinite
     assert target.grad.tolist() == [math.inf, -3.0]
 
 
+def test_probabilities_are_not_ignored():
+    target = torch.tensor([[0.5, 0.5]])
+    with pytest.raises(RuntimeError, match="cross_entropy: ignore_index=1 .* probabilities"):
+        cross_entropy(torch.ones(1, 2), target, ignore_index=1)
+    assert cross_entropy(torch.ones(1, 2), target, ignore_index=-1).item() == pytest.approx(math.log(2))
+
+
 def test_class_probabilities_have_the_shape_of_the_input():
     with pytest.raises(ValueRangeError, match=r"cross_entropy: .*\[2, 3\], target is \[2\]"):
         torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0.0, 1.0]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import callers
 from ..dtypes import FLOATING_TYPES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ModeError, ShapeError, ValueRangeError, shown
 from ..host import np
 from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
@@ -281,13 +281,13 @@ def cross_entropy(
     """Compute the negative log-probability of the target, from unnormalised logits.
 
     target: class indices (int64), or probabilities (floating point, of the input's shape).
-    weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
+    weight, ignore_index, reduction: as `nll_loss`; "mean" divides by the count of probabilities, without ignore_index.
     label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
     dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
-            ArgumentError, ShapeError, DtypeError.
+            ArgumentError, ShapeError, DtypeError; ModeError for an ignore_index with probabilities.
     Example:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
         >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
@@ -302,6 +302,12 @@ def cross_entropy(
         )
     if not target.dtype.is_floating_point:
         target = squeeze_target(input, target)
+    elif ignore_index >= 0:
+        raise ModeError(
+            f"ignore_index={ignore_index} is not supported for targets that are probabilities",
+            hint="leave it out, or pass class indices",
+            operator="cross_entropy",
+        )
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
     is_direct = is_flat and label_smoothing == 0 and not target.dtype.is_floating_point
     is_wide = is_direct and weight is None and dtype is input.dtype.wide
