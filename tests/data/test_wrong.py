@@ -131,11 +131,11 @@ class Stream(IterableDataset):
     (lambda: SubsetRandomSampler(3), TypeError, "SubsetRandomSampler: object of type 'int' has no len(): indices is 3"),
     (
         lambda: WeightedRandomSampler([1, -1], 1),
-        ValueError,
+        RuntimeError,
         "WeightedRandomSampler: weight 1 is -1.0; weights must be finite and not negative",
     ),
-    (lambda: WeightedRandomSampler([math.nan], 1), ValueError, "WeightedRandomSampler: weight 0 is nan"),
-    (lambda: WeightedRandomSampler([0, 0], 1), ValueError, "WeightedRandomSampler: none of the 2 weights is positive"),
+    (lambda: WeightedRandomSampler([math.nan], 1), RuntimeError, "WeightedRandomSampler: weight 0 is nan"),
+    (lambda: WeightedRandomSampler([0, 0], 1), RuntimeError, "WeightedRandomSampler: none of the 2 weights is pos"),
     (
         lambda: WeightedRandomSampler("x", 1),
         TypeError,

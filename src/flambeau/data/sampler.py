@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ..core.tensor import TensorBase
 from ..dtypes import float64, int64
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, naming, shown
 from ..host import np
 from ..ops.random import multinomial
 from ..runtime.generator import Generator
@@ -146,8 +146,8 @@ class WeightedRandomSampler(Sampler[int]):
     """Yield indices drawn with probabilities in proportion to weights, with replacement or without.
 
     Without replacement each draw is from the remaining indices, by the keys of P. Efraimidis and P. Spirakis (2006).
-    Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, num_samples
-            exceeds the number of positive weights.
+    Raises: ValueRangeError for weights that are negative, not finite or all zero, or if, without replacement,
+            num_samples exceeds the number of positive weights.
     Example:
         >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
         [1, 1, 1]
@@ -173,7 +173,7 @@ class WeightedRandomSampler(Sampler[int]):
         weights = self.weights.numpy()
         positive = _count_positive(weights)
         if not self.replacement and self.num_samples > positive:
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"cannot draw {self.num_samples} samples without replacement, {positive} have a weight",
                 hint="pass replacement=True",
                 operator="WeightedRandomSampler",
@@ -300,18 +300,18 @@ class DistributedSampler(Sampler[Index_co]):
 
 
 def _count_positive(weights: Any) -> int:
-    """Return the number of positive weights.  Raises ArgumentError."""
+    """Return the number of positive weights.  Raises ValueRangeError."""
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):
         index = int(wrong[0])
-        raise ArgumentError(
+        raise ValueRangeError(
             f"weight {index} is {weights[index].item()}; weights must be finite and not negative",
             hint="give 0 for an index that must not be drawn",
             operator="WeightedRandomSampler",
         )
     positive = int(np.count_nonzero(weights))
     if not positive:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"none of the {len(weights)} weights is positive",
             hint="give at least one above 0",
             operator="WeightedRandomSampler",
