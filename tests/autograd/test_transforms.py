@@ -182,6 +182,8 @@ def test_names_of_functional_calls():
     assert func.functional_call(net, {"zz": X}, X).equal(net(X))
     with pytest.raises(ArgumentTypeError, match="functional_call: .*'weight' .*3"):
         func.functional_call(net, {"weight": 3}, X)
+    with pytest.raises(ValueError, match="functional_call: expected a dictionary of tensors or several, got 5"):
+        func.functional_call(net, 5, X)
     with pytest.raises(ArgumentError, match="functional_call: 'a' appears"):
         func.functional_call(net, ({"a": X}, {"a": X}), X)
 

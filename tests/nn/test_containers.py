@@ -46,9 +46,11 @@ def test_sequentials_are_joined_and_repeated():
     second *= 2
     assert second is before
     assert amounts(second) == [3, 1, 2, 3, 1, 2]
-    for wrong in (lambda: first + [nn.ReLU()], lambda: first.__iadd__(nn.ReLU()), lambda: first * 1.5):
-        with pytest.raises(ArgumentTypeError, match="Sequential"):
+    for wrong in (lambda: first + [nn.ReLU()], lambda: first.__iadd__(nn.ReLU())):
+        with pytest.raises(ValueError, match="Sequential"):
             wrong()
+    with pytest.raises(TypeError, match="Sequential"):
+        first * 1.5
     with pytest.raises(ArgumentError, match="Sequential: expected a factor of at least 1, got 0"):
         first * 0
     assert amounts(first) == [1, 2]

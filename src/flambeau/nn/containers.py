@@ -134,7 +134,7 @@ class _Ordered(Module):
 
 def _sequential(operand: Any) -> Sequential:
     if not isinstance(operand, Sequential):
-        raise ArgumentTypeError(
+        raise ArgumentError(
             f"expected a Sequential as the operand, got {type(operand).__name__}",
             hint="use extend for other modules",
             operator="Sequential",

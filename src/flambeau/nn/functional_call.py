@@ -51,7 +51,7 @@ def _merged(tables: Any) -> dict[str, Any]:
     if isinstance(tables, Mapping):
         tables = (tables,)
     if not isinstance(tables, (list, tuple)) or not all(isinstance(table, Mapping) for table in tables):
-        raise ArgumentTypeError(
+        raise ArgumentError(
             f"expected a dictionary of tensors or several, got {shown(tables)}",
             hint="dict(module.named_parameters()) is one",
             operator=NAME,
