@@ -124,7 +124,10 @@ def test_padding_and_packing():
     padded, lengths = rnn.pad_packed_sequence(packed, True, -1, total_length=4)
     assert padded.tolist() == [[1, 2, -1, -1], [3, 4, 5, -1]] and lengths.tolist() == [2, 3]
     assert packed.double().data.dtype is torch.float64 and packed.to("cpu") is packed
-    assert [each.tolist() for each in rnn.unpad_sequence(padded, lengths, True)] == [[1, 2], [3, 4, 5]]
+    found = rnn.unpad_sequence(padded, lengths, True)
+    assert [each.tolist() for each in found] == [[1, 2], [3, 4, 5]]
+    found[0].zero_()
+    assert padded[0].tolist()[:2] == [1, 2]
 
 
 def test_packing_has_a_gradient():
@@ -223,3 +226,18 @@ def test_half_types_are_computed_by_operators():
     expected, _ = net(x)
     found, _ = net.bfloat16()(x.bfloat16())
     assert found.dtype is torch.bfloat16 and torch.allclose(found.float(), expected, atol=0.02)
+
+
+def test_packed_sequences_have_the_types_of_tensors():
+    packed = rnn.pack_sequence([torch.tensor([1.5, 2.5]), torch.tensor([3.5])])
+    for name in ("byte", "char", "short", "int", "long", "half", "float", "double"):
+        found = getattr(packed, name)()
+        assert found.data.dtype is getattr(torch.ones(1), name)().dtype, name
+        assert found.data.tolist() == pytest.approx([1.5, 3.5, 2.5], abs=0.5) and found.batch_sizes.tolist() == [2, 1]
+
+
+def test_wrong_lengths_and_sides_of_sequences():
+    with pytest.raises(RuntimeError, match="pad_sequence: padding_side .* 'middle'"):
+        rnn.pad_sequence([torch.ones(1)], padding_side="middle")
+    with pytest.raises(TypeError, match="pack_padded_sequence: lengths must be a list of numbers, got 4"):
+        rnn.pack_padded_sequence(torch.ones(4, 1), 4)

@@ -120,6 +120,51 @@ class PackedSequence(_Packed):
         """
         return self._as(self.data.half())
 
+    def long(self) -> Self:
+        """Return the sequences with data of int64.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).long().data
+            tensor([1, 2])
+        """
+        return self._as(self.data.long())
+
+    def int(self) -> Self:
+        """Return the sequences with data of int32.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).int().data
+            tensor([1, 2], dtype=torch.int32)
+        """
+        return self._as(self.data.int())
+
+    def short(self) -> Self:
+        """Return the sequences with data of int16.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).short().data
+            tensor([1, 2], dtype=torch.int16)
+        """
+        return self._as(self.data.short())
+
+    def char(self) -> Self:
+        """Return the sequences with data of int8.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).char().data
+            tensor([1, 2], dtype=torch.int8)
+        """
+        return self._as(self.data.char())
+
+    def byte(self) -> Self:
+        """Return the sequences with data of uint8.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).byte().data
+            tensor([1, 2], dtype=torch.uint8)
+        """
+        return self._as(self.data.byte())
+
     def _as(self, data: Any) -> Self:
         return type(self)(data, *self[1:])
 
@@ -178,7 +223,9 @@ def pack_padded_sequence(
         raise ShapeError(
             f"input must have at least 2 dimensions, got {list(input.shape)}", hint="[t, n, *]", operator=name
         )
-    values = lengths.cpu() if isinstance(lengths, TensorBase) else factories.tensor(list(lengths))
+    if not isinstance(lengths, TensorBase):
+        lengths = factories.tensor(checks.listed(name, "lengths", "numbers", lengths))
+    values = lengths.cpu()
     sizes = values.to(int64)
     order = None
     if not enforce_sorted:
@@ -251,7 +298,7 @@ def pad_sequence(
 
     padding_side: "right", behind each sequence, or "left".
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
-    Raises: ArgumentTypeError, ArgumentError for any other padding_side, ShapeError if the other dimensions differ.
+    Raises: ArgumentTypeError, ValueRangeError for any other padding_side, ShapeError if the other dimensions differ.
     Example:
         >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
@@ -261,7 +308,7 @@ def pad_sequence(
         sequences = sequences.unbind(0)
     given = checks.tensors("pad_sequence", "sequences", sequences)
     if padding_side not in ("right", "left"):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"padding_side should be 'right' or 'left', got {shown(padding_side)}",
             hint="right is behind each sequence",
             operator="pad_sequence",
@@ -280,7 +327,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """Return the sequences without their padding.
+    """Return copies of the sequences without their padding.
 
     Shapes: padded_sequences [t, n, *], or [n, t, *] with batch_first; the results [lengths[i], *].
     Host:   waits if the lengths are on a GPU.
@@ -291,7 +338,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """
     checks.tensor("unpad_sequence", "padded_sequences", padded_sequences)
     whole = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [each[: int(length)] for each, length in zip(whole.unbind(0), lengths.tolist())]
+    return [each[: int(length)].clone() for each, length in zip(whole.unbind(0), lengths.tolist())]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
