@@ -298,6 +298,8 @@ def _bad_bags() -> Iterator[ErrorSample]:
     starts = Array((1,), low=0, high=0, dtype="int64")
     yield ErrorSample((flat, table), ArgumentError, r"offsets .* \[3\]")
     yield ErrorSample((lines, table, starts), ArgumentError, r"offsets .* \[2, 2\]")
+    wrong = Array((1,), low=0, high=0)
+    yield ErrorSample((flat, table, wrong), DtypeError, "offsets must be int64 or int32, got float32")
     yield ErrorSample((Array((1, 1, 1), dtype="int64"), table), ArgumentError, r"1D or 2D, got \[1, 1, 1\]")
     yield ErrorSample((lines, Array((3,))), ArgumentError, r"2 dimensions, got \[3\]")
     yield ErrorSample((lines, table), ArgumentError, "'median'", {"mode": "median"})
@@ -324,6 +326,10 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
             f"offsets must be a 1D tensor for a 1D input, and None for a 2D input, whose shape is {list(input.shape)}",
             hint="offsets say where each bag begins",
             operator=name,
+        )
+    if offsets is not None and offsets.dtype not in (int64, int32):
+        raise DtypeError(
+            f"offsets must be int64 or int32, got {offsets.dtype.name}", hint="convert with .long()", operator=name
         )
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ArgumentError(
