@@ -1,5 +1,6 @@
 """save and load: what goes in comes out, where it was or where map_location says, and loading runs no code."""
 
+import errno
 import gc
 import io
 import pathlib
@@ -427,3 +428,11 @@ def test_wrong_arguments(call, error, fact):
 def test_a_file_that_is_missing_is_python_s_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         torch.load(tmp_path / "none.pt")
+
+
+def test_a_file_that_cannot_be_written_is_a_runtime_error_and_an_os_error(tmp_path):
+    for path, reason in ((tmp_path / "none" / "a.pt", errno.ENOENT), (str(tmp_path), errno.EISDIR)):
+        with pytest.raises(RuntimeError, match="save: .* cannot be written: ") as caught:
+            torch.save(1, path)
+        assert isinstance(caught.value, OSError) and caught.value.errno == reason
+        assert str(path) in str(caught.value) and list(tmp_path.iterdir()) == []

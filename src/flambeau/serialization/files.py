@@ -56,6 +56,10 @@ SNIFFED = 512  # bytes of a file that tell its format
 Restore = Callable[[Storage, str], Storage]
 
 
+class UnwritableFileError(FlambeauError, OSError, RuntimeError):
+    """A path cannot be opened for writing.  `errno` is the system's number."""
+
+
 class NoFileError(FlambeauError, AttributeError):
     """An argument that must be a path or a file is neither."""
 
@@ -81,6 +85,7 @@ def save(
     Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
     Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, with its path; StorageTypeError
             (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
+            UnwritableFileError (RuntimeError, OSError) for a path that cannot be opened.
     Example:
         >>> import io
         >>> file = io.BytesIO()
@@ -365,10 +370,26 @@ def _as_chosen(storage: Storage, location: str, choose: Callable[[Any, str], Any
 # arguments
 
 
+def _open(path: Any, mode: str) -> Any:
+    """Open a file.  Raises OSError; of writing, UnwritableFileError, as PyTorch raises RuntimeErrors there."""
+    try:
+        return open(path, mode)
+    except OSError as error:
+        if mode == "rb":
+            raise
+        failure = UnwritableFileError(
+            f"{os.fspath(path)!r} cannot be written: {error.strerror}",
+            hint="its folder must exist, and permit new files",
+            operator="save",
+        )
+        failure.errno, failure.filename = error.errno, error.filename
+        raise failure from error
+
+
 @contextmanager
 def _opened(f: Any, mode: str) -> Iterator[Any]:
     if isinstance(f, (str, bytes, os.PathLike)):
-        with open(f, mode) as file:
+        with _open(f, mode) as file:
             yield file
     else:
         yield f
