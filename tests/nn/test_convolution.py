@@ -145,3 +145,7 @@ def test_a_network_in_channels_last_memory():
     assert net[0].weight.grad.is_contiguous(memory_format=last)
     with pytest.raises(ArgumentTypeError, match="to: memory_format must be .*'last'"):
         net.to(memory_format="last")
+
+
+def test_one_number_of_a_list_prints_no_defaults():
+    assert repr(nn.Conv2d(2, 4, 3, stride=(1,))) == "Conv2d(2, 4, kernel_size=(3, 3), stride=(1,))"

@@ -133,11 +133,10 @@ class _ConvNd(Layer):
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        zeros, ones = (0,) * len(self.stride), (1,) * len(self.dilation)
         parts = {
-            "padding": self.padding != zeros,
-            "dilation": self.dilation != ones,
-            "output_padding": self.output_padding != zeros,
+            "padding": self.padding != (0,) * len(self.padding),
+            "dilation": self.dilation != (1,) * len(self.dilation),
+            "output_padding": self.output_padding != (0,) * len(self.output_padding),
             "groups": self.groups != 1,
         }
         text += "".join(f", {name}={getattr(self, name)}" for name, is_shown in parts.items() if is_shown)
