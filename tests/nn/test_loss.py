@@ -159,3 +159,8 @@ def test_linear_cross_entropy_names_what_does_not_fit():
         nn.LinearCrossEntropyLoss(3, 5, weight=torch.ones(4))
     with pytest.raises(ModeError, match=r"label_smoothing .* got 1\.5"):
         nn.LinearCrossEntropyLoss(3, 5, label_smoothing=1.5)
+
+
+def test_delta_must_be_a_number():
+    with pytest.raises(TypeError, match="HuberLoss: delta must be a number, got 'x'"):
+        nn.HuberLoss(delta="x")

@@ -68,3 +68,11 @@ def test_texts():
     assert repr(nn.GroupNorm(2, 4)) == "GroupNorm(2, 4, eps=1e-05, affine=True, bias=True)"
     assert repr(nn.RMSNorm(4)) == "RMSNorm((4,), eps=None, elementwise_affine=True)"
     assert repr(nn.CrossMapLRN2d(3)) == "CrossMapLRN2d(3, alpha=0.0001, beta=0.75, k=1)"
+
+
+def test_batch_normalization_refuses_an_eps_that_cannot_be_added():
+    x, ones = torch.ones(2, 1), torch.ones(1)
+    for eps, training, fact in ((-1.0, False, "non-negative"), (-1.0, True, "positive"), (0.0, True, "positive")):
+        with pytest.raises(ValueError, match=f"batch_norm: eps must be {fact}.*, but got {eps}"):
+            nn.functional.batch_norm(x, ones, ones, training=training, eps=eps)
+    assert nn.functional.batch_norm(x, ones, ones, eps=0.0).tolist() == [[0.0], [0.0]]

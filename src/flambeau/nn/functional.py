@@ -461,7 +461,8 @@ def batch_norm(
     place (the variance with count - 1 in its divisor); otherwise use the running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError in training if a channel has one value only, ShapeError, DtypeError.
+    Raises: ArgumentError for an eps below 0, and in training for 0 or if a channel has one value only; ShapeError,
+            DtypeError.
     Example:
         >>> mean, variance = torch.zeros(1), torch.ones(1)
         >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
@@ -474,6 +475,9 @@ def batch_norm(
     if training and input.ndim > 1:
         count = input.numel() // max(input.shape[1], 1)
         _require_several("batch_norm", "value per channel", count, input.shape)
+    if eps < 0 or training and eps == 0:
+        least = "positive during training" if training else "non-negative"
+        raise ArgumentError(f"eps must be {least}, but got {eps}", hint="1e-5 is usual", operator="batch_norm")
     return functions.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 

@@ -281,6 +281,7 @@ class HuberLoss(_Loss):
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        checks.number("HuberLoss", "delta", delta)
         super().__init__(reduction=reduction)
         self.delta = delta
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bfloat16, dtype, float16, float32, promote
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
 from .channel_pointwise import channel_pointwise
@@ -668,6 +668,7 @@ def _response_samples() -> Iterator[Sample]:
 
 def _response_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 2), ArgumentError, r"3 or more dimensions, got shape \[2, 3\]")
+    yield ErrorSample((Array((2, 3, 2)), 0), ValueRangeError, "size should be greater than zero, got 0")
 
 
 @composite(samples=_response_samples, errors=_response_errors, dtypes=FLOATING_TYPES, method=False, function=False)
@@ -677,7 +678,7 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
     Missing neighbours count as 0.
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for fewer than 3 dimensions.
+    Raises: ArgumentError for fewer than 3 dimensions, ValueRangeError for a size below 1.
     Example:
         >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 1), size=2, alpha=1.0, beta=1.0)
         tensor([[[0.6667],
@@ -687,6 +688,12 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
         raise ArgumentError(
             f"expected 3D or higher dimensionality: 3 or more dimensions, got shape {list(input.shape)}",
             hint="the channels are dimension 1: [n, c, *]",
+            operator="local_response_norm",
+        )
+    if size <= 0:
+        raise ValueRangeError(
+            f"size should be greater than zero, got {size}",
+            hint="it is the number of neighbouring channels",
             operator="local_response_norm",
         )
     if not input.numel():
