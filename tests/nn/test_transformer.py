@@ -216,3 +216,9 @@ def test_an_encoder_in_evaluation_leaves_padding_out_as_pytorch_does(gpus, devic
         assert net(x, src_key_padding_mask=ends)[ends].flatten().tolist() == [3.0] * 12
     plain = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 1).to(device).eval()
     assert net.use_nested_tensor and not plain.use_nested_tensor
+
+
+def test_an_unknown_activation_is_a_value_and_a_runtime_error():
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error, match="TransformerDecoderLayer: activation should be 'relu' or 'gelu', not 'tanh'"):
+            nn.TransformerDecoderLayer(4, 2, activation="tanh")

@@ -10,7 +10,7 @@ from typing import Any
 from ..autograd.mode import mode
 from ..core import thread
 from ..dtypes import int64
-from ..errors import ArgumentError, ShapeError, naming
+from ..errors import ArgumentError, ShapeError, ValueRangeError, naming
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
@@ -143,14 +143,14 @@ def _activation(name: str, activation: Any) -> Any:
         checks.function(name, "activation", activation)
         return activation
     if activation not in ACTIVATIONS:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"activation should be 'relu' or 'gelu', not {activation!r}", hint="or give a function", operator=name
         )
     return ACTIVATIONS[activation]
 
 
 def _get_activation_fn(activation: str) -> Any:
-    """Return the activation function with this name.  Raises ArgumentError."""
+    """Return the activation function with this name.  Raises ValueRangeError."""
     return _activation("Transformer", activation)
 
 
