@@ -278,6 +278,147 @@ ZOO = {
         {(4, 6)},
         {("before", 6, "side.wait_stream(main)")},
     ),
+    "the current stream of another device": (
+        """\
+        one = torch.cuda.Stream("cuda:1")
+        with torch.cuda.stream(one):
+            x = torch.ones(64, device="cuda:1")
+        x.add_(1)
+        with torch.cuda.stream(one): y = x * 2
+        """,
+        {(6, 7), (7, 8)},
+        {
+            ("before", 7, "torch.cuda.current_stream(1).wait_stream(one)"),
+            ("before", 8, "one.wait_stream(torch.cuda.default_stream(1))"),
+        },
+    ),
+    "a call in the statement makes the earlier access": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        def double(x):
+            with torch.cuda.stream(side):
+                y = x * 2
+            return y
+        z = double(x) + 1
+        """,
+        {(8, 10)},
+        {("after", 8, "main.wait_stream(side)")},
+    ),
+    "a module that was called before": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                with torch.cuda.stream(side):
+                    y = x * 2
+                return y
+        net = Net()
+        y = net(x)
+        z = torch.add(
+            net(x),
+            1,
+        )
+        """,
+        {(9, 13)},
+        {("after", 9, "main.wait_stream(side)")},
+    ),
+    "a copy to the host, in a call of the statement and in a loop": (
+        """\
+        x, host = torch.ones(64, device="cuda"), torch.zeros(64).pin_memory()
+        while host.sum().item() < 64:
+            host.copy_(x, non_blocking=True)
+        """,
+        {(6, 5)},
+        {("after", 6, "main.synchronize()")},
+    ),
+    "a lambda": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        read = lambda: y + 1
+        with torch.cuda.stream(side):
+            y = x * 2
+        z = read()
+        """,
+        {(8, 6)},
+        {("after", 8, "main.wait_stream(side)")},
+    ),
+    "decorators and a default": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        def mark(value): return lambda function: function
+        with torch.cuda.stream(side):
+            y = x * 2
+        @mark(1)
+        @mark(y + 1)
+        def f(a=y + 2): pass
+        """,
+        {(8, 10), (8, 11)},
+        {("before", 9, "main.wait_stream(side)")},
+    ),
+    "an except clause in one line": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        try:
+            with torch.cuda.stream(side):
+                y = x * 2
+            raise ValueError
+        except ValueError: z = y + 1
+        """,
+        {(8, 10)},
+        {("after", 8, "main.wait_stream(side)")},
+    ),
+    "a variable that its statement replaces": (
+        """\
+        x = torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            x = x * 2
+        z = torch.zeros(64, device="cuda")
+        """,
+        {(7, 8)},
+        {("before", 7, "x.record_stream(side)")},
+    ),
+    "two variables that their statement replaces": (
+        """\
+        x, y = torch.ones(64, device="cuda"), torch.ones(64, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            x, y = x * 2, y * 2
+        z = torch.zeros(64, device="cuda"), torch.zeros(64, device="cuda")
+        """,
+        {(7, 8)},
+        {("before", 7, "x.record_stream(side)"), ("before", 7, "y.record_stream(side)")},
+    ),
+    "a variable of a comprehension": (
+        """\
+        parts = [torch.ones(64, device="cuda") for _ in range(2)]
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            sums = [part * 2 for part in parts]
+        del parts
+        z = torch.zeros(64, device="cuda")
+        """,
+        {(7, 9)},
+        {("before", 9, "main.wait_stream(side)")},
+    ),
+    "items of a list": (
+        """\
+        parts, sums = [torch.ones(64, device="cuda") for _ in range(2)], []
+        torch.cuda.synchronize()
+        for i in range(2):
+            with torch.cuda.stream(side):
+                sums.append(parts[i] * 2)
+        del parts
+        z = torch.zeros(64, device="cuda")
+        """,
+        {(8, 10)},
+        {("after", 8, "parts[i].record_stream(side)")},
+    ),
     "a graph's launch": (
         """\
         x = torch.zeros(64, device="cuda")
@@ -317,6 +458,29 @@ def test_no_edit_can_be_left_out(programs, name):
         rest = [each for each in found.edits if each is not edit]
         with machine(devices=2, races="error"), pytest.raises(RaceError):
             runpy.run_path(programs.write(edited(text, rest)), run_name="__main__")
+
+
+UNVERIFIED = {
+    "def f(x):\n    with torch.cuda.stream(side):\n        return x * 2\nz = f(x) + 1\n": "main.wait_stream(side)",
+    "def copied(x):\n    return x.to('cpu', non_blocking=True)\nprint(copied(x).tolist())\n": "main.synchronize()",
+}
+
+
+@pytest.mark.parametrize("body", UNVERIFIED)
+def test_an_edit_before_a_statement_that_makes_both_accesses_is_not_verified(programs, body):
+    text = BEGIN + "x = torch.ones(8, device='cuda')\ntorch.cuda.synchronize()\n" + body
+    found, path = programs.run(text)
+    line = len(text.splitlines())
+    assert [str(edit) for edit in found.edits] == [f"before {path}:{line}: {UNVERIFIED[body]}"]
+    assert not found.verified and "this edit orders them (not verified):" in str(found)
+
+
+def test_default_streams_of_two_devices_are_told_apart(programs):
+    text = BEGIN + "x, y = torch.ones(8, device='cuda'), torch.ones(8, device='cuda:1')\n"
+    found, _ = programs.run(text + "with torch.cuda.stream(torch.cuda.Stream('cuda:1')):\n    y.copy_(x)\n")
+    assert [race.why for race in found.races] == [
+        "the default stream of cuda:0 has not waited for the default stream of cuda:1"
+    ]
 
 
 RACE = BEGIN + 'x = torch.ones(8, device="cuda")\nwith torch.cuda.stream(side):\n    y = x * 2{}\n'

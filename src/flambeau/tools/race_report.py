@@ -59,6 +59,7 @@ from . import checked_processes
 if TYPE_CHECKING:
     from types import FrameType
 
+    from ..callers import Origin
     from ..driver.virtual.access import MemoryAccess
     from ..driver.virtual.events import Waited
     from ..driver.virtual.queue import Queue
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 1_000_000  # size of the record; an entry takes 48 bytes
 MANY_ENTRIES = 1_000  # entries that are added to the record at once
 MAX_KINDS = 1_000  # most distinct pairs of operators, lines and streams that are kept
+MAX_CALLS = 64  # calls around a line that are kept
 MAX_ITEMS = 64  # longer lists of the program are not searched for streams and tensors
 FIRST = "the first process"
 ALLOWED = "flambeau: allow-race"  # the comment that suppresses the races of its line
@@ -287,8 +289,10 @@ class Spot(NamedTuple):
     leaves: bool = False
 
 
-CLAUSES = ("else", "elif", "except", "finally", "case")
+CLAUSE = re.compile(r"(else|elif|except|finally|case)\b")
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LAMBDA = "<lambda>"
 
 
 @lru_cache(maxsize=64)
@@ -310,8 +314,14 @@ def _split(site: str) -> tuple[str, int]:
 def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
     """Return the file's lines, and the statements that contain a line, outermost first."""
     lines, statements = _parsed(file)
-    around = [each for each in statements if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    around = [each for each in statements if _first(each) <= line <= (each.end_lineno or each.lineno)]
     return lines, [each for each in around if _holds(each, around[-1])]
+
+
+def _first(node: ast.stmt) -> int:
+    """Return the first line of a statement: that of its first decorator, if it has some."""
+    decorators: Sequence[ast.expr] = getattr(node, "decorator_list", ())
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _holds(other: ast.stmt, each: ast.stmt) -> bool:
@@ -319,8 +329,8 @@ def _holds(other: ast.stmt, each: ast.stmt) -> bool:
     return start <= (each.lineno, each.col_offset) and (each.end_lineno or 0, each.end_col_offset or 0) <= end
 
 
-def spot_of(site: str) -> Spot:
-    """Return the place where an edit of a line is inserted."""
+def spot_of(site: str, function: str = "") -> Spot:
+    """Return the place where an edit of a line is inserted.  function: the name of the code object that runs there."""
     file, line = _split(site)
     lines, path = _statements(file, line)
     leaves = False
@@ -329,24 +339,71 @@ def spot_of(site: str) -> Spot:
         source = lines[node.lineno - 1] if node.lineno <= len(lines) else ""
         begin = source[: node.col_offset].strip()
         shares = bool(begin) and (node.lineno == path[-2].lineno if len(path) > 1 else False)
-        if shares or begin.startswith(CLAUSES) or source[node.col_offset :].startswith("elif"):
+        if shares or CLAUSE.match(begin) or source[node.col_offset :].startswith("elif"):
             path.pop()
-            leaves = leaves or bool(path and isinstance(path[-1], ast.With))
+            leaves = leaves or bool(path and isinstance(path[-1], ast.With | ast.AsyncWith))
             continue
         body = getattr(node, "body", None)
         is_head = isinstance(body, list) and bool(body) and line < body[0].lineno
-        is_loop = (isinstance(node, (ast.For, ast.While)) and is_head) or _has_loop(node, line)
-        can_follow = not isinstance(node, ENDS) and (not isinstance(body, list) or leaves)
-        return Spot(node.lineno, node.end_lineno or node.lineno, is_loop, can_follow, leaves)
+        is_loop = (isinstance(node, ast.For | ast.AsyncFor | ast.While) and is_head) or bool(_loops(node, line))
+        is_called = function == LAMBDA  # later than the statement runs
+        can_follow = not is_called and not isinstance(node, ENDS) and (not isinstance(body, list) or leaves)
+        return Spot(_first(node), node.end_lineno or node.lineno, is_loop or is_called, can_follow, leaves)
     return Spot(line, line)
 
 
-def _has_loop(node: ast.stmt, line: int) -> bool:
-    """Return whether an expression on a line of a statement may be evaluated several times."""
-    loops = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
-    return any(
-        isinstance(each, loops) and each.lineno <= line <= (each.end_lineno or each.lineno) for each in ast.walk(node)
-    )
+def _loops(node: ast.AST, line: int) -> list[Any]:
+    """Return the comprehensions of a statement on a line, whose expressions may be evaluated several times."""
+    found = [each for each in ast.walk(node) if isinstance(each, LOOPS)]
+    return [each for each in found if each.lineno <= line <= (each.end_lineno or each.lineno)]
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the variables that a statement or a target binds, or whose items or attributes it replaces."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del):
+            inner: Any = each
+            while isinstance(inner, ast.Attribute | ast.Subscript | ast.Starred):
+                inner = inner.value
+            found |= {inner.id} if isinstance(inner, ast.Name) else set()
+    return found
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    """Return the variables that a statement reads."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _called(frame: FrameType) -> frozenset[str]:
+    """Return the names of the functions that the running statement calls; of an `nn.Module`, `forward`."""
+    _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
+    found = set()
+    for call in (each for each in ast.walk(path[-1]) if isinstance(each, ast.Call)) if path else ():
+        if isinstance(call.func, ast.Name):
+            name = call.func.id
+            is_module = hasattr(type(_variable(frame, name)), "forward")
+        elif isinstance(call.func, ast.Attribute):
+            name, owner = call.func.attr, call.func.value
+            holder = _variable(frame, owner.id) if isinstance(owner, ast.Name) else None
+            is_module = name in getattr(holder, "__dict__", {}).get("_modules", ())
+        else:
+            continue
+        found.add("forward" if is_module else name)
+    return frozenset(found)
+
+
+def _variable(frame: FrameType, name: str) -> Any:
+    return frame.f_locals.get(name, frame.f_globals.get(name))
+
+
+def _hidden(frame: FrameType) -> frozenset[str]:
+    """Return the variables of a frame that only an expression of the running statement has."""
+    if frame.f_code.co_name == LAMBDA:
+        return frozenset(frame.f_code.co_varnames)
+    _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
+    loops = _loops(path[-1], frame.f_lineno) if path else []
+    return frozenset().union(*(_stored(each.target) for loop in loops for each in loop.generators))
 
 
 def allows(site: str) -> bool:
@@ -416,21 +473,29 @@ class Names:
         self.tensors: dict[int, str] = {}
         self.torch = "torch"
         self.target = ""
+        self.hidden: frozenset[str] = frozenset()
+        self.function = ""
+        self.calls: tuple[str, ...] = ()
+        self.called: frozenset[str] = frozenset()
         if frame is None:
             return
         package = sys.modules[__package__.partition(".")[0]]
         frames = [frame]
         while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
             frames.append(outer)  # edits may use the variables of the enclosing function
-        for name, value in (item for each in frames for item in _variables(each)):
+        self.hidden, self.function = _hidden(frame), frames[-1].f_code.co_name
+        self.calls, self.called = _calls(frame), _called(frame)
+        for at, (name, value) in ((at, item) for at, each in enumerate(frames) for item in _variables(each)):
             if isinstance(value, Stream):
-                self.streams.setdefault(value.handle, name)
+                if at > 0 or _base(name) not in self.hidden:
+                    self.streams.setdefault(value.handle, name)
             elif isinstance(value, TensorBase):
                 storage = value._storage
                 if storage.device.index >= 0 or storage._owner is not None:
                     self.tensors.setdefault(address_of(value), name)
             elif value is package and self.torch != name and "." not in name:
                 self.torch = name
+        self.tensors = {at: _repeatable(name, frame) for at, name in self.tensors.items()}
         self.target = _assigned(frame)
         for each in frames:
             if sys.version_info < (3, 13) and each.f_code.co_flags & CO_OPTIMIZED:
@@ -440,6 +505,32 @@ class Names:
         """Return the variable of each access, "" if unknown."""
         names = [self.tensors.get(access.low, "") for access in accesses]
         return tuple(name or (self.target if access.writes else "") for name, access in zip(names, accesses))
+
+
+def _base(name: str) -> str:
+    """Return the variable of an expression such as `self.x` or `parts[0]`."""
+    return re.split(r"[.\[]", name, maxsplit=1)[0]
+
+
+def _repeatable(name: str, frame: FrameType) -> str:
+    """Return `parts[i]` for `parts[0]` if the running statement has it: other runs of the line use other items."""
+    if "[" not in name:
+        return name
+    _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
+    items = [each for each in ast.walk(path[-1]) if isinstance(each, ast.Subscript)] if path else []
+    found = {ast.unparse(each) for each in items if isinstance(each.value, ast.Name) and each.value.id == _base(name)}
+    return found.pop() if len(found) == 1 and name not in found else name
+
+
+def _calls(frame: FrameType) -> tuple[str, ...]:
+    """Return the lines of the program that have called a frame, the latest first."""
+    found: list[str] = []
+    outer = frame.f_back
+    while outer is not None and len(found) < MAX_CALLS:
+        if not outer.f_code.co_filename.startswith(callers.PACKAGE):
+            found.append(f"{outer.f_code.co_filename}:{outer.f_lineno}")
+        outer = outer.f_back
+    return tuple(found)
 
 
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
@@ -474,11 +565,28 @@ def _assigned(frame: FrameType) -> str:
 
 
 class Line(NamedTuple):
-    """The names that a source line which submits work can use: of its operands, of streams by handle, and of torch."""
+    """The names that a source line which submits work can use: of its operands, of streams by handle, and of torch.
+
+    hidden: variables of expressions, which other lines cannot use.  function, calls: the function that the line is in,
+    and the lines that called it.  called: the functions that its statement calls.  device: the current device, -1 if
+    unknown.
+    """
 
     names: tuple[str, ...]
     streams: dict[int, str]
     torch: str
+    hidden: frozenset[str] = frozenset()
+    function: str = ""
+    calls: tuple[str, ...] = ()
+    called: frozenset[str] = frozenset()
+    device: int = -1
+
+
+def _line_of(frame: FrameType | None, accesses: Sequence[MemoryAccess]) -> Line:
+    names = Names(frame)
+    device = -1 if frame is None else thread.current_device()
+    known = names.streams, names.torch, names.hidden, names.function, names.calls, names.called
+    return Line(names.of(accesses), *known, device)
 
 
 class Notes(NamedTuple):
@@ -509,6 +617,26 @@ def _expression(line: Line, queue: Queue, device: int, is_current: bool) -> str:
     if queue.name:
         return f"{line.torch}.cuda.Stream({other + ', ' if other else ''}name={queue.name!r})"
     return f"<{queue.label}>"
+
+
+def _device_at(line: Line, spot: Spot) -> int:
+    """Return the current device where an edit is inserted, -1 if unknown."""
+    return -1 if spot.leaves else line.device
+
+
+def _is_within(spot: Spot, site: str, line: Line, older_site: str, older_line: Line) -> bool:
+    """Return whether a statement makes the older of two accesses too, so that an edit before it comes too early."""
+    file, number = _split(site)
+    if older_line.calls != line.calls and any(_is_in(spot, file, each) for each in older_line.calls):
+        return True
+    if _is_in(spot, file, older_site):
+        return _split(older_site)[1] != number
+    return older_line.function != line.function and older_line.function in line.called
+
+
+def _is_in(spot: Spot, file: str, site: str) -> bool:
+    other, number = _split(site)
+    return other == file and spot.first <= number <= spot.last
 
 
 def _placeholder(stream: Queue, line: Line, site: str) -> str:
@@ -566,7 +694,7 @@ class Recorder:
         self.kinds: list[Kind] = []
         self._indices: dict[tuple[Any, ...], int] = {}
         self._sites: dict[str, int] = {}
-        self._lines: dict[tuple[str, str], Line] = {}
+        self._lines: dict[tuple[int, Any, str, bool], tuple[Origin, Line]] = {}
         self._remedies: dict[Edit, Remedy] = {}
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
@@ -607,12 +735,13 @@ class Recorder:
             self._keep_latest()
 
     def submitted(self, command: Command) -> None:
-        key = command.site, command.name
-        line = self._lines.get(key)
-        if line is None:
-            names = Names(None if command.launched else callers.program_frame())
-            line = self._lines[key] = Line(names.of(command.accesses), names.streams, names.torch)
-        command.notes = Notes(command.accesses, line)
+        origin = command.origin
+        key = id(origin[0]), origin[1], command.name, bool(command.launched)
+        known = self._lines.get(key)
+        if known is None:  # the origin is kept, so that the id of its code stays unique
+            frame = None if command.launched else callers.program_frame()
+            known = self._lines[key] = origin, _line_of(frame, command.accesses)
+        command.notes = Notes(command.accesses, known[1])
 
     def found(
         self,
@@ -630,7 +759,8 @@ class Recorder:
             serial = use.former or (conflict.block.history.serial if name == TAKING else 0)
             handle = HOST_KEY if queue is None else queue.handle
             is_taken = use.taken is not None
-            key = call[0], name, handle, command.place, command.name, is_taken, use.stream, bool(serial)
+            variable = "" if command.notes is None else command.notes.name_of(use.access)
+            key = call[0], name, handle, command.place, command.name, is_taken, use.stream, bool(serial), variable
             index = self._indices.get(key)
             if index is None:
                 if len(self.kinds) >= MAX_KINDS:
@@ -658,8 +788,7 @@ class Recorder:
         is_former: bool,
     ) -> Kind:
         use = conflict.use
-        names = Names(callers.program_frame())
-        line = Line(names.of(accesses), names.streams, names.torch)
+        line = _line_of(callers.program_frame(), accesses)
         notes = use.commands[-1].notes or Notes((), NO_LINE)
         newer = newer_side(conflict, queue, name, call)
         newer = newer._replace(name=Notes(accesses, line).name_of(conflict.access))
@@ -674,36 +803,45 @@ class Recorder:
         return Kind(race, remedy or self._wait(conflict, queue, race, line, notes.line))
 
     def _keep(self, older: RaceAccess, queue: Queue, line: Line) -> Remedy | None:
-        """Return the `record_stream` call that keeps the memory of the older access alive."""
-        spot = spot_of(older.site)
-        stream = _expression(line, queue, queue.device, not spot.leaves)
-        edit = _edit(older.site, spot, spot.can_follow, f"{older.name}.record_stream({stream})")
+        """Return the `record_stream` call that keeps the memory of the older access alive, None if none can."""
+        variable = _base(older.name)
+        spot = spot_of(older.site, line.function)
+        file, number = _split(older.site)
+        node = (_statements(file, number)[1] or [ast.Pass()])[-1]
+        is_any_item = "[" in older.name and older.name not in ast.unparse(node)  # other runs of the line use others
+        if variable in line.hidden or line.function == LAMBDA or is_any_item:
+            return None
+        is_replaced = variable in _stored(node) and (older.verb != "writes" or variable in _loaded(node))
+        stream = _expression(line, queue, _device_at(line, spot), not spot.leaves)
+        edit = _edit(older.site, spot, spot.can_follow and not is_replaced, f"{older.name}.record_stream({stream})")
         return self._remedies.setdefault(edit, Remedy(edit))
 
     def _wait(self, conflict: Conflict, queue: Queue | None, race: Race, line: Line, older_line: Line) -> Remedy:
         """Return the wait that orders the newer access after the older one."""
         awaited = awaited_queue(conflict.use)
-        site = race.newer.site.rpartition(" launched at ")[2]
-        spot, after = spot_of(site), False
-        if spot.is_loop and queue is not None:
-            older_spot = spot_of(race.older.site)
-            if older_spot.can_follow:
-                site, spot, line, after = race.older.site, older_spot, older_line, True
+        site, older_site = (each.rpartition(" launched at ")[2] for each in (race.newer.site, race.older.site))
+        spot, after = spot_of(site, line.function), False
+        is_early = spot.is_loop or _is_within(spot, site, line, older_site, older_line)
+        if is_early:
+            older_spot = spot_of(older_site, older_line.function)
+            is_same = (_split(site)[0], spot.first) == (_split(older_site)[0], older_spot.first)
+            if older_spot.can_follow and not is_same:
+                site, spot, line, after = older_site, older_spot, older_line, True
+        device = _device_at(line, spot)
+        awaits = _expression(line, awaited, device, after and not spot.leaves)
         if queue is None:
-            statement = f"{_expression(line, awaited, thread.current_device(), False)}.synchronize()"
+            statement = f"{awaits}.synchronize()"
             waiter = HOST_KEY
         else:
             waiting = waiting_queue(queue)
-            device = waiting.device
             is_current = not spot.leaves and not after
-            awaits = _expression(line, awaited, device, after and not spot.leaves)
             statement = f"{_expression(line, waiting, device, is_current)}.wait_stream({awaits})"
             waiter = waiting.handle
         edit = _edit(site, spot, after, statement)
         if f"<{awaited.label}>" in statement:
             edit = replace(edit, note=_placeholder(awaited, older_line, race.older.site))
         remedy = self._remedies.setdefault(edit, Remedy(edit))
-        remedy.is_certain = remedy.is_certain and (after or queue is None or not spot.is_loop)
+        remedy.is_certain = remedy.is_certain and (after or not is_early)
         remedy.waits.add((self._site(site), waiter, awaited.handle))
         return remedy
 
@@ -788,18 +926,20 @@ def _edit(site: str, spot: Spot, after: bool, statement: str) -> Edit:
 
 def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_former: bool) -> str:
     use = conflict.use
-    awaited = awaited_queue(use)
-    waiter = "the host" if queue is None else waiting_queue(queue).label
+    stream, waiting = awaited_queue(use), None if queue is None else waiting_queue(queue)
+    is_other = waiting is not None and waiting.device != stream.device
+    awaited = stream.label + (f" of cuda:{stream.device}" if is_other else "")
+    waiter = "the host" if waiting is None else waiting.label + (f" of cuda:{waiting.device}" if is_other else "")
     if is_former:
-        why = f"the memory was freed while {awaited.label} still used it, and record_stream was not called"
+        why = f"the memory was freed while {awaited} still used it, and record_stream was not called"
     elif note := rerecorded(waiter, waited, use):
         why = note
     else:
         last = next((each for each in reversed(waited) if each.point.clock.reached(use.stream) >= 0), None)
         if last is None:
-            why = f"{waiter} has not waited for {awaited.label}"
+            why = f"{waiter} has not waited for {awaited}"
         else:
-            why = f"{waiter} last waited for {awaited.label} at {last.site}, for work before the access"
+            why = f"{waiter} last waited for {awaited} at {last.site}, for work before the access"
     if use.taken is not None and use.taken.is_fresh:
         why += f"; {FRESH}"
     collected = mistakes.collected
