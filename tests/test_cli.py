@@ -269,6 +269,29 @@ def test_a_module_that_is_not_there_is_one_line(flambeau):
         assert done.stderr.startswith(f"flambeau run: there is no module '{name}' in ")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".inner", "'.inner' is no name of a module"),
+        ("", "'' is no name of a module"),
+        ("outer.", "'outer.' is no name of a module"),
+        ("outer", "the package 'outer' has no __main__.py"),
+        ("outer.lost", "there is no module 'outer.lost' in "),
+    ],
+)
+def test_a_module_that_cannot_be_run_is_one_line(flambeau, tmp_path, name, text):
+    (tmp_path / "outer").mkdir()
+    (tmp_path / "outer" / "__init__.py").write_text("")
+    done = flambeau("check", "-m", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(f"flambeau check: {text}")
+
+
+def test_a_module_s_name_may_have_a_hyphen(flambeau, script, tmp_path):
+    script("print('ran')", "my-program.py")
+    assert flambeau("run", "--gpus", "virtual:1", "-m", "my-program", cwd=tmp_path).stdout == "ran\n"
+
+
 def test_doctor_prints_data_to_stdout_and_advice_to_stderr(flambeau, tmp_path):
     done = flambeau("doctor", FLAMBEAU_CACHE=str(tmp_path))
     assert done.returncode == 0
@@ -340,12 +363,13 @@ def test_check_prints_a_report_and_exits_with_1(flambeau, script):
         ("raise KeyError('lost')", 1, "KeyError: 'lost'"),
         ("exit('no')", 1, "no"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", 143, ""),
+        ("import os\ntry: os._exit(5)\nfinally: print('never')", 5, ""),
     ],
 )
 def test_check_passes_on_the_status_of_a_program_that_fails(flambeau, script, end, status, said):
     done = flambeau("check", script(RACY + end + "\n"))
     assert done.returncode == status and done.stderr.rstrip().endswith(said)
-    assert "1 pair of lines with races" in done.stdout
+    assert "1 pair of lines with races" in done.stdout and "never" not in done.stdout
     assert flambeau("check", script(FIXED + end + "\n")).returncode == status
 
 
@@ -371,8 +395,10 @@ def test_check_as_json_has_both_states_and_stdout_to_itself(flambeau, script):
     found = json.loads(done.stdout)
     assert done.returncode == 3 and done.stderr == "done\n"
     assert (found["status"], found["found"], len(found["races"]), len(found["edits"])) == (3, True, 1, 1)
-    log = json.loads(flambeau("check", "--sarif", script(RACY)).stdout)
-    assert log["runs"][0]["results"][0]["ruleId"] == "race"
+    path = script(RACY, "ä b.py")
+    (result,) = json.loads(flambeau("check", "--sarif", path, cwd=path.parent).stdout)["runs"][0]["results"]
+    assert result["ruleId"] == "race"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%C3%A4%20b.py"
 
 
 def test_check_of_a_module_of_code_and_of_stdin(flambeau, script, tmp_path):
@@ -400,7 +426,11 @@ def test_check_takes_its_options(flambeau, script, tmp_path):
     assert done.returncode == 1 and "RaceError" in done.stderr and "done" not in done.stdout
     assert "1 pair of lines with races" in done.stdout
     done = flambeau("check", "--suppress", tmp_path / "none", script(RACY))
-    assert done.returncode == 1 and done.stdout == "" and "cannot be read" in done.stderr
+    assert done.returncode == 1 and done.stdout == "" and "cannot be read" in done.stderr and "hint:" in done.stderr
+    done = flambeau("check", "--prove", "--races", "error", script(RACY))
+    assert (done.returncode, done.stdout) == (1, "") and "--races real" in done.stderr
+    done = flambeau("check", "--prove", "--schedule", "seeded:1", script(RACY))
+    assert (done.returncode, done.stdout) == (2, "") and "--schedule" in done.stderr
 
 
 def test_check_is_refused_where_it_sees_nothing(flambeau, script):
@@ -473,7 +503,7 @@ def test_check_proves_or_shows_a_schedule(flambeau):
     proof = json.loads(flambeau("check", "--gpus", "virtual:1", "--prove", "--json", "-c", COMMUTING).stdout)["proof"]
     assert (proof["schedules"], proof["schedule"], proof["is_complete"]) == (2, None, True)
     limited = flambeau("check", "--gpus", "virtual:1", "--prove", "--limit", "1", "-c", COMMUTING)
-    assert "stopped at the limit: 1 schedules" in limited.stdout
+    assert "stopped at the limit: 1 schedule gave" in limited.stdout
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
@@ -667,3 +697,21 @@ def test_memory_says_when_there_is_nothing_to_explain(flambeau, script, tmp_path
     done = flambeau("memory", tmp_path / "a.pickle")
     assert done.returncode == 1
     assert all(part in done.stderr for part in ("a.pickle", "os.system", "hint:"))
+
+
+def test_memory_of_a_snapshot_takes_no_options_of_programs(flambeau, tmp_path):
+    (tmp_path / "a.pickle").write_bytes(b"\x80\x04cos\nsystem\n.")
+    for options, arguments, named in (
+        (("--save", tmp_path / "b"), (), "--save"),
+        (("--gpus", "virtual:1"), (), "--gpus"),
+        (("--as-torch",), ("--epochs", "3"), "--as-torch, --epochs 3"),
+    ):
+        done = flambeau("memory", *options, tmp_path / "a.pickle", *arguments)
+        assert (done.returncode, done.stdout) == (2, "") and f"{named}: only for a program" in done.stderr
+
+
+@pytest.mark.parametrize("options", [("trace", "-o", "x", "--chrome"), ("memory", "--html", "x", "--save")])
+def test_two_files_of_a_command_have_two_names(flambeau, script, tmp_path, options):
+    done = flambeau(*options, "../" + tmp_path.name + "/x", script("print('ran')\n"), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "") and "the file of another option" in done.stderr
+    assert f"hint: choose another file with {options[-1]}" in done.stderr

@@ -117,6 +117,13 @@ def test_a_killed_process_is_named(checked):
     assert report["notes"] == ["the races of process 'fork 0' are not known: it was killed, or has not ended"]
 
 
+def test_a_process_that_calls_os_exit_is_in_the_report(checked):
+    fork = "    child = os.fork()\n    if child == 0:\n        race()\n        os._exit(0)\n    os.waitpid(child, 0)\n"
+    status, report = checked(fork + "    os._exit(0)\n")
+    ((line, count, (name,)),) = places(report)
+    assert (status, line, count, report["status"]) == (1, 11, 1, 0) and re.fullmatch(r"process \d+", name)
+
+
 def test_a_proof_is_of_the_first_process(checked):
     status, report = checked(start("fork", "race") + "    right()\n", "--prove")
     assert status == 1 and places(report) == [(11, 1, ["process 'fork 0'"])]

@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import signal
 import threading
 
 import pytest
@@ -106,7 +107,7 @@ def test_the_search_stops_at_its_limits():
     for limits in ({"schedules": 1}, {"seconds": 0}):
         proof = prove.prove(on_two_streams(COMMUTING), **limits)
         assert (proof.schedules, proof.schedule, proof.is_complete) == (1, None, False)
-        assert proof.text.startswith("stopped at the limit: 1 schedules gave the same result")
+        assert proof.text.startswith("stopped at the limit: 1 schedule gave the same result")
 
 
 def test_answers_of_queries_are_a_condition():
@@ -194,8 +195,13 @@ def test_a_status_and_a_text_are_results_too():
 
 
 def test_a_program_that_is_killed_is_an_error():
-    with pytest.raises(ArgumentError, match="under replay: ended with 3"):
-        prove.prove(lambda: os._exit(3))
+    with pytest.raises(ArgumentError, match="under replay: ended with -9"):
+        prove.prove(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_a_program_that_calls_os_exit_has_an_answer():
+    found = prove.prove(lambda: os._exit(3))
+    assert (found.status, found.is_complete, found.report.races) == (3, True, ())
 
 
 def random_program(seed):

@@ -14,6 +14,7 @@ import signal
 import sys
 import types
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
@@ -88,16 +89,24 @@ def _check(chosen: Program) -> None:
             raise MissingProgram(f"flambeau {chosen.command}: there is no file {chosen.name!r} in {os.getcwd()}")
         if os.path.isdir(chosen.name) and not os.path.exists(os.path.join(chosen.name, "__main__.py")):
             raise MissingProgram(f"flambeau {chosen.command}: the folder {chosen.name!r} has no __main__.py")
-    elif not _is_there(chosen.name):
-        where = f"in {os.getcwd()} or on Python's path"
-        raise MissingProgram(f"flambeau {chosen.command}: there is no module {chosen.name!r} {where}")
+    elif why := _why_missing(chosen.name):
+        raise MissingProgram(f"flambeau {chosen.command}: {why}")
 
 
-def _is_there(module: str) -> bool:
+def _why_missing(module: str) -> str:
+    """Return why a module cannot be run, "" if it is there."""
+    if not all(module.split(".")):
+        return f"{module!r} is no name of a module: write package.module"
     try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a package above it
-        return False
+        spec = find_spec(module)
+        if spec is not None and spec.submodule_search_locations is not None and not find_spec(f"{module}.__main__"):
+            return f"the package {module!r} has no __main__.py"
+    except ModuleNotFoundError as failure:
+        if f"{module}.__main__".startswith(f"{failure.name}."):  # a package above it
+            spec = None
+        else:
+            raise
+    return "" if spec is not None else f"there is no module {module!r} in {os.getcwd()} or on Python's path"
 
 
 def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -225,37 +234,48 @@ def check(
     With style "json" or "sarif", stdout has the report only: the program's output goes to stderr.
     limit: of a search for a schedule that gives another result, None for no search.
     """
-    from ..tools import race_report  # `run` does without it
+    from ..tools import checked_processes, race_report  # `run` does without them
 
     text = gpus or os.environ.get("FLAMBEAU_GPUS") or FALLBACK
     if not text.startswith("virtual"):
         _check_real(text, races, limit)
+    if limit is not None and races != "real":
+        raise SystemExit(f"flambeau check: --prove runs the program with --races real, not {races}")
     stdout = sys.stdout
     if style != "text":
         stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
         sys.stdout.flush()
         os.dup2(2, 1)
-    status, proof = 0, None
+    proof = None
 
     def run() -> int:
         status = _status_of(chosen, text, wants_torch)
         _end_processes()
         return status
 
+    def show(report: Any, status: int) -> int:
+        print_report(report, proof, status, style, stdout)
+        stdout.flush()
+        return status or int(not report.is_clean or (proof is not None and proof.schedule is not None))
+
     try:
         if limit is not None:
             proof = _prove(run, suppressions, limit)
-            report, status = proof.report, proof.status
-        else:
-            with race_report.check(races=races, suppress=suppressions) as report:
-                status = run()
+            sys.exit(show(proof.report, proof.status))
+        with ExitStack() as stack:
+            report = stack.enter_context(race_report.check(races=races, suppress=suppressions))
+
+            def finish(status: int) -> int:
                 if "replay:" in text and unused_choices():
                     status = status or 1
+                stack.close()
+                return show(report, status)
+
+            with checked_processes.before_exit(finish):
+                status = run()
+            sys.exit(finish(status))
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
-    print_report(report, proof, status, style, stdout)
-    stdout.flush()
-    sys.exit(status or int(not report.is_clean or (proof is not None and proof.schedule is not None)))
 
 
 def _check_real(gpus: str, races: str, limit: Limit | None) -> None:
@@ -635,6 +655,8 @@ def check_command(
       flambeau check --gpus virtual:4 --json train.py > races.json
       flambeau check --as-torch -m package.train
     """
+    if prove and schedule is not None:
+        raise click.UsageError("--schedule: --prove chooses the schedules itself")
     wanted = with_schedule(gpus, schedule)
     return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
 
@@ -680,6 +702,9 @@ def memory_command(
     """
     memory.check_options(list(settings), capacity, html, save)
     if not chosen.is_module and chosen.code is None and memory.is_snapshot(chosen.name):
+        given = {"--gpus": gpus, "--save": save, "--as-torch": as_torch, " ".join(chosen.arguments): chosen.arguments}
+        if wrong := [name for name, value in given.items() if value]:
+            raise click.UsageError(f"{', '.join(wrong)}: only for a program, and {chosen.name!r} is a snapshot")
         return lambda: memory.explain_file(chosen.name, list(settings), capacity, html)
 
     def run() -> int:

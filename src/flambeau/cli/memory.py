@@ -10,7 +10,7 @@ from typing import Any
 from ..config import parse_bytes
 from ..errors import ConfigError, FileFormatError
 from ..memory.settings import parse
-from .output import checked_place
+from .output import checked_places
 
 MAX_EVENTS = 2_000_000  # of a program: the latest are kept
 PICKLE = b"\x80"  # the first byte of a pickle of protocol 2 or later
@@ -27,9 +27,7 @@ def is_snapshot(name: str) -> bool:
 
 def check_options(settings: list[str], capacity: str | None, html: str | None, save: str | None) -> None:
     """Exit with a message if a replay with these options is not possible, or a file cannot be written."""
-    for option, name in (("--html", html), ("--save", save)):
-        if name is not None:
-            checked_place("memory", option, name)
+    checked_places("memory", {"--html": html, "--save": save})
     try:
         for text in settings:
             parse(text, "--replay")

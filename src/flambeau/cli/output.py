@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -19,3 +20,20 @@ def checked_place(command: str, option: str, name: str) -> Path:
     if why:
         raise SystemExit(f"flambeau {command}: cannot write {name!r}: {why}\nhint: choose another file with {option}")
     return place
+
+
+def checked_places(command: str, names: Mapping[str, str | None]) -> list[Path]:
+    """The absolute paths of the files that options name.  Exits with a message if one cannot be written.
+
+    names: of the files, by option; None where the option is not given.
+    """
+    places: list[Path] = []
+    for option, name in names.items():
+        if name is None:
+            continue
+        place = checked_place(command, option, name)
+        if place.resolve() in [each.resolve() for each in places]:
+            hint = f"hint: choose another file with {option}"
+            raise SystemExit(f"flambeau {command}: {name!r} is the file of another option too\n{hint}")
+        places.append(place)
+    return places

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .output import checked_place
+from .output import checked_places
 
 PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which ranks write their traces
 
@@ -68,8 +68,7 @@ def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> N
 
 def _places(output: str, chrome: str | None) -> list[Path]:
     """The files to write.  Exits if one cannot be written."""
-    named = (("-o", output), ("--chrome", chrome))
-    return [checked_place("trace", option, name) for option, name in named if name is not None]
+    return checked_places("trace", {"-o": output, "--chrome": chrome})
 
 
 def _join_threads() -> None:

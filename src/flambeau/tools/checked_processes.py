@@ -2,8 +2,8 @@
 
 - The folder's name is in FLAMBEAU_CHECK, so new processes check themselves when they import flambeau; forked ones have
   the check already.
-- A process writes a mark when its machine starts, and its report when it exits normally.  A mark without a report
-  belongs to a process that was killed or is still running.
+- A process writes a mark when its machine starts, and its report when it exits or calls `os._exit`.  A mark without a
+  report belongs to a process that was killed or is still running.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..config import CHECK_FOLDER
 from ..errors import ConfigError
@@ -77,6 +79,38 @@ def settings() -> tuple[str, list[tuple[str, ...]]]:
     return found
 
 
+@contextmanager
+def before_exit(finish: Callable[[int], int]) -> Iterator[None]:
+    """Call `finish` with the status if this process calls `os._exit` in the block.  It returns the status to end with.
+
+    Forked processes end as they would without the block.
+    """
+    former = os._exit
+    _replace_exit(finish)
+    try:
+        yield
+    finally:
+        os._exit = former
+
+
+def _replace_exit(finish: Callable[[int], int]) -> None:
+    former, pid, lock = os._exit, os.getpid(), threading.RLock()
+    calls: list[Any] = []
+
+    def end(status: Any) -> NoReturn:
+        with lock:  # another thread may call it meanwhile
+            calls.append(status)
+            if os.getpid() == pid and len(calls) == 1 and isinstance(status, int):
+                try:
+                    status = finish(status)
+                except BaseException:  # noqa: BLE001  (nothing is above it)
+                    sys.excepthook(*sys.exc_info())
+                    status = status or 1
+            former(status)
+
+    os._exit = end
+
+
 def leave_report(report: Callable[[Sequence[tuple[str, ...]]], Any]) -> None:
     """Write this process's report when it exits.  report: makes the report, given the suppressed places."""
     from multiprocessing import util
@@ -84,14 +118,16 @@ def leave_report(report: Callable[[Sequence[tuple[str, ...]]], Any]) -> None:
     folder, pid = Path(os.environ[CHECK_FOLDER]), os.getpid()
     left: list[bool] = []
 
-    def leave() -> None:
+    def leave(status: int = 0) -> int:
         if os.getpid() == pid and not left and folder.exists():
             left.append(True)
             draft = folder / f"{pid}.draft"
             draft.write_bytes(pickle.dumps(report(settings()[1])))
             draft.rename(folder / f"{pid}{REPORT}")
+        return status
 
     (folder / f"{pid}{MARK}").write_text(_name())
+    _replace_exit(leave)
     atexit.register(leave)
     util.Finalize(None, leave, exitpriority=EXIT_PRIORITY)
 

@@ -298,14 +298,19 @@ def _run_in_child(
     os.dup2(output.fileno(), 1)
     others = checked_processes.Folder("real", places)
     explorer = machines.watcher = Explorer(choices)
-    status = program()
-    sys.stdout.flush()
-    output.seek(0)
-    seen = explorer.seen(places, status, output.read())
-    pickle.dump(seen._replace(report=joined([seen.report, *of_processes(others)])), answer)
-    others.close()
-    answer.flush()
-    os._exit(0)
+
+    def finish(status: int) -> int:
+        sys.stdout.flush()
+        output.seek(0)
+        seen = explorer.seen(places, status, output.read())
+        pickle.dump(seen._replace(report=joined([seen.report, *of_processes(others)])), answer)
+        others.close()
+        answer.flush()
+        return 0
+
+    with checked_processes.before_exit(finish):
+        status = program()
+    os._exit(finish(status))
 
 
 def name_of(choices: Sequence[int]) -> str:
@@ -395,6 +400,7 @@ def _last_choice_before(seen: Seen, ran_at: dict[Point, int], point: Point) -> i
 
 def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference: str, is_complete: bool) -> Proof:
     operations = f"{first.report.replayed} operation" + "s" * (first.report.replayed != 1)
+    schedules = f"{count} schedule" + "s" * (count != 1)
     schedule = None
     if choices is not None:
         schedule = name_of(choices)
@@ -406,9 +412,9 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     elif not first.races:
         text = f"ordered under every legal schedule: no two conflicting accesses of {operations} are unordered"
     elif is_complete:
-        text = f"the same result under every order of the races: {count} schedules, by partial-order reduction"
+        text = f"the same result under every order of the races: {schedules}, by partial-order reduction"
     else:
-        text = f"stopped at the limit: {count} schedules gave the same result, and there are more"
+        text = f"stopped at the limit: {schedules} gave the same result, and there are more"
     if first.queries and choices is None:
         is_complete = False
         text += f"\n  if each query of a stream or an event ({first.queries}) answers as in this run"

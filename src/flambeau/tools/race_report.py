@@ -29,6 +29,7 @@ from pathlib import Path
 from struct import pack
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from .. import callers
 from ..config import CHECK_FOLDER, RACES, Gpus
@@ -200,7 +201,7 @@ class Report:
 
 def _sarif_place(site: str) -> dict[str, Any]:
     file, line = _split(callers.shown_site(site))
-    return {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": max(line, 1)}}}
+    return {"physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": max(line, 1)}}}
 
 
 def text_of(report: Report) -> str:
@@ -424,7 +425,12 @@ def read_suppressions(path: str) -> list[tuple[str, ...]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as failure:
-        raise ArgumentError(f"the suppressions {path!r} cannot be read: {failure}", operator="check") from failure
+        why = failure.strerror if isinstance(failure, OSError) else failure
+        raise ArgumentError(
+            f"the suppressions {path!r} cannot be read: {why}",
+            hint="name a text file in UTF-8 that has lines such as train.py:12 data.py:7",
+            operator="check",
+        ) from failure
     wanted = [tuple(line.partition("#")[0].split()) for line in text.splitlines()]
     for number, places in enumerate(wanted, 1):
         if len(places) > 2:
