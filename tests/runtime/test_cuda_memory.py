@@ -85,8 +85,14 @@ def test_raw_blocks_for_other_libraries():
     assert torch.cuda.memory_allocated() == 1024
     torch.cuda.caching_allocator_delete(address)
     assert torch.cuda.memory_allocated() == 0
-    with pytest.raises(errors.AcceleratorError, match="invalid device pointer"):
+    with pytest.raises(errors.AcceleratorError, match="caching_allocator_delete: invalid device pointer.*\nhint: "):
         torch.cuda.caching_allocator_delete(address)
+    with pytest.raises(errors.ArgumentError, match="size is -1\nhint: "):
+        torch.cuda.caching_allocator_alloc(-1)
+    with pytest.raises(errors.ArgumentTypeError, match="size must be an int, got 'a'\nhint: "):
+        torch.cuda.caching_allocator_alloc("a")
+    with pytest.raises(errors.ArgumentTypeError, match="expected a str, got 3\nhint: "):
+        torch.cuda.memory._set_allocator_settings(3)
 
 
 def test_a_snapshot_of_one_pool(gpus):

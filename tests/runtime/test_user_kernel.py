@@ -275,6 +275,32 @@ def test_an_error_of_flambeau_in_a_reference_does_not_stop_the_device(x):
     assert x.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("wait", [lambda: torch.cuda.synchronize(), lambda: torch.ones(3, device="cuda").tolist()])
+def test_a_reference_that_waits_for_a_gpu_fails(x, wait):
+    def reference(x):
+        wait()
+        x[:] = 1
+
+    of_one("float* x", reference)(args=[x])
+    with pytest.raises(errors.KernelReferenceError, match="NotSupportedError: f: .* waits for a GPU(.|\n)*NumPy"):
+        x.tolist()
+    assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_a_reference_that_exits_leaves_its_stream_usable(x):
+    def reference(x):
+        raise SystemExit(3)
+
+    side = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    of_one("float* x", reference, {"x": "rw"})(args=[x], stream=side)
+    torch.cuda.current_stream().wait_stream(side)
+    y = x + 1
+    with pytest.raises(SystemExit):
+        y.tolist()
+    assert y.tolist() == [1, 2, 3, 4]
+
+
 def test_a_failed_assertion_stops_the_device(x):
     def reference(x):
         raise errors.DeviceAssertError("x is negative")

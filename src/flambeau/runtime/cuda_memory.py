@@ -264,6 +264,10 @@ def set_allocator_settings(env: str) -> None:
         67108864
         >>> torch.cuda.memory._set_allocator_settings("")
     """
+    if not isinstance(env, str):
+        raise ArgumentTypeError(
+            f"expected a str, got {env!r}", hint='as in "max_split_size_mb:64"', operator="_set_allocator_settings"
+        )
     settings = parse(env, "_set_allocator_settings")
     if settings.backend and settings.backend != get_allocator_backend():
         raise ConfigError(
@@ -288,7 +292,8 @@ def _configure(machine: Machine, settings: Settings) -> None:
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
     """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
 
-    Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    Raises: OutOfMemoryError; ArgumentTypeError if `size` is no int, or `stream` neither a Stream nor a CUstream's
+    number; ArgumentError if `size` is negative.
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)
         >>> torch.cuda.memory_allocated()
@@ -300,6 +305,14 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
             f"expected a Stream or a number, got {stream!r}",
             hint="pass a torch.cuda.Stream, or its cuda_stream",
             operator="caching_allocator_alloc",
+        )
+    if not isinstance(size, int):
+        raise ArgumentTypeError(
+            f"size must be an int, got {size!r}", hint="it counts bytes", operator="caching_allocator_alloc"
+        )
+    if size < 0:
+        raise ArgumentError(
+            f"size is {size}", hint="it counts bytes: use 0 or more", operator="caching_allocator_alloc"
         )
     devices.expose()
     chosen = control.current_stream(device) if stream is None else stream
@@ -321,7 +334,15 @@ def caching_allocator_delete(mem_ptr: int) -> None:
         0
     """
     owner = next((accelerator for accelerator in thread.machine().devices if accelerator.allocator.owns(mem_ptr)), None)
-    (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
+    try:
+        (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
+    except AcceleratorError as failure:
+        raise AcceleratorError(
+            failure.what,
+            hint="pass what caching_allocator_alloc returned, once",
+            error_code=failure.error_code,
+            operator="caching_allocator_delete",
+        ) from None
 
 
 def host_memory_stats() -> dict[str, int]:

@@ -129,7 +129,11 @@ class Code(Kernel):
 def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[..., object]) -> tuple[str, ...]:
     """Return which of `grid` and `block` a reference takes by keyword.  Raises ArgumentError if it does not fit."""
     if not callable(function):
-        raise ArgumentTypeError(f"reference must be a function, got {shown(function)}", operator=NAME)
+        raise ArgumentTypeError(
+            f"reference must be a function, got {shown(function)}",
+            hint="pass a function that computes with NumPy, as in reference=lambda out, x: out.fill(0)",
+            operator=NAME,
+        )
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature: a mismatch shows when it runs
@@ -411,7 +415,11 @@ def kernel(
     """
     for what, text in (("source", source), ("name", name)):
         if not isinstance(text, str):
-            raise ArgumentTypeError(f"{what} must be a str, got {shown(text)}", operator=NAME)
+            raise ArgumentTypeError(
+                f"{what} must be a str, got {shown(text)}",
+                hint="pass CUDA C++ source, then the name of its __global__ function",
+                operator=NAME,
+            )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ArgumentTypeError(
             f"parameters must be a dict, got {shown(parameters)}", hint='as in {"out": "w", "x": "r"}', operator=NAME

@@ -327,7 +327,10 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             queue = self._streams.get(StreamHandle(raw))
             if queue is None or queue.is_default or queue.device != device:
                 raise AcceleratorError(
-                    f"{raw} is not a stream of device {device}", error_code=INVALID_HANDLE, operator="stream_adopt"
+                    f"{raw} is not a stream of device {device}",
+                    hint="pass the cuda_stream of a stream of this device",
+                    error_code=INVALID_HANDLE,
+                    operator="stream_adopt",
                 )
             return queue.handle
 

@@ -31,6 +31,7 @@ from ...errors import (
     DeviceAssertError,
     FlambeauError,
     KernelReferenceError,
+    NotSupportedError,
     cuda_text,
     reference_failed,
     user_reference_failed,
@@ -168,6 +169,7 @@ class Runner:
         self.failures: dict[int, AcceleratorError] = {}
         self._fixed_values = fixed_values
         self.follow(schedule)
+        self._running: Command | None = None
         self.is_interruptible = True  # whether signal handlers may run, and raise, between commands
 
     def follow(self, schedule: Schedule) -> None:
@@ -198,10 +200,17 @@ class Runner:
 
         waits: whether the host waits for other processes if the target needs them.
         fails: whether a failed collective raises; if not, it is left in the queue.
-        Raises: AcceleratorError if a command fails or has failed; CollectiveError.
+        Raises: AcceleratorError if a command fails or has failed; CollectiveError; NotSupportedError if a command's
+        reference calls this.
         """
         if target is None or target.done:
             return True
+        if self._running is not None:
+            raise NotSupportedError(
+                "the kernel's reference waits for a GPU, which is running it",
+                hint="compute with NumPy, and pass all that the reference needs as arguments",
+                operator=self._running.name,
+            )
         if not waits and self._is_held_up(target, fails):
             return False
         needed: dict[Queue, int] | None = None
@@ -334,6 +343,7 @@ class Runner:
     def _run_first(self, queue: Queue) -> Command:
         command = queue.pending.popleft()
         self.log.append((queue.handle, command.number, command.name))
+        outer, self._running = self._running, command
         try:
             command.run()
         except KernelReferenceError as error:
@@ -350,6 +360,11 @@ class Runner:
             command.finish()
             what = callers.operator_of(command.name, command.called)
             raise reference_failed(what, _where(command), error) from error
+        except BaseException:  # SystemExit of a program's reference
+            command.finish()
+            raise
+        finally:
+            self._running = outer
         return command
 
 

@@ -614,6 +614,7 @@ def _check_grid(grid: Grid, name: str) -> None:
     if not 0 <= shared <= MAX_SHARED:
         raise AcceleratorError(
             f"{shared} bytes of shared memory; at most {MAX_SHARED} are available",
+            hint="use smaller tiles",
             error_code=INVALID_VALUE,
             operator=name,
         )
