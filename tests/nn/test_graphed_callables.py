@@ -107,12 +107,26 @@ def test_several_callables_share_a_pool(gpus):
 
 def test_unused_inputs(gpus):
     samples = tuple(torch.ones(2, device="cuda", requires_grad=True) for _ in range(2))
-    with pytest.raises(AutogradError, match="appears to not have been used"):
+    with pytest.raises(AutogradError, match="sample argument 1, .* appears to not have been used.*\nhint: .*_input="):
         torch.cuda.make_graphed_callables(lambda a, b: a * 2, samples)
     graphed = torch.cuda.make_graphed_callables(lambda a, b: a * 2, samples, allow_unused_input=True)
     a, b = (torch.ones(2, device="cuda", requires_grad=True) for _ in range(2))
     graphed(a, b).sum().backward()
     assert a.grad.tolist() == [2.0, 2.0] and b.grad is None
+
+
+def test_arguments_have_positions_and_lie_on_a_gpu(gpus):
+    x = torch.ones(2, 3, device="cuda")
+    graphed = torch.cuda.make_graphed_callables(lambda x: x * 2, (x,)), torch.cuda.make_graphed_callables(
+        nn.Linear(3, 3).cuda(), (x,)
+    )
+    for each in graphed:
+        with pytest.raises(ArgumentTypeError, match="the argument x was given by name\nhint: "):
+            each(x=x)
+    with pytest.raises(ArgumentError, match=r"sample argument 0 is float32\[2, 3\] on cpu(.|\n)*hint: .*cuda"):
+        torch.cuda.make_graphed_callables(lambda x: x * 2, (x.cpu(),))
+    with pytest.raises(ArgumentError, match=r"parameter weight is float32\[3, 3\] on cpu"):
+        torch.cuda.make_graphed_callables(nn.Linear(3, 3), (x,))
 
 
 def test_without_gradients(gpus):

@@ -718,6 +718,11 @@ class TestErrors:
         assert not stream.is_capturing() and torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
+def test_static_inputs_are_tensors(gpus):
+    with pytest.raises(ArgumentTypeError, match=r"static_inputs: expected tensors, got 3\nhint: "):
+        torch.cuda.CUDAGraph().static_inputs(3)
+
+
 class TestStrict:
     @pytest.fixture(autouse=True)
     def strict(self, monkeypatch):

@@ -122,6 +122,15 @@ class Part:
         if isinstance(call, Module):
             _check_module(call)
         self.surface = (*args, *self.parameters)
+        names = [name for name, _ in call.named_parameters()] if isinstance(call, Module) else []
+        self.surface_names = [f"sample argument {at}" for at in range(len(args))] + [f"parameter {at}" for at in names]
+        for what, each in zip(self.surface_names, self.surface):
+            if not each.is_cuda:
+                raise ArgumentError(
+                    f"{what} is {each.describe()}, and only work of a GPU can be captured",
+                    hint="move it to a GPU first: .cuda()",
+                    operator="make_graphed_callables",
+                )
         self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
         self.results: tuple[Any, ...] = ()
         self.result_grads: list[Any] = []
@@ -138,8 +147,16 @@ class Part:
     def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """Return one gradient per surface tensor; None if not required, or if unused (allow_unused_input)."""
         wanted = [each for each in self.surface if each.requires_grad]
-        found = iter(gradients(results, wanted, grads, allow_unused=self.allow_unused))
-        return [next(found) if each.requires_grad else None for each in self.surface]
+        found = iter(gradients(results, wanted, grads, allow_unused=True))
+        made = [next(found) if each.requires_grad else None for each in self.surface]
+        for what, each, gradient in zip(self.surface_names, self.surface, made):
+            if gradient is None and each.requires_grad and not self.allow_unused:
+                raise AutogradError(
+                    f"{what}, {each.describe()}, appears to not have been used in the graph of {self.name}",
+                    hint="pass allow_unused_input=True to leave its gradient out",
+                    operator="make_graphed_callables",
+                )
+        return made
 
     def capture_forward(self, pool: Any, mode: str) -> None:
         with graph(self.forward_graph, pool, capture_error_mode=mode):
@@ -166,16 +183,22 @@ class Part:
         self.call = _captured_already  # avoids a reference cycle of part and module
         reference, own, training = weakref.ref(module), type(module).forward, module.training
 
-        def forward(*args: Any) -> Any:
+        def forward(*args: Any, **named: Any) -> Any:
             owner = reference()
             assert owner is not None
-            return self.run(*args) if owner.training == training else own(owner, *args)
+            return self.run(*args, **named) if owner.training == training else own(owner, *args, **named)
 
         object.__setattr__(module, "forward", forward)
         return module
 
-    def run(self, *args: Any) -> Any:
+    def run(self, *args: Any, **named: Any) -> Any:
         """Copy the arguments in and replay.  Raises ArgumentError if they differ from the samples."""
+        if named:
+            raise ArgumentTypeError(
+                f"the argument {next(iter(named))} was given by name",
+                hint="give all arguments by position, in the order of the samples",
+                operator=self.name,
+            )
         if len(args) != len(self.args):
             raise ArgumentError(
                 f"{len(args)} arguments, captured with {len(self.args)}",

@@ -19,9 +19,10 @@ from .. import callers, host
 from ..core import storage, thread
 from ..core.locks import whole
 from ..core.storage import Storage
+from ..core.tensor import TensorBase
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..dtypes import int64
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, shown
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
 from . import control, cuda_memory, mistakes, pending_copies
@@ -618,6 +619,12 @@ class CUDAGraph(GraphDebugging):
             tensor([6., 8.], device='cuda:0')
         """
         for tensor in tensors:
+            if not isinstance(tensor, TensorBase):
+                raise ArgumentTypeError(
+                    f"expected tensors, got {shown(tensor)}",
+                    hint="pass each tensor as an argument of its own",
+                    operator="static_inputs",
+                )
             self._inputs.declare(tensor)
 
     # memory

@@ -154,6 +154,7 @@ class Events:
         if capture not in self._engine.captures.active:
             raise AcceleratorError(
                 f"the event was last recorded in {capture}, which has ended",
+                hint="record it after the replay, or make it with external=True",
                 error_code=CAPTURED_EVENT,
                 operator="stream_wait_event",
             )
@@ -216,6 +217,7 @@ class Events:
         if captured is not None:
             raise AcceleratorError(
                 f"event {event.handle} was last recorded in a capture, {captured.capture}",
+                hint="record it after the replay, or make it with external=True",
                 error_code=CAPTURED_EVENT,
                 operator=name,
             )
@@ -239,7 +241,10 @@ class Events:
                 )
             if event.latest is None:
                 raise AcceleratorError(
-                    f"the {name} event was never recorded", error_code=INVALID_HANDLE, operator="event_elapsed"
+                    f"the {name} event was never recorded",
+                    hint="record it outside of captures, or make it with external=True",
+                    error_code=INVALID_HANDLE,
+                    operator="event_elapsed",
                 )
         if start.device != end.device:
             raise AcceleratorError(
