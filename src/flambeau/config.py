@@ -103,10 +103,16 @@ def virtual_gpus(
     values: a bool, "yes" or "no".
     Raises: ConfigError.
     """
+    for name, value in (("preset", preset), ("schedule", schedule)):
+        if not isinstance(value, str):
+            raise ConfigError(f"virtual GPUs: {name} must be a str, got {value!r}", hint="leave it out for the default")
     if races is None:
         races = "real" if schedule.startswith("replay:") else "poison"
-    if not 1 <= count <= MAX_VIRTUAL_DEVICES:
-        raise ConfigError(f"virtual GPUs: {count} devices were requested; 1 to {MAX_VIRTUAL_DEVICES} are possible")
+    if not isinstance(count, int) or not 1 <= count <= MAX_VIRTUAL_DEVICES:
+        raise ConfigError(
+            f"virtual GPUs: {count!r} devices were requested; 1 to {MAX_VIRTUAL_DEVICES} are possible",
+            hint="pass a number of devices, for example 2",
+        )
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
     check_schedule(schedule)
@@ -126,9 +132,9 @@ def parse_bytes(size: int | str) -> int:
     """Parse a number of bytes: `1048576`, `1MiB` or `1.5GiB`.  Raises ConfigError."""
     if isinstance(size, int):
         if size < 0:
-            raise ConfigError(f"a size of {size} bytes is negative")
+            raise ConfigError(f"a size of {size} bytes is negative", hint="write 1048576, 1MiB or 1.5GiB")
         return size
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size) if isinstance(size, str) else None
     if match is None or match[2] not in UNITS:
         raise ConfigError(f"{size!r} is not a number of bytes", hint="write 1048576, 1MiB or 1.5GiB")
     return int(float(match[1]) * UNITS[match[2]])

@@ -300,6 +300,24 @@ def test_what_is_no_form_of_to_is_a_type_error(args, shown):
 
 
 @pytest.mark.parametrize(
+    ("count", "options", "fact"),
+    [
+        ("x", {}, "'x' devices were requested"),
+        (1.5, {}, "1.5 devices were requested"),
+        (1, {"memory": None}, "None is not a number of bytes"),
+        (1, {"memory": 1.5}, "1.5 is not a number of bytes"),
+        (1, {"memory": -1}, "a size of -1 bytes is negative"),
+        (1, {"preset": 3}, "preset must be a str, got 3"),
+        (1, {"schedule": 3}, "schedule must be a str, got 3"),
+    ],
+)
+def test_virtual_gpus_of_wrong_types_are_errors(count, options, fact):
+    with pytest.raises(ConfigError, match=f"{fact}(.|\\n)*hint: "):
+        torch.virtual(count, **options)
+
+
+
+@pytest.mark.parametrize(
     ("text", "fact"),
     [
         ("virtual:²", "'²' is not a number of devices"),

@@ -27,7 +27,7 @@ def run(tmp_path):
         command = [sys.executable, "-m", "pytest", *LOAD, "-rA", "-p", "no:flambeau", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
         outcomes = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR).*::(\w+)", done.stdout, re.MULTILINE)
-        return {name: outcome for outcome, name in outcomes}, done.stdout
+        return {name: outcome for outcome, name in outcomes}, done.stdout + done.stderr
 
     return run
 
@@ -121,12 +121,69 @@ def test_checked_tests_fail_with_the_report(run):
     assert "1 pair of lines with races" in text and "side.wait_stream(torch.cuda.default_stream())" in text
 
 
+RACING = """
+import unittest
+
+def race():
+    x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        x * 2
+
+@pytest.fixture
+def racing():
+    race()
+
+@pytest.fixture
+def broken():
+    race()
+    raise ValueError("broken")
+
+@pytest.mark.gpus(1)
+def test_fixture(racing):
+    pass
+
+@pytest.mark.gpus(1)
+def test_broken(broken):
+    pass
+
+class TestOfUnittest(unittest.TestCase):
+    @pytest.mark.gpus(1)
+    def test_method(self):
+        race()
+
+    @pytest.mark.gpus(1)
+    @pytest.mark.no_sync
+    def test_wait(self):
+        torch.ones(2, device="cuda").sum().item()
+
+@pytest.mark.gpus(1)
+def test_last():
+    torch.ones(2, device="cuda").sum().item()
+"""
+
+
+def test_fixtures_and_tests_of_unittest_are_checked(run):
+    found, text = run(RACING, "--flambeau-check")
+    assert found["test_fixture"] == "FAILED" and found["test_broken"] == "ERROR" and found["test_last"] == "PASSED"
+    assert found["test_method"] == found["test_wait"] == "FAILED"
+    assert "SynchronizationError" in text and text.count("1 pair of lines with races") >= 2
+
+
+def test_gpus_that_are_not_there_are_a_wrong_use(run):
+    _, text = run("def test_it(): pass\n", gpus="plaid:2")
+    assert "'plaid:2' is not a kind of GPU" in text and "hint:" in text and "INTERNALERROR" not in text
+
+
 def test_a_wrong_mark_is_an_error(run):
-    marks = "gpus(1, colour=2)", "gpus(1, 2)", "gpus(0)", "gpus(1, races='maybe')"
+    marks = (
+        "gpus(1, colour=2)", "gpus(1, 2)", "gpus(0)", "gpus(1, races='maybe')", "gpus('x')", "gpus(1, memory=1.5)",
+        "gpus(1, schedule=3)", "gpus(1, preset=3)",
+    )  # fmt: skip
     tests = [f"@pytest.mark.{mark}\ndef test_{at}():\n    assert True\n" for at, mark in enumerate(marks)]
     found, text = run("\n".join(tests))
     for at in range(len(marks)):
         assert found[f"test_{at}"] == "ERROR" and f"test_it.py::test_{at}: " in text
+    assert "at teardown" not in text
 
 
 SCHEDULES = """

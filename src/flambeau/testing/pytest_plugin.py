@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from .. import callers, config
+from ..config import gpus
 from ..core import thread
 from ..driver import nvidia_device_count
 from ..errors import ConfigError, InternalError
@@ -41,6 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
+    try:
+        gpus()
+    except ConfigError as failure:
+        raise pytest.UsageError(str(failure)) from failure
 
 
 def _chosen(item: pytest.Item) -> config.Gpus | None:
@@ -84,6 +89,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
+        if (checking := item.stash.get(CHECKING, None)) is not None:
+            checking.close()
         sync_debug.setting.mode = mode
         if isinstance(_current(), TestMachine):
             thread.swap_machine(before)
@@ -94,34 +101,51 @@ def _current() -> Machine | None:
     return current if isinstance(current, Machine) else None
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+class Checking(ExitStack):
+    """The check of a test and its fixtures, which ends when this is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.report = self.enter_context(check())
+
+
+CHECKING = pytest.StashKey[Checking]()
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Set up a test's fixtures, whose accesses are checked too."""
     _chosen(item)
+    if item.config.getoption("--flambeau-check") and item.get_closest_marker("every_schedule") is None:
+        item.stash[CHECKING] = Checking()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Run a test with its marks."""
+    with ExitStack() as stack:
+        if item.get_closest_marker("no_sync") is not None:
+            stack.enter_context(_no_sync())
+        result = yield
+    checking = item.stash.get(CHECKING, None)
+    if checking is not None:
+        checking.close()
+        if not checking.report.is_clean:
+            pytest.fail(str(checking.report), pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-    """Run a test with its marks.  Its tracebacks end at its own lines."""
-    checked = bool(pyfuncitem.config.getoption("--flambeau-check"))
+    """Let the tracebacks of a test end at its own lines."""
     try:
-        with ExitStack() as stack:
-            if checked and pyfuncitem.get_closest_marker("every_schedule") is None:
-                stack.enter_context(_checked())
-            if pyfuncitem.get_closest_marker("no_sync") is not None:
-                stack.enter_context(_no_sync())
-            return (yield)
+        return (yield)
     except InternalError:
         raise
     except Exception as error:
         callers.fold_traceback(error)
         raise
-
-
-@contextmanager
-def _checked() -> Iterator[None]:
-    with check() as found:
-        yield
-    if not found.is_clean:
-        pytest.fail(str(found), pytrace=False)
 
 
 @contextmanager
