@@ -311,6 +311,20 @@ def test_the_largest_batch(fit):
     assert "only 0 bytes are left" in done.stdout
 
 
+def test_a_batch_that_fails_for_another_reason_is_not_said_not_to_fit(fit):
+    text = "import sys, flambeau as torch\ntorch.ones(3, device='cuda')\nsys.exit(3 * (int(sys.argv[2]) > 5))\n"
+    done = fit(text, "-b", "2", options=["--card", "t4", "--batch-option", "-b"])
+    assert done.returncode == 0 and "t4: fits with -b 5 at most" in done.stdout
+    assert "t4: -b 8 failed: the program ended with exit status 3\n" in done.stderr
+    assert "does not fit" not in done.stderr and done.stderr.count("fits") == 3
+
+
+def test_a_batch_of_which_no_larger_one_was_tried_is_not_the_largest(fit):
+    text = "import flambeau as torch\ntorch.ones(3, device='cuda')\n"
+    done = fit(text, "-b", str(1 << 20), options=["--card", "t4", "--batch-option", "-b"])
+    assert done.returncode == 0 and "t4: fits with -b 1048576, and larger ones were not tried: " in done.stdout
+
+
 def test_a_program_that_fails_passes_its_status_on(fit):
     done = fit("import sys, flambeau as torch\ntorch.ones(3, device='cuda')\nsys.exit(7)\n", options=["--card", "t4"])
     assert done.returncode == 7 and "t4: unknown: " in done.stdout and "hint" not in done.stdout

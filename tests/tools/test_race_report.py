@@ -584,7 +584,10 @@ def test_a_comment_suppresses_the_races_of_its_line(programs):
 
 @pytest.mark.parametrize(
     ("places", "suppressed"),
-    [("p1.py", 1), ("p1.py:6", 1), ("p1.py:4 p1.py:6", 1), ("p1.py:6 p1.py:4  # why", 1), ("p1.py:5", 0), ("1.py", 0)],
+    [
+        *(("p1.py", 1), ("p1.py:6", 1), ("./p1.py:6", 1), ("p1.py:4 p1.py:6", 1), ("p1.py:6 p1.py:4  # why", 1)),
+        *(("p1.py:5", 0), ("1.py", 0)),
+    ],
 )
 def test_a_file_suppresses_races(programs, places, suppressed):
     path, listed = programs.write(RACE.format("")), programs.folder / "allowed"

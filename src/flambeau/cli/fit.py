@@ -100,8 +100,8 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
             answers.append(question.on(card, bool(answers)))
             continue
 
-        def tell(batch: int, fits: bool, card: str = card) -> None:
-            click.echo(f"flambeau fit: {card}: {option} {batch} {'fits' if fits else 'does not fit'}", err=True)
+        def tell(batch: int, outcome: str, card: str = card) -> None:
+            click.echo(f"flambeau fit: {card}: {option} {batch} {outcome}", err=True)
 
         answers.append(question.largest_batch(card, bool(answers), batch_in(arguments, option), tell))
         if answers[-1].fits is None:
@@ -175,10 +175,12 @@ def _of_batch(answer: Fit, option: str) -> list[str]:
     of = f"{size(peak.reserved)} of {size(answer.capacity)}"
     if answer.batch is None:
         return [f"{answer.card}: does not fit, even with {option} 1: {of}"]
-    lines = [f"{answer.card}: fits with {option} {answer.batch} at most: {of}"]
-    if answer.next_batch is not None:
-        lines.append(f"  {option} {answer.next_batch} does not: {answer.why}")
-    return lines
+    if answer.next_batch is None:
+        return [f"{answer.card}: fits with {option} {answer.batch}, and larger ones were not tried: {of}"]
+    return [
+        f"{answer.card}: fits with {option} {answer.batch} at most: {of}",
+        f"  {option} {answer.next_batch} does not: {answer.why}",
+    ]
 
 
 def _percent(part: int, whole: int) -> str:

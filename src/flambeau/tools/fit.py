@@ -429,10 +429,10 @@ class Question(NamedTuple):
         ample = self._measure(card, UNLIMITED, True, batch)
         return Fit(card, False, ample, found.shortage)
 
-    def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, bool], None]) -> Fit:
+    def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, str], None]) -> Fit:
         """Find the largest batch that fits a card, by doubling and bisection from `first` on.
 
-        tell: called with each batch that was tried, and whether it fits.
+        tell: called with each batch that was tried, and its outcome: "fits", "does not fit" or another failure.
         """
         best: Fit | None = None
         low, high, batch, why = 0, None, first, ""
@@ -441,7 +441,8 @@ class Question(NamedTuple):
             why_not = run.shortage or run.error
             if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
                 why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"
-            tell(batch, not why_not)
+            outcome = "does not fit" if run.shortage else f"failed: {why_not}".partition("\n")[0]
+            tell(batch, outcome if why_not else "fits")
             if not why_not:
                 low, best = batch, Fit(card, True, run, batch=batch)
             else:

@@ -431,7 +431,7 @@ def read_suppressions(path: str) -> list[tuple[str, ...]]:
             hint="name a text file in UTF-8 that has lines such as train.py:12 data.py:7",
             operator="check",
         ) from failure
-    wanted = [tuple(line.partition("#")[0].split()) for line in text.splitlines()]
+    wanted = [tuple(map(os.path.normpath, line.partition("#")[0].split())) for line in text.splitlines()]
     for number, places in enumerate(wanted, 1):
         if len(places) > 2:
             raise ArgumentError(
