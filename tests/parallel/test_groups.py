@@ -352,7 +352,80 @@ WRONG = {
     "no receiver": (lambda: dist.send(torch.ones(1)), "send: dst is missing"),
     "no reduction": (lambda: dist.all_reduce(torch.ones(1), ReduceOp.PREMUL_SUM), "PREMUL_SUM has no factor"),
     "group": (lambda: dist.new_group([0, 2]), "ranks are [0, 2], of a job with 2 processes"),
+    "no source": (lambda: dist.broadcast(torch.ones(1)), "broadcast: src is missing"),
+    "no target": (lambda: dist.reduce(torch.ones(1)), "reduce: dst is missing"),
+    "two sources": (
+        lambda: dist.scatter_object_list([None], [1, 2], 0, group_src=1),
+        "src=0 and group_src=1 are given",
+    ),
+    "two targets": (lambda: dist.gather(torch.ones(1), None, 1, group_dst=1), "both dst=1 and group_dst=1 are given"),
+    "two receivers": (lambda: dist.send(torch.ones(1), 1, group_dst=0), "both dst=1 and group_dst=0 are given"),
+    "fraction": (lambda: dist.broadcast(torch.ones(1), 1.0), "src must be an integer, got 1.0"),
+    "no rank": (lambda: dist.get_group_rank(None, None), "global_rank must be an integer, got None"),
+    "message without a peer": (lambda: dist.P2POp(dist.isend, torch.ones(1)), "P2POp: peer is missing"),
+    "message to two": (lambda: dist.P2POp(dist.isend, torch.ones(1), 1, group_peer=1), "both peer=1 and group_peer=1"),
+    "message to nobody": (lambda: dist.P2POp(dist.irecv, torch.ones(1), 2), "peer is 2, and the group has the ranks"),
+    "message of a number": (lambda: dist.P2POp(dist.irecv, 1.0, 0), "P2POp: tensor must be a Tensor, got 1.0"),
+    "parts of a number": (lambda: dist.all_to_all_single(None, torch.ones(2)), "output must be a Tensor, got None"),
+    "timeout": (lambda: dist.new_group([0, 1], timeout=5), "new_group: timeout must be a datetime.timedelta, got 5"),
+    "timeout of a barrier": (
+        lambda: dist.monitored_barrier(timeout=3),
+        "monitored_barrier: timeout must be a datetime",
+    ),
 }
+RANK_ERRORS = (ValueError, TypeError)  # those of PyTorch's functions for the same arguments
+
+
+def test_wrong_ranks_have_the_classes_of_pytorch():
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    for call in (lambda: dist.get_group_rank(None, "0"), lambda: dist.broadcast(torch.ones(1), "0")):
+        for error in RANK_ERRORS:
+            with pytest.raises(error, match="must be an integer, got '0'"):
+                call()
+    for error in RANK_ERRORS:
+        with pytest.raises(error, match="this process is not in the group"):
+            dist.get_backend(dist.GroupMember.NON_GROUP_MEMBER)
+    with pytest.raises(TypeError, match=r"init_process_group: .*got 3"):
+        dist.destroy_process_group()
+        dist.init_process_group("gloo", timeout=3)
+    assert not dist.is_initialized()
+
+
+def test_gathering_goes_to_global_rank_0_by_default():
+    def function(rank):
+        group = dist.new_group([1])
+        calls = {
+            "gather": lambda: dist.gather(torch.ones(1), [torch.ones(1)], group=group),
+            "scatter": lambda: dist.scatter(torch.ones(1), [torch.ones(1)], group=group),
+            "broadcast_object_list": lambda: dist.broadcast_object_list([1], group=group),
+            "gather_object": lambda: dist.gather_object(1, [None], group=group),
+            "scatter_object_list": lambda: dist.scatter_object_list([None], [1], group=group),
+        }
+        found = []
+        for name, call in calls.items() if rank == 1 else ():
+            with pytest.raises(ValueError, match=rf"{name}: (src|dst) is 0, and the group has the ranks 1"):
+                call()
+            found.append(name)
+        return len(found)
+
+    assert run(function, 2) == [0, 5]
+
+
+def test_messages_of_a_batch_know_both_ranks():
+    def function(rank):
+        group = dist.new_group([1, 0], sort_ranks=False)
+        ops = [
+            dist.P2POp(dist.isend, torch.ones(2), 0, group),
+            dist.P2POp(dist.irecv, torch.ones(1), None, group, 3, 0),
+        ]
+        return [(op.peer, op.group_peer, op.tag, op.group is group, repr(op).partition(", ")[2]) for op in ops]
+
+    for rank, found in enumerate(run(function, 2)):
+        own = 1 - rank
+        assert found == [
+            (0, 1, 0, True, f"group_src={own}, group_dst=1,  torch.Size([2]), torch.float32)"),
+            (1, 0, 3, True, f"group_src=0, group_dst={own},  torch.Size([1]), torch.float32)"),
+        ]
 
 
 def test_wrong_arguments_are_named_and_the_group_goes_on():

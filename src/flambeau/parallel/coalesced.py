@@ -12,6 +12,7 @@ from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..runtime.device import as_device
 from . import process_group, several
 from .batches import begin_together
+from .collectives import checked_tensor
 from .group import AllOf, Coalescing, Group, GroupError, ReduceOp, Work
 from .several import Part
 
@@ -178,11 +179,15 @@ def _ended(manager: CoalescingManager, value: Any, async_op: bool) -> Any:
 
 
 class P2POp:
-    """A message for `batch_isend_irecv`.  op: isend or irecv;  peer: the other process.
+    """A message for `batch_isend_irecv`.  op: isend or irecv;  peer: the other process;  group_peer: in the group.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`; ArgumentError unless one of `peer` and
+            `group_peer` is given; ArgumentTypeError for a value that is not a tensor.
     Example:
-        >>> torch.distributed.P2POp(torch.distributed.isend, torch.ones(2), 1).peer
-        1
+        >>> torch.distributed.init_process_group("gloo")
+        >>> torch.distributed.P2POp(torch.distributed.isend, torch.ones(2), 0)
+        P2POp(isend pg=0, group_src=0, group_dst=0,  torch.Size([2]), torch.float32)
+        >>> torch.distributed.destroy_process_group()
     """
 
     def __init__(
@@ -198,8 +203,18 @@ class P2POp:
             raise ArgumentError(
                 f"op is {shown(op)}", hint="pass torch.distributed.isend or torch.distributed.irecv", operator="P2POp"
             )
-        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
-        self.group_peer = group_peer
+        checked_tensor("P2POp", "tensor", tensor)
+        self.group_peer = process_group.rank_in_group("P2POp", "peer", peer, group, group_peer)
+        self.group = process_group.member("P2POp", group)
+        self.op, self.tensor, self.peer, self.tag = op, tensor, self.group.ranks[self.group_peer], tag
+
+    def __repr__(self) -> str:
+        ends = (self.group.rank(), self.group_peer)
+        source, target = ends if self.op is process_group.isend else ends[::-1]
+        return (
+            f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={source}, group_dst={target},  "
+            f"{self.tensor.shape}, {self.tensor.dtype})"
+        )
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
@@ -234,7 +249,7 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
             hint="call batch_isend_irecv once for each group",
             operator=name,
         )
-    begins = [partial(each.op, each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    begins = [partial(each.op, each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
     if "nccl" not in groups[0].backend or not all(each.tensor.is_cuda for each in p2p_op_list):
         return [begin() for begin in begins]
     with CoalescingManager(name, groups[0], "cuda", async_ops=True) as manager:

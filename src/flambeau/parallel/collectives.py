@@ -21,6 +21,7 @@ from . import messages, several
 from .alike import AlikeRanks
 from .batches import begin_together
 from .collective_options import CollectiveOptions
+from .exchange import checked_timeout
 from .group import AllOf, Coalescing, Group, GroupError, GroupMember, PremulSum, ReduceOp, Work
 from .store import ClientStore, HashStore, PrefixStore, Store
 
@@ -144,7 +145,8 @@ def check_reduction(name: str, op: Any) -> None:
 
 def _split(name: str, what: str, tensor: Any, sizes: Any, group: Group) -> list[Any]:
     """Split a tensor's rows into one view per process, of `sizes` rows or equally many."""
-    rows = checked_tensor(name, what, tensor).shape[0] if tensor.ndim else 0
+    checked_tensor(name, what, tensor)
+    rows = tensor.shape[0] if tensor.ndim else 0
     if not sizes:
         sizes = [rows // group.size()] * group.size()
     if len(sizes) != group.size() or sum(sizes) != rows:
@@ -261,7 +263,7 @@ class ProcessGroup(Group):
     def _within(self, operator: str, options: Any, timeout: Any = None) -> ProcessGroup:
         """Check that the group exists; return it with the timeout of a call."""
         check_exists(self, operator)
-        return self.within(_timeout(options, timeout))
+        return self.within(operator, _timeout(options, timeout))
 
     def _together(self, name: str, tensors: Any, options: Any, begin: Callable[[Any], list[Work]], value: Any) -> Work:
         """Begin one call per tensor with `begin`, as one operation.
@@ -708,6 +710,7 @@ class ProcessGroup(Group):
         """
         name, wanted = "split_group", sorted(ranks)
         check_exists(self, name)
+        limit = self.timeout if timeout is None else checked_timeout(name, timeout)
         if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(self.size())):
             raise ValueRangeError(
                 f"ranks are {wanted}, of a group with {self.size()} processes",
@@ -722,7 +725,7 @@ class ProcessGroup(Group):
             tuple(self.ranks[each] for each in wanted),
             wanted.index(self.rank()),
             self.client,
-            self.timeout if timeout is None else timeout,
+            limit,
             group_desc or f"{self.group_desc}:split",
             self.bound_device_id,
         )

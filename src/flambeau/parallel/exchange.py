@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.native import run_handlers
 from ..driver.api import Driver
-from ..errors import FlambeauError
+from ..errors import ArgumentTypeError, FlambeauError, shown
 from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
 from .hub import GOODBYE, PIECE, Inbox, packed, place_of_processes, watched
@@ -75,6 +75,17 @@ class CollectiveError(DistBackendError):
 
 class StoreTimeoutError(DistStoreError, DistNetworkError):
     """A key was not set before the timeout, or no store accepts a connection."""
+
+
+def checked_timeout(name: str, timeout: Any) -> timedelta:
+    """Return a timeout.  Raises ArgumentTypeError for another value than a timedelta."""
+    if not isinstance(timeout, timedelta):
+        raise ArgumentTypeError(
+            f"timeout must be a datetime.timedelta, got {shown(timeout)}",
+            hint="for example timedelta(seconds=10)",
+            operator=name,
+        )
+    return timeout
 
 
 class Given(NamedTuple):

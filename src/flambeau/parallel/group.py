@@ -14,7 +14,7 @@ from ..core import thread
 from ..driver.api import StreamHandle
 from ..errors import ModeError
 from ..runtime.stream import Event, Stream
-from .exchange import Client
+from .exchange import Client, checked_timeout
 from .futures import Future, future_of
 
 TIMEOUT = timedelta(minutes=30)
@@ -163,7 +163,7 @@ class Group:
             >>> torch.distributed.group.WORLD.set_timeout(timedelta(seconds=10))
             >>> torch.distributed.destroy_process_group()
         """
-        self.timeout = timeout
+        self.timeout = checked_timeout("ProcessGroup.set_timeout", timeout)
         self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
@@ -171,9 +171,9 @@ class Group:
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
-    def within(self, timeout: timedelta | None) -> Self:
-        """Return a copy of this group with another timeout; the group itself for None or a negative timeout."""
-        if timeout is None or timeout < timedelta(0):
+    def within(self, name: str, timeout: timedelta | None) -> Self:
+        """Return a copy of this group with the timeout of a call; the group itself for None or a negative timeout."""
+        if timeout is None or checked_timeout(name, timeout) < timedelta(0):
             return self
         other = copy(self)
         other.timeout, other.earlier = timeout, {}

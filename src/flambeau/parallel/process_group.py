@@ -26,7 +26,7 @@ from . import messages, several
 from .alike import ALIKE_RANKS, AlikeRanks
 from .collective_options import ReduceScatterOptions
 from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message, next_name
-from .exchange import Client, NextGroup, at_exit, ends_by_exception
+from .exchange import Client, NextGroup, at_exit, checked_timeout, ends_by_exception
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
@@ -141,8 +141,9 @@ def init_process_group(
             hint="call destroy_process_group() first",
             operator=name,
         )
+    limit = TIMEOUT if timeout is None else checked_timeout(name, timeout)
     if isinstance(init_method, str) and init_method.partition(":")[0] in set(handlers) - set(KNOWN):
-        store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=timeout or TIMEOUT))
+        store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=limit))
         init_method = None
     size = number_from_environment(name, "world_size", world_size, "WORLD_SIZE", 1)
     number = number_from_environment(name, "rank", rank, "RANK", 0)
@@ -150,7 +151,7 @@ def init_process_group(
         raise ValueRangeError(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
         )
-    chosen, limit = _backend(name, backend), TIMEOUT if timeout is None else timeout
+    chosen = _backend(name, backend)
     named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
     if size == 1:
         GroupMember.WORLD = ProcessGroup(chosen, timeout=limit, **named)
@@ -264,8 +265,12 @@ def replace_default_group(former: ProcessGroup, made: ProcessGroup | None, hub: 
     GroupMember.WORLD, _hub = made, hub
 
 
-class OutsideError(ArgumentTypeError):
+class OutsideError(ArgumentTypeError, ArgumentError):
     """The group is GroupMember.NON_GROUP_MEMBER: this process is not a member."""
+
+
+class RankError(ValueRangeError, ArgumentTypeError):
+    """A rank that is not an integer."""
 
 
 P = ParamSpec("P")
@@ -341,6 +346,9 @@ def new_group(
     """
     world = member("new_group", None)
     wanted = list(world.ranks) if ranks is None else list(ranks)
+    if any(not hasattr(rank, "__index__") for rank in wanted):
+        raise RankError(f"ranks must be integers, got {shown(wanted)}", hint="for example [0, 1]", operator="new_group")
+    limit = world.timeout if timeout is None else checked_timeout("new_group", timeout)
     if sort_ranks:
         wanted.sort()
     if any(rank not in world.ranks for rank in wanted) or len(set(wanted)) < len(wanted):
@@ -353,7 +361,6 @@ def new_group(
     if world.rank() not in wanted:
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
-    limit = world.timeout if timeout is None else timeout
     own, description = wanted.index(world.rank()), group_desc or "undefined"
     group = ProcessGroup(chosen, name, tuple(wanted), own, world.client, limit, description)
     GroupMember.others.append(group)
@@ -580,13 +587,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
         >>> torch.distributed.destroy_process_group()
     """
     found = member("get_global_rank", group)
-    if isinstance(group_rank, bool) or not isinstance(group_rank, int) or not 0 <= group_rank < found.size():
-        raise ValueRangeError(
-            f"group_rank is {shown(group_rank)}, of a group with {found.size()} processes",
-            hint=f"pass 0 to {found.size() - 1}",
-            operator="get_global_rank",
-        )
-    return found.ranks[group_rank]
+    return found.ranks[_place("get_global_rank", "group_rank", group_rank, tuple(range(found.size())))]
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
@@ -598,7 +599,7 @@ def get_group_rank(group: Any, global_rank: int) -> int:
         0
         >>> torch.distributed.destroy_process_group()
     """
-    return _rank("get_group_rank", "global_rank", global_rank, group)
+    return _place("get_group_rank", "global_rank", global_rank, member("get_group_rank", group).ranks)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
@@ -617,22 +618,40 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     return int(text) if text is not None else int(fallback_rank or 0)
 
 
-def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -> int:
-    """Return a process's rank in a group, from its global rank or its rank in the group; 0 for None."""
-    found = member(name, group)
-    if group_rank is not None:
-        what, rank, known = f"group_{what}", group_rank, tuple(range(found.size()))
-    else:
-        known = found.ranks
-    if rank is None:
-        return 0
-    if isinstance(rank, bool) or rank not in known:
-        raise ValueRangeError(
-            f"{what} is {shown(rank)}, and the group has the ranks {', '.join(map(str, known))}",
-            hint="pass one of them",
+def _place(name: str, what: str, rank: Any, known: tuple[int, ...]) -> int:
+    """Return the index of a rank in the ranks of a group.  Raises ValueRangeError, or RankError for no integer."""
+    ranks, hint = ", ".join(map(str, known)), "pass one of them"
+    if isinstance(rank, bool) or not hasattr(rank, "__index__"):
+        raise RankError(
+            f"{what} must be an integer, got {shown(rank)}, and the group has the ranks {ranks}",
+            hint=hint,
             operator=name,
         )
+    if rank not in known:
+        raise ValueRangeError(f"{what} is {shown(rank)}, and the group has the ranks {ranks}", hint=hint, operator=name)
     return known.index(rank)
+
+
+def rank_in_group(
+    name: str, what: str, rank: Any, group: Any, group_rank: Any = None, default: int | None = None
+) -> int:
+    """Return a process's rank in a group, from its global rank or its rank in the group.
+
+    default: the global rank if neither is given; None raises ArgumentError then, as giving both does.
+    """
+    found = member(name, group)
+    if group_rank is not None:
+        if rank is not None:
+            raise ArgumentError(
+                f"both {what}={shown(rank)} and group_{what}={shown(group_rank)} are given",
+                hint="pass one of them",
+                operator=name,
+            )
+        return _place(name, f"group_{what}", group_rank, tuple(range(found.size())))
+    rank = default if rank is None else rank
+    if rank is None:
+        raise ArgumentError(f"{what} is missing", hint=f"name the process: {what}=0, or group_{what}=0", operator=name)
+    return _place(name, what, rank, found.ranks)
 
 
 # collectives
@@ -673,7 +692,7 @@ def reduce(
         >>> torch.distributed.reduce(torch.ones(2), dst=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
+    found, target = member("reduce", group), rank_in_group("reduce", "dst", dst, group, group_dst)
     checked_tensor("reduce", "tensor", tensor)
     return several.ended(found.reduce(tensor, target, op), async_op)
 
@@ -689,7 +708,7 @@ def broadcast(
         >>> torch.distributed.broadcast(torch.ones(2), src=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, source = member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
+    found, source = member("broadcast", group), rank_in_group("broadcast", "src", src, group, group_src)
     checked_tensor("broadcast", "tensor", tensor)
     return several.ended(found.broadcast(tensor, source), async_op)
 
@@ -749,7 +768,8 @@ def gather(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = member("gather", group), _rank("gather", "dst", dst, group, group_dst)
+    found = member("gather", group)
+    target = rank_in_group("gather", "dst", dst, group, group_dst, default=0)
     checked_tensor("gather", "the input", tensor)
     return several.ended(found.gather(gather_list, tensor, target), async_op)
 
@@ -773,7 +793,8 @@ def scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found, source = member("scatter", group), _rank("scatter", "src", src, group, group_src)
+    found = member("scatter", group)
+    source = rank_in_group("scatter", "src", src, group, group_src, default=0)
     checked_tensor("scatter", "the output", tensor)
     return several.ended(found.scatter(tensor, scatter_list, source), async_op)
 
@@ -939,7 +960,8 @@ def gather_object(
         ['text']
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
+    found = member("gather_object", group)
+    target = rank_in_group("gather_object", "dst", dst, group, group_dst, default=0)
     if found.rank() == target:
         entries("gather_object", "object_gather_list", object_gather_list, found)
     if found.is_shared:
@@ -962,7 +984,7 @@ def broadcast_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "broadcast_object_list"
-    found, source = member(name, group), _rank(name, "src", src, group, group_src)
+    found, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
     if found.is_shared:
         sent = _objects(found, name, object_list if found.rank() == source else None)[source]
         if len(sent) != len(object_list):
@@ -993,7 +1015,7 @@ def scatter_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "scatter_object_list"
-    found, source = member(name, group), _rank(name, "src", src, group, group_src)
+    found, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError(
             f"scatter_object_output_list must be a list with an entry, got {shown(scatter_object_output_list)}",
@@ -1013,16 +1035,16 @@ def _receiver(name: str, dst: Any, group: Any, group_dst: Any) -> tuple[ProcessG
     """Return the group, and the receiver's rank in it."""
     found = member(name, group)
     check_several(found, name)
-    if dst is None and group_dst is None:
-        raise ArgumentError("dst is missing", hint="name the other process: dst=1", operator=name)
-    return found, _rank(name, "dst", dst, group, group_dst)
+    return found, rank_in_group(name, "dst", dst, group, group_dst)
 
 
 def _sender(name: str, src: Any, group: Any, group_src: Any) -> tuple[ProcessGroup, int | None]:
     """Return the group, and the sender's rank in it; None for any sender."""
     found = member(name, group)
     check_several(found, name)
-    return found, None if src is None and group_src is None else _rank(name, "src", src, group, group_src)
+    if src is None and group_src is None:
+        return found, None
+    return found, rank_in_group(name, "src", src, group, group_src)
 
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
