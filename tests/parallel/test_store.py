@@ -265,3 +265,67 @@ def test_a_group_meets_by_a_handler_of_the_program(tmp_path, monkeypatch):
             return answer
 
     assert forked(start, 2) == [[3.0] * 3] * 2
+
+
+def kinds(folder):
+    hash_store = dist.HashStore()
+    return [
+        hash_store,
+        dist.FileStore(f"{folder}/store", 1),
+        dist.TCPStore("127.0.0.1", 0, 1, True),
+        dist.PrefixStore("part", hash_store),
+    ]
+
+
+BY_KEY = {
+    "set": lambda store, key: store.set(key, "1"),
+    "get": lambda store, key: store.get(key),
+    "add": lambda store, key: store.add(key, 1),
+    "append": lambda store, key: store.append(key, "1"),
+    "compare_set": lambda store, key: store.compare_set(key, "", "1"),
+    "delete_key": lambda store, key: store.delete_key(key),
+    "check": lambda store, key: store.check([key]),
+    "wait": lambda store, key: store.wait([key]),
+    "queue_push": lambda store, key: store.queue_push(key, "1"),
+    "queue_pop": lambda store, key: store.queue_pop(key, False),
+    "queue_len": lambda store, key: store.queue_len(key),
+}
+
+
+def test_stores_refuse_keys_that_are_no_text(tmp_path):
+    for store in kinds(tmp_path):
+        for name, call in BY_KEY.items():
+            for key in (1, None, b"name"):
+                with pytest.raises(TypeError, match=f"Store.{name}: the key must be a str, got .*\nhint: use a name"):
+                    call(store, key)
+        for name in ("check", "wait"):
+            for keys in ("name", 1):  # the letters of a text are no keys
+                with pytest.raises(TypeError, match=f"Store.{name}: the keys must be a list of str, got "):
+                    getattr(store, name)(keys)
+        assert store.num_keys() == 0
+
+
+def test_stores_refuse_wrong_numbers_and_timeouts(tmp_path):
+    for store in kinds(tmp_path):
+        with pytest.raises(TypeError, match="Store.add: the amount must be an integer, got 1.5\nhint: "):
+            store.add("steps", 1.5)
+        before = store.timeout
+        with pytest.raises(TypeError, match="Store.set_timeout: timeout must be a datetime.timedelta, got 3\nhint: "):
+            store.set_timeout(3)
+        with pytest.raises(TypeError, match="Store.wait: timeout must be a datetime.timedelta, got 1\nhint: "):
+            store.wait(["steps"], 1)
+        assert store.timeout == before and not store.check(["steps"]) and store.add("steps", True) == 1
+        with pytest.raises(RuntimeError, match="lost.*not set.*\nhint: |lost.*\nhint: "):
+            store.wait(["lost"], timedelta(0))
+
+
+@pytest.mark.parametrize("port, error", [(70000, ValueError), (-1, ValueError), ("0", TypeError), (0.0, TypeError)])
+def test_a_store_refuses_ports_that_do_not_exist(port, error):
+    with pytest.raises(error, match="TCPStore: port .*\nhint: "):
+        dist.TCPStore("127.0.0.1", port, 1, True)
+
+
+def test_a_prefix_and_its_store_are_checked():
+    for prefix, store in ((1, dist.HashStore()), ("part", None)):
+        with pytest.raises(TypeError, match="PrefixStore: expected a str and a Store, got "):
+            dist.PrefixStore(prefix, store)

@@ -10,20 +10,22 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
-from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError
+from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError, checked_timeout
 from .hub import Hub
 from .store_contents import Contents
 
 WAIT = timedelta(seconds=300)
 POLL = 0.01  # seconds between reads of a file
+PORTS = 1 << 16  # the number of TCP's ports
 SECRET = "FLAMBEAU_JOB_SECRET"
 HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the hub
 
@@ -53,7 +55,11 @@ class Store(ABC):
             >>> store.timeout
             datetime.timedelta(seconds=10)
         """
-        self._timeout = timeout
+        self._timeout = checked_timeout("Store.set_timeout", timeout)
+
+    def _seconds(self, timeout: timedelta | None) -> float:
+        """Return how long a call of `wait` waits; None is the store's timeout."""
+        return (self.timeout if timeout is None else checked_timeout("Store.wait", timeout)).total_seconds()
 
     @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
@@ -271,10 +277,32 @@ class Store(ABC):
         )
 
 
-def _name(key: Any) -> str:
+def _name(operator: str, key: Any) -> str:
+    """Check a key."""
     if not isinstance(key, str):
-        raise ArgumentTypeError(f"the key must be a str, got {shown(key)}", hint="use a name", operator="Store.set")
+        raise ArgumentTypeError(
+            f"the key must be a str, got {shown(key)}", hint="use a name", operator=f"Store.{operator}"
+        )
     return key
+
+
+def _names(operator: str, keys: Any) -> list[str]:
+    """Check several keys."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        raise ArgumentTypeError(
+            f"the keys must be a list of str, got {shown(keys)}",
+            hint="for example ['name']",
+            operator=f"Store.{operator}",
+        )
+    return [_name(operator, each) for each in keys]
+
+
+def _amount(amount: Any) -> int:
+    if not hasattr(amount, "__index__"):
+        raise ArgumentTypeError(
+            f"the amount must be an integer, got {shown(amount)}", hint="for example 1", operator="Store.add"
+        )
+    return index(amount)
 
 
 def _text(operator: str, value: Any) -> str:
@@ -296,31 +324,31 @@ class ContentsStore(Store):
         """Return the answer to a request."""
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._ask(do="set", key=_name(key), value=_text("Store.set", value))
+        self._ask(do="set", key=_name("set", key), value=_text("Store.set", value))
 
     def get(self, key: str) -> bytes:
-        self.wait([key])
+        self.wait([_name("get", key)])
         found: str = self._ask(do="get", key=key) or ""  # "" if it has a queue alone
         return found.encode("latin-1")
 
     def add(self, key: str, amount: int) -> int:
-        total: int = self._ask(do="add", key=key, value=amount)
+        total: int = self._ask(do="add", key=_name("add", key), value=_amount(amount))
         return total
 
     def append(self, key: str, value: str | bytes) -> None:
-        self._ask(do="append", key=key, value=_text("Store.append", value))
+        self._ask(do="append", key=_name("append", key), value=_text("Store.append", value))
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         expected, desired = _text("Store.compare_set", expected_value), _text("Store.compare_set", desired_value)
-        found: str = self._ask(do="compare_set", key=key, expected=expected, value=desired)
+        found: str = self._ask(do="compare_set", key=_name("compare_set", key), expected=expected, value=desired)
         return found.encode("latin-1")
 
     def check(self, keys: Sequence[str]) -> bool:
-        found: bool = self._ask(do="check", keys=list(keys))
+        found: bool = self._ask(do="check", keys=_names("check", keys))
         return found
 
     def delete_key(self, key: str) -> bool:
-        found: bool = self._ask(do="delete", key=key)
+        found: bool = self._ask(do="delete", key=_name("delete_key", key))
         return found
 
     def num_keys(self) -> int:
@@ -332,13 +360,13 @@ class ContentsStore(Store):
         return found
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        self._ask(do="push", key=key, value=_text("Store.queue_push", value))
+        self._ask(do="push", key=_name("queue_push", key), value=_text("Store.queue_push", value))
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
         seconds = self.timeout.total_seconds()
         end = time.monotonic() + seconds
         while True:
-            found: str | None = self._ask(do="pop", key=key)
+            found: str | None = self._ask(do="pop", key=_name("queue_pop", key))
             if found is not None:
                 return found.encode("latin-1")
             if not block:
@@ -355,7 +383,7 @@ class ContentsStore(Store):
                 ) from None
 
     def queue_len(self, key: str) -> int:
-        found: int = self._ask(do="length", key=key)
+        found: int = self._ask(do="length", key=_name("queue_len", key))
         return found
 
 
@@ -370,14 +398,20 @@ class LocalStore(ContentsStore):
         try:
             return self._answer(request)
         except ValueError as failure:
-            raise DistStoreError(str(failure), operator=f"Store.{request['do']}") from failure
+            raise DistStoreError(
+                str(failure), hint="add to keys that hold numbers", operator=f"Store.{request['do']}"
+            ) from failure
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (self.timeout if timeout is None else timeout).total_seconds()
+        names, seconds = _names("wait", keys), self._seconds(timeout)
         end = time.monotonic() + seconds
-        while not self.check(keys):
+        while not self.check(names):
             if time.monotonic() > end:
-                raise StoreTimeoutError(f"{', '.join(keys)}: not set within {seconds:g} s", operator="Store.wait")
+                raise StoreTimeoutError(
+                    f"{', '.join(names)}: not set within {seconds:g} s",
+                    hint="does another rank set it?",
+                    operator="Store.wait",
+                )
             time.sleep(POLL)
 
 
@@ -450,8 +484,8 @@ class ClientStore(ContentsStore):
         return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **request)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (self.timeout if timeout is None else timeout).total_seconds()
-        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
+        names, seconds = _names("wait", keys), self._seconds(timeout)
+        self._client.ask(seconds, ", ".join(names), do="await", keys=names)
 
     def clone(self) -> Store:
         other = ClientStore(self._client)
@@ -488,9 +522,17 @@ class TCPStore(ClientStore):
             raise NotSupportedError(
                 f"master_listen_fd is {shown(master_listen_fd)}", hint="leave it out", operator="TCPStore"
             )
+        if isinstance(port, bool) or not hasattr(port, "__index__"):
+            raise ArgumentTypeError(
+                f"port must be an integer, got {shown(port)}", hint="0 chooses one", operator="TCPStore"
+            )
+        if not 0 <= port < PORTS:
+            raise ValueRangeError(
+                f"port is {port}", hint=f"pass 1 to {PORTS - 1}, or 0 to choose one", operator="TCPStore"
+            )
         secret = os.environ.get(SECRET, "")
         self.host = host_name
-        self._timeout = timeout
+        self._timeout = checked_timeout("TCPStore", timeout)
         self._hub = listening(host_name, port, world_size or 1, secret) if is_master else None
         self.port = port if self._hub is None else self._hub.address[1]
         super().__init__(Client(host_name, self.port, secret, timeout.total_seconds()))
@@ -522,6 +564,12 @@ class PrefixStore(Store):
     """
 
     def __init__(self, prefix: str, store: Store) -> None:
+        if not isinstance(prefix, str) or not isinstance(store, Store):
+            raise ArgumentTypeError(
+                f"expected a str and a Store, got {shown(prefix)} and {shown(store)}",
+                hint="for example PrefixStore('name', store)",
+                operator="PrefixStore",
+            )
         self.prefix = prefix
         self.underlying_store = store
 
@@ -532,51 +580,54 @@ class PrefixStore(Store):
     def set_timeout(self, timeout: timedelta) -> None:
         self.underlying_store.set_timeout(timeout)
 
-    def _key(self, key: str) -> str:
-        return f"{self.prefix}/{key}"
+    def _key(self, operator: str, key: str) -> str:
+        return f"{self.prefix}/{_name(operator, key)}"
+
+    def _keys(self, operator: str, keys: Sequence[str]) -> list[str]:
+        return [self._key(operator, key) for key in _names(operator, keys)]
 
     def set(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.set(self._key(_name(key)), value)
+        self.underlying_store.set(self._key("set", key), value)
 
     def get(self, key: str) -> bytes:
-        return self.underlying_store.get(self._key(key))
+        return self.underlying_store.get(self._key("get", key))
 
     def add(self, key: str, amount: int) -> int:
-        return self.underlying_store.add(self._key(key), amount)
+        return self.underlying_store.add(self._key("add", key), amount)
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        return self.underlying_store.compare_set(self._key(key), expected_value, desired_value)
+        return self.underlying_store.compare_set(self._key("compare_set", key), expected_value, desired_value)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        self.underlying_store.wait([self._key(key) for key in keys], timeout)
+        self.underlying_store.wait(self._keys("wait", keys), timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
-        return self.underlying_store.check([self._key(key) for key in keys])
+        return self.underlying_store.check(self._keys("check", keys))
 
     def delete_key(self, key: str) -> bool:
-        return self.underlying_store.delete_key(self._key(key))
+        return self.underlying_store.delete_key(self._key("delete_key", key))
 
     def num_keys(self) -> int:
         return self.underlying_store.num_keys()
 
     def list_keys(self) -> list[str]:
-        start = self._key("")
+        start = self._key("list_keys", "")
         return [key[len(start) :] for key in self.underlying_store.list_keys() if key.startswith(start)]
 
     def append(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.append(self._key(key), value)
+        self.underlying_store.append(self._key("append", key), value)
 
     def has_extended_api(self) -> bool:
         return self.underlying_store.has_extended_api()
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.queue_push(self._key(key), value)
+        self.underlying_store.queue_push(self._key("queue_push", key), value)
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        return self.underlying_store.queue_pop(self._key(key), block)
+        return self.underlying_store.queue_pop(self._key("queue_pop", key), block)
 
     def queue_len(self, key: str) -> int:
-        return self.underlying_store.queue_len(self._key(key))
+        return self.underlying_store.queue_len(self._key("queue_len", key))
 
     def clone(self) -> PrefixStore:
         return PrefixStore(self.prefix, self.underlying_store.clone())
