@@ -17,6 +17,7 @@ from flambeau.errors import ArgumentError, ValueRangeError
 from flambeau.parallel import hub
 from flambeau.parallel.calls import Descriptions
 from flambeau.parallel.exchange import Client
+from flambeau.testing import machine
 from tests.parallel.processes import die, run
 
 ReduceOp = dist.ReduceOp
@@ -426,6 +427,28 @@ def test_messages_of_a_batch_know_both_ranks():
             (0, 1, 0, True, f"group_src={own}, group_dst=1,  torch.Size([2]), torch.float32)"),
             (1, 0, 3, True, f"group_src=0, group_dst={own},  torch.Size([1]), torch.float32)"),
         ]
+
+
+@pytest.mark.parametrize("name", [None, 1])
+def test_names_of_backends_are_text(name):
+    for call in (dist.Backend, dist.BackendConfig, dist.is_backend_available):
+        with pytest.raises(ValueError, match=f"Backend: the name must be a str, got {name}\nhint: "):
+            call(name)
+
+
+def test_a_list_of_backends_is_available_if_all_are():
+    assert dist.is_backend_available("CPU:gloo") and dist.is_backend_available("cpu:gloo,cuda:gloo")
+    with machine(devices=1):
+        assert dist.is_backend_available("cpu:gloo,cuda:nccl")
+    assert not dist.is_backend_available("cpu:gloo,cuda:mpi") and not dist.is_backend_available("undefined")
+
+
+def test_reductions_print_as_in_pytorch():
+    op = ReduceOp.SUM
+    assert (str(op), f"{op}", f"{op:>15}", repr(op)) == ("RedOpType.SUM",) * 2 + (
+        "  RedOpType.SUM",
+        "<RedOpType.SUM: 0>",
+    )
 
 
 def test_wrong_arguments_are_named_and_the_group_goes_on():

@@ -8,6 +8,7 @@ from ..parallel.backends import (
     get_backend_config,
     get_default_backend_for_device,
     get_pg_count,
+    is_backend_available,
     supports_complex,
 )
 from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import it)
@@ -67,7 +68,6 @@ from ..parallel.process_group import (
     init_process_group,
     irecv,
     is_available,
-    is_backend_available,
     is_gloo_available,
     is_initialized,
     is_nccl_available,

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ArgumentError, ValueRangeError, shown
 from ..runtime.device import as_device
 from .group import Backend, ReduceOp
-from .process_group import group_count, member
+from .process_group import group_count, is_nccl_available, member
 
 
 class BackendConfig:
@@ -21,12 +21,13 @@ class BackendConfig:
 
     def __init__(self, backend: str) -> None:
         self.device_backend_map: dict[str, Backend] = {}
+        backend = Backend(backend)
         if ":" not in backend:
-            one = Backend("gloo" if backend == Backend.UNDEFINED else backend)
+            one = Backend("gloo") if backend == Backend.UNDEFINED else backend
             types = ["cpu"] if backend == Backend.UNDEFINED else Backend.backend_capability.get(one, ["cpu", "cuda"])
             self.device_backend_map = dict.fromkeys(types, one)
             return
-        for part in backend.lower().split(","):
+        for part in backend.split(","):
             device, _, name = part.strip().partition(":")
             if not name or device in self.device_backend_map:
                 raise ArgumentError(
@@ -60,6 +61,18 @@ def get_backend_config(group: Any = None) -> str:
         >>> torch.distributed.destroy_process_group()
     """
     return str(BackendConfig(member("get_backend_config", group).backend))
+
+
+def is_backend_available(backend: str) -> bool:
+    """Return whether a group may name this backend, or all of a list such as "cpu:gloo,cuda:nccl".
+
+    Example:
+        >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("mpi")
+        (True, False)
+    """
+    name = Backend(backend)
+    names = BackendConfig(name).get_device_backend_map().values() if ":" in name else [name]
+    return all(each == Backend.GLOO or each == Backend.NCCL and is_nccl_available() for each in names)
 
 
 def get_default_backend_for_device(device: Any) -> str:

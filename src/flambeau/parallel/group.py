@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from ..core import thread
 from ..driver.api import StreamHandle
-from ..errors import ModeError
+from ..errors import ArgumentError, ModeError, shown
 from ..runtime.stream import Event, Stream
 from .exchange import Client, checked_timeout
 from .futures import Future, future_of
@@ -29,6 +29,15 @@ class ReduceOp(IntEnum):
     """
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"  # as PyTorch names the enumeration
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.value}>"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
 
 class PremulSum:
@@ -69,6 +78,10 @@ class Backend(str):
     default_device_backend_map: ClassVar = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"the name must be a str, got {shown(name)}", hint="'gloo' or 'nccl'", operator="Backend"
+            )
         return str.__new__(cls, name.lower())
 
 

@@ -95,16 +95,6 @@ def is_gloo_available() -> bool:
     return True
 
 
-def is_backend_available(backend: str) -> bool:
-    """Return whether a group may name this backend.
-
-    Example:
-        >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("mpi")
-        (True, False)
-    """
-    return backend.lower() == "gloo" or backend.lower() == "nccl" and is_nccl_available()
-
-
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
