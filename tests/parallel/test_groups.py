@@ -318,7 +318,8 @@ def test_processes_that_are_no_members_warn_and_go_on():
 
 
 WRONG = {
-    "contiguous": (lambda: dist.all_reduce(torch.ones(2, 3).t()), "Tensors must be contiguous, got strides (1, 3)"),
+    "gaps": (lambda: dist.all_reduce(torch.ones(4, 4)[:, ::2]), "or permuted without gaps, got strides (4, 2)"),
+    "repeats": (lambda: dist.broadcast(torch.ones(1).expand(3), 0), "or permuted without gaps, got strides (0,)"),
     "entries": (lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "a list with 2 entries, one per process"),
     "parts": (
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
@@ -375,6 +376,35 @@ WRONG = {
     ),
 }
 RANK_ERRORS = (ValueError, TypeError)  # those of PyTorch's functions for the same arguments
+
+
+@pytest.mark.parametrize(("device", "backend"), [("cpu", "gloo"), ("cuda", "gloo"), ("cuda", "nccl")])
+def test_permuted_tensors_are_read_and_written_by_their_indexes(device, backend):
+    def function(rank):
+        def made(start, is_permuted=rank == 0):  # rank 1's are contiguous
+            values = torch.arange(start, start + 6.0, device=device).reshape(2, 3)
+            return values.t().contiguous().t() if is_permuted else values
+
+        found = {"all_reduce": made(rank), "broadcast": made(rank), "recv": made(0, True), "all_gather": made(0, True)}
+        dist.all_reduce(found["all_reduce"])
+        dist.broadcast(found["broadcast"], 1)
+        if rank == 0:
+            dist.recv(found["recv"], 1)
+        else:
+            dist.send(made(5), 0)
+        dist.all_gather([found["all_gather"], made(0)], made(rank + 3))
+        found["all_gather_into_tensor"] = torch.empty(3, 4, device=device).t()
+        dist.all_gather_into_tensor(found["all_gather_into_tensor"], made(rank))
+        return {name: (each.flatten().tolist(), tuple(each.stride())) for name, each in found.items()}
+
+    numbers = [float(each) for each in range(12)]
+    zero, one = run(function, 2, backend, gpus=2 if device == "cuda" else 0)
+    assert zero["all_reduce"] == ([1.0, 3.0, 5.0, 7.0, 9.0, 11.0], (1, 2)) and one["all_reduce"][1] == (3, 1)
+    assert zero["all_reduce"][0] == one["all_reduce"][0]
+    assert zero["broadcast"] == (numbers[1:7], (1, 2)) and zero["recv"] == (numbers[5:11], (1, 2))
+    for each in (zero, one):
+        assert each["all_gather"] == (numbers[3:9], (1, 2))
+        assert each["all_gather_into_tensor"] == ([*numbers[:6], *numbers[1:7]], (1, 4))
 
 
 def test_wrong_ranks_have_the_classes_of_pytorch():

@@ -114,6 +114,46 @@ def test_messages_of_both_directions_and_batches(ranks):
     assert one == ([[0.0, 7.0], [1.0, 8.0], [2.0, 9.0]], 1, 3)
 
 
+def test_steps_move_permuted_tensors_as_they_lie(ranks):
+    def function(rank, library):
+        def made(start):
+            return torch.arange(start, start + 6.0, device="cuda").reshape(3, 2).t()
+
+        x, y, lists = made(rank), made(rank), [made(0), made(0)]
+        dist.all_reduce(x)
+        dist.broadcast(y, 1)
+        dist.all_gather(lists, made(rank))
+        errors = []
+        for call in (
+            lambda: dist.all_gather(lists, made(0).contiguous()),
+            lambda: dist.all_gather_into_tensor(torch.empty(4, 3, device="cuda"), made(0)),
+        ):
+            with pytest.raises(ValueError, match=r"Tensors must be contiguous, or have one layout, got shape \(2, 3\)"):
+                call()
+            errors.append(library.called.count("ncclAllReduce"))
+        return x.tolist(), x.stride(), y.tolist(), [each.tolist() for each in lists], errors
+
+    def rows(start):
+        return [[start, start + 2, start + 4], [start + 1, start + 3, start + 5]]
+
+    summed = [[1.0, 5.0, 9.0], [3.0, 7.0, 11.0]]
+    assert ranks(function) == [(summed, (1, 2), rows(1.0), [rows(0.0), rows(1.0)], [1, 1])] * 2
+
+
+def test_layouts_of_steps_are_compared(ranks):
+    def function(rank, library):
+        x = torch.ones(2, 2, device="cuda")
+        try:
+            dist.all_reduce(x.t() if rank else x)
+            torch.cuda.synchronize()
+            dist.barrier()
+        except RuntimeError as error:
+            return str(error)
+
+    for text in ranks(function):
+        assert "ranks make different calls" in text and "rank 1: all_reduce(float32[2, 2], SUM, strides=(1, 2))" in text
+
+
 def test_a_batch_of_two_groups_is_refused(ranks):
     def function(rank, library):
         group = dist.new_group([0, 1])

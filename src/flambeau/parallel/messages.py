@@ -24,6 +24,7 @@ from .several import (
     client_of,
     device_of,
     form_of,
+    order_of,
     place_of,
 )
 
@@ -95,7 +96,11 @@ def message(group: Group, name: str, tensor: Any, src: int | None, dst: int, tag
 
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
     more = f"{'dst' if is_source else 'src'}={'any' if other is None else other}"
-    called = client_of(group).descriptions.of(name, (tensor.dtype.name, tensor.numel(), tag), [tensor], more)
+    same: tuple[Any, ...] = (tensor.dtype.name, tensor.numel(), tag)
+    order = order_of(name, group, device, [tensor])
+    if order:
+        same, more = (*same, order), f"{more}, {order}"
+    called = client_of(group).descriptions.of(name, same, [tensor], more)
     make = MatchedReceive if kind.endswith("/matched/") else Collective
     collective = make(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
     if coalescing is not None and is_part:

@@ -35,6 +35,7 @@ from ..errors import AcceleratorError, ArgumentError, NotSupportedError, ShapeEr
 from ..kernel import Access
 from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
+from ..strides import is_compact
 from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Running, Sizes, like
@@ -98,13 +99,33 @@ def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
             operator=name,
         )
     for tensor in tensors:
-        if not tensor.is_contiguous():
+        if not tensor.is_contiguous() and not is_compact(tensor.shape, tensor.strides):
             raise ArgumentError(
-                f"Tensors must be contiguous, got strides {tuple(tensor.strides)}",
+                f"Tensors must be contiguous, or permuted without gaps, got strides {tuple(tensor.strides)}",
                 hint="call contiguous() first",
                 operator=name,
             )
     return device
+
+
+def order_of(name: str, group: Group, device: int, tensors: Sequence[TensorBase]) -> str:
+    """Return how permuted tensors lie, for a call whose steps move them as they lie; else "".
+
+    Other calls read and write in the order of indexes, so that layouts may differ.
+    Raises: ArgumentError for steps between tensors of several layouts.
+    """
+    if device < 0 or not group.runs_steps or all(each.is_contiguous() for each in tensors):
+        return ""
+    layouts = list(dict.fromkeys((tuple(each.shape), tuple(each.strides)) for each in tensors if each.numel()))
+    if len(layouts) > 1:
+        (shape, strides), (other_shape, other_strides) = layouts[:2]
+        raise ArgumentError(
+            f"Tensors must be contiguous, or have one layout, got shape {shape} with strides {strides}, and "
+            f"{other_shape} with {other_strides}",
+            hint="call contiguous() first",
+            operator=name,
+        )
+    return f"strides={layouts[0][1]}" if layouts else ""
 
 
 def place_of(name: str, group: Group, device: int, kind: str = "") -> Place:
@@ -490,6 +511,9 @@ def _run(
     key: equal for calls that `_again` can repeat, if this one runs as one step; None if it cannot be repeated.
     """
     device = device_of(name, group, [*sent, *outputs])
+    order = order_of(name, group, device, [*sent, *outputs])
+    if order:
+        same, more = (same, order), f"{more}, {order}" if more else order
     coalescing = group.coalescing
     is_part = coalescing is not None and coalescing.takes(name, device)
     if is_part:
@@ -556,6 +580,11 @@ def _step(transfer: Transfer) -> Step:
     return Step(kind, read, written, reduction, peer)
 
 
+def _access(tensor: Any, mode: str) -> Access:
+    strides = None if tensor.is_contiguous() else tuple(tensor.strides)
+    return Access(address_of(tensor), tensor.dtype, mode, tensor.shape, strides)
+
+
 def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
     """Begin on the group's stream; or on the CPU, give the inputs now and write the outputs in `Work.wait`."""
     stream, client = place.stream, collective.client
@@ -572,8 +601,8 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     for tensor in {id(each): each for each in (*sent, *outputs)}.values():
         tensor.record_stream(stream)
     collective.model(stream.driver)
-    inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
-    results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
+    inputs = [_access(each, "r") for each in sent if each.numel()]
+    results = [_access(each, "w") for each in written]
     stream.exchange(collective, inputs, results)
     client.end_before_machine()
     client.serve_by(stream.driver)
