@@ -317,7 +317,7 @@ PLANTED = {
     ),
     "tag": (
         lambda rank: batch(rank, zeros(2), tag=rank),
-        (DIFFERENT, "rank 0: isend(float32[2], dst=1) at", "rank 1: irecv(float32[2], src=0) at"),
+        (DIFFERENT, "rank 0: isend(float32[2], dst=1) at", "rank 1: irecv(float32[2], src=0, tag=1) at"),
     ),
     "both send": (
         both_send,

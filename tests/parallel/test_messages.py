@@ -211,7 +211,7 @@ def test_a_message_that_does_not_come_in_time_is_named():
 
     name, text = run(function, 2, seconds=5.0)[0]
     assert name == "CollectiveError" and "rank 0 has waited for 0.2 s" in text
-    assert "rank 0: recv(float32[2], src=any) at" in text
+    assert "rank 0: recv(float32[2], src=any, group=0/local 0.1 0 of ranks 0, 1) at" in text
 
 
 def test_a_send_that_nothing_receives_is_named():
@@ -226,3 +226,23 @@ def test_a_send_that_nothing_receives_is_named():
     name, text = run(function, 2)[1]
     assert name == "CollectiveError" and "rank 0 has left the group" in text
     assert "rank 1: isend(float32[2], dst=0) at" in text
+
+
+def test_mismatches_show_tags_and_groups():
+    def tags(rank):
+        if rank == 0:
+            dist.send(full(0), 1, tag=1)
+        else:
+            dist.recv(full(1), 0, tag=2)
+
+    def groups(rank):
+        made = [dist.new_group([0, 1]) for _ in range(2)]
+        dist.all_reduce(full(rank), group=made[rank])
+
+    for function, shown in (
+        (tags, ("send(float32[2], dst=1, tag=1) at", "recv(float32[2], src=0, tag=2) at")),
+        (groups, [f"all_reduce(float32[2], SUM, group=0/group{each} of ranks 0, 1) at" for each in range(2)]),
+    ):
+        for name, text in run(function, 2):
+            assert name == "CollectiveError"
+            assert all(f"rank {rank}: {shown[rank]}" in text for rank in range(2))

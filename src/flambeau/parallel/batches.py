@@ -39,7 +39,7 @@ class Coalesced(Collective):
         self.sent = [each for part in parts for each in part.sent]
         self.outputs = [each for part in parts for each in part.outputs]
         nbytes = sum(part.collective.nbytes for part in parts)
-        called = group.client.descriptions.of(name, name, [*self.sent, *self.outputs])
+        called = several.description(group, name, name, [*self.sent, *self.outputs])
         kind, transfers = f"{own}/batch/", self._transfers
         super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
         self.channel_members = [own]  # others may take no part in the batch: each call is compared in its own channel

@@ -18,6 +18,7 @@ from .exchange import Client, checked_timeout
 from .futures import Future, future_of
 
 TIMEOUT = timedelta(minutes=30)
+MENTIONED = 8  # ranks of a group that the description of a call lists
 
 
 class ReduceOp(IntEnum):
@@ -123,6 +124,15 @@ class Group:
     def is_shared(self) -> bool:
         """Whether the group has other members, so that collectives go through `client`."""
         return len(self.ranks) > 1
+
+    @cached_property
+    def mention(self) -> str:
+        """What descriptions of calls say of the group; "" for the default group."""
+        world = GroupMember.WORLD
+        if world is None or self.group_name == world.group_name:
+            return ""
+        shown = ", ".join(map(str, self.ranks[:MENTIONED])) + ", ..." * (len(self.ranks) > MENTIONED)
+        return f"group={self.group_name} of ranks {shown}"
 
     @cached_property
     def runs_steps(self) -> bool:

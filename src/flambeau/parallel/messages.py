@@ -21,7 +21,7 @@ from .several import (
     Written,
     begin,
     begin_bytes,
-    client_of,
+    description,
     device_of,
     form_of,
     order_of,
@@ -96,11 +96,13 @@ def message(group: Group, name: str, tensor: Any, src: int | None, dst: int, tag
 
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
     more = f"{'dst' if is_source else 'src'}={'any' if other is None else other}"
+    if tag:
+        more += f", tag={tag}"
     same: tuple[Any, ...] = (tensor.dtype.name, tensor.numel(), tag)
     order = order_of(name, group, device, [tensor])
     if order:
         same, more = (*same, order), f"{more}, {order}"
-    called = client_of(group).descriptions.of(name, same, [tensor], more)
+    called = description(group, name, same, [tensor], more)
     make = MatchedReceive if kind.endswith("/matched/") else Collective
     collective = make(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
     if coalescing is not None and is_part:
@@ -141,7 +143,7 @@ def pass_bytes(group: Group, name: str, data: bytes, src: int | None, dst: int) 
         return []
 
     other = f"dst={dst}" if is_source else f"src={'any' if src is None else src}"
-    called = client_of(group).descriptions.of(name, tag, [], other)
+    called = description(group, name, tag, [], other)
     make = MatchedReceive if kind.endswith("/matched/") else Collective
     begin_bytes(make(name, group, called, compute, [], len(data), None, kind, members), data).wait()
     return found[0]

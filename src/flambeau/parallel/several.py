@@ -518,7 +518,7 @@ def _run(
     is_part = coalescing is not None and coalescing.takes(name, device)
     if is_part:
         same, more = (COALESCED, same), f"{more}, {COALESCED}" if more else COALESCED
-    called = client_of(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
+    called = description(group, name, (name, same), sent or outputs, more, sizes)
     collective = Collective(name, group, called, compute, outputs, nbytes, transfers)
     if coalescing is not None and is_part:
         return coalescing.add(Part(collective, sent, outputs, device))
@@ -558,6 +558,14 @@ def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work
 def client_of(group: Group) -> Client:
     assert group.client is not None
     return group.client
+
+
+def description(
+    group: Group, name: str, same: Any, tensors: Sequence[Any], more: str = "", sizes: Sizes | None = None
+) -> Description:
+    """Return the description of a call in a group that the program makes now; see `Descriptions.of`."""
+    shown = ", ".join(filter(None, (more, group.mention)))
+    return client_of(group).descriptions.of(name, same, tensors, shown, sizes)
 
 
 def _gpu(group: Group, stream: Stream | None) -> str:
@@ -980,7 +988,7 @@ def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
 
 
 def _exchange(group: Group, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
-    called = client_of(group).descriptions.of(name, (name, None), [])
+    called = description(group, name, (name, None), [])
     return begin_bytes(Collective(name, group, called, compute, [], len(data)), data)
 
 
