@@ -416,10 +416,39 @@ def test_wrong_ranks_have_the_classes_of_pytorch():
     for error in RANK_ERRORS:
         with pytest.raises(error, match="this process is not in the group"):
             dist.get_backend(dist.GroupMember.NON_GROUP_MEMBER)
+    for call in (
+        lambda: dist.all_gather(None, torch.ones(1)),
+        lambda: dist.reduce_scatter(torch.ones(1), torch.ones(1)),
+        lambda: dist.all_to_all(1, [torch.ones(1)]),
+        lambda: dist.all_gather_object(None, 1),
+    ):
+        with pytest.raises(
+            TypeError, match=r"must be a list with one entry, as the group has one process, got .*\nhint:"
+        ):
+            call()
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error, match=r"tensor_list must be a list with one entry.*got \[\]"):
+            dist.all_gather([], torch.ones(1))
     with pytest.raises(TypeError, match=r"init_process_group: .*got 3"):
         dist.destroy_process_group()
         dist.init_process_group("gloo", timeout=3)
     assert not dist.is_initialized()
+
+
+def test_tensors_of_other_types_are_wrong_values():
+    def function(rank):
+        calls = (
+            lambda: dist.all_gather([torch.ones(1).double()] * 2, torch.ones(1)),
+            lambda: dist.reduce_scatter(torch.ones(1), [torch.ones(1).double()] * 2),
+            lambda: dist.scatter(torch.ones(1), [torch.ones(1).double()] * 2, rank),
+        )
+        for call in calls:
+            for error in (ValueError, RuntimeError):  # of other types in PyTorch, and of other sizes
+                with pytest.raises(error, match="float64.*\nhint: "):
+                    call()
+        return len(calls)
+
+    assert run(function, 2) == [3, 3]
 
 
 def test_gathering_goes_to_global_rank_0_by_default():

@@ -15,7 +15,15 @@ from typing import Any, TypeVar
 
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FlambeauError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
 from ..runtime.device import as_device
 from . import messages, several
 from .alike import AlikeRanks
@@ -40,11 +48,16 @@ def checked_tensor(name: str, what: str, value: Any) -> Any:
 
 
 def entries(name: str, what: str, values: Any, group: Group) -> list[Any]:
-    """Check a list with one entry per process."""
-    if not isinstance(values, (list, tuple)) or len(values) != group.size():
+    """Check a list with one entry per process.
+
+    Raises: ArgumentTypeError for another value than a list; ValueRangeError for a list of another length.
+    """
+    is_list = isinstance(values, (list, tuple))
+    if not is_list or len(values) != group.size():
         one = "one entry, as the group has one process"
         count = one if group.size() == 1 else f"{group.size()} entries, one per process"
-        raise ArgumentError(
+        error: type[FlambeauError] = ValueRangeError if is_list else ArgumentTypeError
+        raise error(
             f"{what} must be a list with {count}, got {shown(values)}",
             hint="its length is get_world_size()",
             operator=name,

@@ -51,6 +51,10 @@ MAX_UNFINISHED = 16  # completed results that a channel keeps
 POLL = 0.001  # seconds between queries of an event while the host waits
 
 
+class UnlikeError(ShapeError, ArgumentError):
+    """Tensors of a call differ in their types, or in their numbers of elements."""
+
+
 class Transfer(NamedTuple):
     """A step of a collective (`driver.api.Step`), with tensors."""
 
@@ -776,10 +780,10 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
 
 
 def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
-    """Raise ShapeError unless tensors have the type and the number of elements of another tensor."""
+    """Raise UnlikeError unless tensors have the type and the number of elements of another tensor."""
     for each in tensors:
         if each.numel() != other.numel() or each.dtype is not other.dtype:
-            raise ShapeError(
+            raise UnlikeError(
                 f"an {what} is {each.describe()}, and the {other_what} {other.describe()}",
                 hint=f"each {what} needs the type and the number of elements of the {other_what}",
                 operator=name,
