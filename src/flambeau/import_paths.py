@@ -154,8 +154,11 @@ TYPED = {
     "cuda.streams": Row(
         "the classes of streams and events", {".runtime.stream": "Event, Stream, external_stream as ExternalStream"}
     ),
-    "distributed.algorithms": Row("work over several processes"),
-    "distributed.algorithms.ddp_comm_hooks": Row("how DistributedDataParallel reduces a bucket of gradients"),
+    "distributed.algorithms": Row("work over several processes", {".parallel.join": "Join, JoinHook, Joinable"}),
+    "distributed.algorithms.ddp_comm_hooks": Row(
+        "how DistributedDataParallel reduces a bucket of gradients",
+        {".parallel.comm_hooks": "DDPCommHookType, register_ddp_comm_hook"},
+    ),
     "distributed.algorithms.ddp_comm_hooks.default_hooks": Row(
         "an all_reduce in full or in half precision",
         {

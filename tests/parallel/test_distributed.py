@@ -11,6 +11,7 @@ import pytest
 import flambeau as torch
 from flambeau import distributed as dist
 from flambeau import nn, optim
+from flambeau.distributed.algorithms import ddp_comm_hooks
 from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
 from flambeau.distributed.algorithms.join import Join, Joinable, JoinHook
 from flambeau.errors import (
@@ -347,6 +348,37 @@ def test_hooks_reduce_in_place_of_the_wrapper(device, monkeypatch):
         assert (first == expected) is (hook is default_hooks.allreduce_hook)
 
 
+def test_hooks_are_registered_by_their_names(monkeypatch):
+    def train(rank, place, register):
+        net = DDP(nn.Linear(2, 1).to(place))
+        register(net)
+        net(torch.full((1, 2), 1.0001 + rank, device=place)).sum().backward()
+        return net.module.weight.grad.tolist()
+
+    assert dist.algorithms.Join is Join  # another path of PyTorch's
+    builtin, known = dist.BuiltinCommHookType, ddp_comm_hooks.DDPCommHookType
+    for register, expected in (
+        (lambda net: net._register_builtin_comm_hook(builtin.ALLREDUCE), 1.5001),
+        (lambda net: net._register_builtin_comm_hook(builtin.FP16_COMPRESS), 1.5),
+        (lambda net: ddp_comm_hooks.register_ddp_comm_hook(known.ALLREDUCE, net), 1.5001),
+        (lambda net: ddp_comm_hooks.register_ddp_comm_hook(known.FP16_COMPRESS, net), 1.5),
+        (lambda net: ddp_comm_hooks.register_ddp_comm_hook(known.BF16_COMPRESS, net, state=None), 1.5),
+    ):
+        for grad in ranks(lambda rank, place, register=register: train(rank, place, register), monkeypatch)[0]:
+            assert grad == [[pytest.approx(expected, abs=1e-6)] * 2]
+
+
+def test_parameters_to_ignore_are_not_reduced(monkeypatch):
+    def train(rank, place):
+        module = nn.Linear(2, 1).to(place)
+        DDP._set_params_and_buffers_to_ignore_for_model(module, ["bias"])
+        net = DDP(module)
+        (net(torch.ones(1, 2, device=place)) * (rank + 1.0)).sum().backward()
+        return module.weight.grad.tolist(), module.bias.grad.tolist()
+
+    assert ranks(train, monkeypatch)[0] == [([[1.5, 1.5]], [rank + 1.0]) for rank in range(2)]
+
+
 def test_a_hook_sees_the_bucket_and_may_return_another_tensor(monkeypatch):
     seen = []
 
@@ -374,6 +406,12 @@ def test_bad_hooks(monkeypatch):
         net = DDP(nn.Linear(1, 1))
         with pytest.raises(ArgumentTypeError, match="register_comm_hook: the hook is not callable: 3"):
             net.register_comm_hook(None, 3)
+        with pytest.raises(ArgumentError, match="register_comm_hook: .* does not take two arguments\nhint: "):
+            net.register_comm_hook(None, lambda bucket: wrong(bucket))
+        with pytest.raises(ArgumentTypeError, match="_register_builtin.*: .* BuiltinCommHookType, got 1\nhint"):
+            net._register_builtin_comm_hook(1)
+        with pytest.raises(ArgumentTypeError, match="register_ddp_comm_hook: .* DDPCommHookType, got None\nhint: "):
+            ddp_comm_hooks.register_ddp_comm_hook(None, net)
         net.register_comm_hook(None, lambda state, bucket: wrong(bucket))
         with pytest.raises(ModeError, match="register_comm_hook can only be called once"):
             net.register_comm_hook(None, default_hooks.allreduce_hook)

@@ -32,6 +32,7 @@ from ..parallel.collective_options import (
 )
 from ..parallel.collectives import ProcessGroup
 from ..parallel.collectives import make_premul_sum as _make_nccl_premul_sum  # noqa: F401  (programs import it)
+from ..parallel.comm_hooks import BuiltinCommHookType
 from ..parallel.debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from ..parallel.exchange import (
     CollectiveError,
@@ -121,7 +122,8 @@ __all__ = [
     "monitored_barrier", "new_group", "new_subgroups",
     "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
-    "BackendConfig", "DebugLevel", "get_backend_config", "get_debug_level", "get_default_backend_for_device",
+    "BackendConfig", "BuiltinCommHookType", "DebugLevel", "get_backend_config", "get_debug_level",
+    "get_default_backend_for_device",
     "get_pg_count", "register_rendezvous_handler", "rendezvous",
     "set_debug_level", "set_debug_level_from_env", "shrink_group", "split_group", "supports_complex",
 ]  # fmt: skip

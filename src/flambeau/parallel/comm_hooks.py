@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, IntEnum
 from functools import wraps
 from typing import Any
 
 from ..dtypes import bfloat16, dtype, float16
+from ..errors import ArgumentTypeError, shown
 from . import process_group as collectives
 from .futures import Future
 from .reducer import GradBucket
@@ -92,6 +94,59 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
         >>> torch.distributed.destroy_process_group()
     """
     return _wrapper(bfloat16, hook)
+
+
+class DDPCommHookType(Enum):
+    """The hooks that `register_ddp_comm_hook` knows.
+
+    Example:
+        >>> torch.distributed.algorithms.ddp_comm_hooks.DDPCommHookType.FP16_COMPRESS.name
+        'FP16_COMPRESS'
+    """
+
+    ALLREDUCE = "allreduce_hook"
+    FP16_COMPRESS = "fp16_compress_hook"
+    BF16_COMPRESS = "bf16_compress_hook"
+
+
+class BuiltinCommHookType(IntEnum):
+    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows.
+
+    Example:
+        >>> torch.distributed.BuiltinCommHookType.FP16_COMPRESS.name
+        'FP16_COMPRESS'
+    """
+
+    ALLREDUCE, FP16_COMPRESS = range(2)
+
+
+def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
+    """Return the hook that a member of an enumeration names.  Raises ArgumentTypeError for another value."""
+    if not isinstance(hook, kind):
+        raise ArgumentTypeError(
+            f"the hook must be a {kind.__name__}, got {shown(hook)}",
+            hint=f"one of {', '.join(each.name for each in kind)}",
+            operator=operator,
+        )
+    found: Hook = globals()[DDPCommHookType[hook.name].value]
+    return found
+
+
+def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
+    """Register one of the hooks of this package in a DistributedDataParallel.
+
+    Raises: ArgumentTypeError for another value than a DDPCommHookType; ModeError if there already is a hook.
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> hooks = torch.distributed.algorithms.ddp_comm_hooks
+        >>> hooks.register_ddp_comm_hook(hooks.DDPCommHookType.FP16_COMPRESS, net)
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
+    model.register_comm_hook(state, named_hook("register_ddp_comm_hook", comm_hook_type, DDPCommHookType))
 
 
 def _averaged(group: Any, buffer: Any) -> Future:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from ..tensor import factories
 from ..uncomputed import numbers_of
 from . import join as joins
 from . import process_group as collectives
+from .comm_hooks import BuiltinCommHookType, named_hook
 from .data_parallel import check_place, scatter_kwargs
 from .group import GroupMember, ReduceOp
 from .reducer import NAME, Reducer, assigned, copy_all, joined, parts_of
@@ -218,7 +220,8 @@ class DistributedDataParallel(Module, joins.Joinable):
         """Call hook(state, bucket) instead of reducing a bucket.  It returns a Future of the averaged gradients.
 
         The hook must divide by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has examples.
-        Raises: ArgumentTypeError if the hook is not callable; ModeError if there already is one.
+        Raises: ArgumentTypeError if the hook is not callable; ArgumentError if it does not take two arguments;
+                ModeError if there already is one.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> def summed(group, bucket):
@@ -235,6 +238,12 @@ class DistributedDataParallel(Module, joins.Joinable):
             raise ArgumentTypeError(
                 f"the hook is not callable: {shown(hook)}", hint="pass a function", operator="register_comm_hook"
             )
+        if not _takes_two(hook):
+            raise ArgumentError(
+                f"the hook {shown(hook)} does not take two arguments",
+                hint="it is called as hook(state, bucket)",
+                operator="register_comm_hook",
+            )
         if self.reducer.hook is not None:
             raise ModeError(
                 f"register_comm_hook can only be called once, and {self.reducer.hook[1]} is registered",
@@ -242,6 +251,13 @@ class DistributedDataParallel(Module, joins.Joinable):
                 operator="register_comm_hook",
             )
         self.reducer.hook = state, hook
+
+    def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
+        self.register_comm_hook(None, named_hook("_register_builtin_comm_hook", comm_hook_type, BuiltinCommHookType))
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Any, params_and_buffers_to_ignore: Any) -> None:
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
 
     def _set_static_graph(self) -> None:
         self.static_graph = self.reducer.is_static = True
@@ -550,6 +566,17 @@ def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) 
             operator=NAME,
         )
     return [cuda_index(each) for each in given]
+
+
+def _takes_two(hook: Callable[..., Any]) -> bool:
+    """Return whether a function can be called with two arguments; True if its arguments are unknown."""
+    try:
+        inspect.signature(hook).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a function in C
+        pass
+    return True
 
 
 def _caps(cap: float | None, caps: Sequence[float] | None) -> list[int]:
