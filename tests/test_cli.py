@@ -605,6 +605,16 @@ def test_wrong_options_of_machines_are_named(flambeau, options, environment, tex
     assert done.returncode == 2 and text in " ".join(done.stderr.replace("│", " ").split()), done.stderr
 
 
+def test_a_port_that_is_in_use_is_named(flambeau):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = str(busy.getsockname()[1])
+        options = ["--nproc", "2", *NODES[:5], "127.0.0.1", "--master-port", port]
+        done = flambeau("run", *options, "-c", "pass", FLAMBEAU_JOB_SECRET="a secret")
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert f"flambeau run: machine 0 cannot listen at 127.0.0.1:{port}: [Errno 98]" in done.stderr
+    assert "\nhint: choose another --master-port" in done.stderr
+
+
 def test_a_number_of_processes_is_at_least_one(flambeau):
     done = flambeau("run", "--nproc", "0", "-c", "pass")
     assert done.returncode == 2 and "0 is not in the range 1<=x<=1024" in done.stderr

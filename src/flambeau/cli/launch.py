@@ -96,7 +96,13 @@ def launch(count: int, command: Sequence[str], modelled: Cluster, nodes: Nodes |
     else:
         secret, size, first, hosts = os.environ[SECRET], count * nodes.total, count * nodes.number, nodes.total
         address = nodes.host, nodes.port
-        hub = Hub(*address, size, secret) if nodes.number == 0 else None
+        try:
+            hub = Hub(*address, size, secret) if nodes.number == 0 else None
+        except (OSError, OverflowError) as failure:
+            sys.exit(
+                f"flambeau {command[0]}: machine 0 cannot listen at {nodes.host}:{nodes.port}: {failure}\n"
+                "hint: choose another --master-port, and as --master-addr an address of this machine"
+            )
         job = f"{nodes.host}:{nodes.port}"
     started: list[subprocess.Popen[bytes]] = []
     reports = Reports(*address, secret)
