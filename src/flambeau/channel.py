@@ -32,6 +32,7 @@ SERVICE_BYTES = 16
 MAX_BYTES = 1 << 16  # size of one message
 DEAF_SECONDS = 0.1  # seconds between attempts to open a file while the limit of open files is reached
 MAX_DESCRIPTORS = 4  # files in one answer
+OUTLIVE = "a process that sends tensors outlives those that receive them: let it wait for them"
 _NAME = b"flambeau-%d-%s"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _DONE, _FAILED, _GONE = b"d", b"f", b"g"
@@ -113,7 +114,7 @@ class Connection:
                 os.close(file)
 
     def _gone(self) -> ProcessGoneError:
-        return ProcessGoneError(f"process {self.pid} has ended")
+        return ProcessGoneError(f"process {self.pid} has ended", hint=OUTLIVE)
 
     def close(self) -> None:
         self._socket.close()
@@ -169,7 +170,8 @@ class Endpoint:
         except OSError as error:
             connected.close()
             whose = name.split(b"-")[1].decode("ascii", "replace") if name.count(b"-") == 2 else "?"
-            raise ProcessGoneError(f"process {whose} has ended: there is no endpoint {name!r}") from error
+            shown = name.rstrip(b"\0").decode("ascii", "replace")
+            raise ProcessGoneError(f"process {whose} has ended: there is no endpoint {shown}", hint=OUTLIVE) from error
         connection = Connection(connected, pid)
         self._outgoing[connected.fileno()] = name, connection
         self._poll.register(connected, 0)  # hanging up is always reported
