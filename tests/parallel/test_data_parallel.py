@@ -316,8 +316,11 @@ def test_scalars_become_a_vector(gpus):
     assert x.grad.tolist() == [2.0, 3.0]
 
 
-def test_outputs_of_other_lengths_are_refused(gpus):
+def test_outputs_of_other_lengths_and_keys_are_refused(gpus):
     x = torch.ones(1, device="cuda:0")
+    for error in (KeyError, ValueError):
+        with pytest.raises(error, match=r"gather: outputs\[0\] has the keys \['a'\], outputs\[1\] has \['b'\]"):
+            gather([{"a": x}, {"b": x}], 0)
     with pytest.raises(ArgumentError, match=r"All dicts must have the same number of entries, they have \[1, 2\]"):
         gather([{"a": x}, {"a": x, "b": x}], 0)
     with pytest.raises(ArgumentError, match=r"All sequences must .* they have \[2, 1\]"):

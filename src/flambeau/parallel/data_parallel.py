@@ -31,7 +31,7 @@ from ..autograd.mode import GradMode, mode
 from ..core import thread
 from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, alias_of, in_graph
 from ..driver.api import StreamHandle
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, NamingError, naming, shown
 from ..multiprocessing.worker_pipe import WorkerException
 from ..nn.module import Module
 from ..runtime import device as devices
@@ -506,6 +506,13 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         return None
     if isinstance(first, Mapping):
         _check_lengths("dicts", outputs)
+        other = next((place for place, each in enumerate(outputs) if each.keys() != first.keys()), None)
+        if other is not None:
+            raise NamingError(
+                f"outputs[0] has the keys {list(first)}, outputs[{other}] has {list(outputs[other])}",
+                hint="let the module return the same keys on every device",
+                operator="gather",
+            )
         make: Any = type(first)
         return make((key, gather([output[key] for output in outputs], target_device, dim)) for key in first)
     if not isinstance(first, (tuple, list)):
