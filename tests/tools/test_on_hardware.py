@@ -26,8 +26,13 @@ pytestmark = [
 
 
 def flambeau(verb, *arguments):
-    """Run a command of flambeau's; return the process.  Retry if other tests have taken the GPU's memory meanwhile."""
-    command = [sys.executable, "-m", "flambeau", verb, "--gpus", GPUS, *map(str, arguments)]
+    """Run a program with a command of flambeau's on the GPUs; return the process."""
+    return module("flambeau", verb, "--gpus", GPUS, *arguments)
+
+
+def module(*arguments):
+    """Run a module; return the process.  Retry if other tests have taken the GPU's memory meanwhile."""
+    command = [sys.executable, "-m", *map(str, arguments)]
     for _ in range(TRIES):
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
         if "out of memory" not in ran.stderr.lower():
@@ -142,7 +147,7 @@ def test_the_snapshot_of_a_training_is_explained(tmp_path):
     replayed = memory_snapshot.state_at(device, len(device.events)).segments()
     places = [[(each.address, each.nbytes) for each in segments] for segments in (replayed, device.segments)]
     assert places[0] == places[1]
-    again = flambeau("memory", "--replay", "expandable_segments:True", file)
+    again = module("flambeau", "memory", "--replay", "expandable_segments:True", file)
     assert again.returncode == 0 and "as recorded" in again.stdout
 
 
