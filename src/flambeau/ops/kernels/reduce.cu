@@ -308,12 +308,6 @@ template <class A> inline Moments<A> from_lane(Moments<A> mine, int step) {
     return {from_lane(mine.n, step), from_lane(mine.mean, step), from_lane(mine.squares, step)};
 }
 
-template <class A> inline Moments<A> joined(Moments<A> a, Moments<A> b) {
-    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
-    const A n = a.n + b.n, apart = b.mean - a.mean, share = b.n / n;
-    return {n, a.mean + apart * share, a.squares + b.squares + apart * apart * a.n * share};
-}
-
 // 1 / x, to a unit in the last place or two: without branches, which would separate the loads before it.
 inline float inverse_of(float x) {
     float inverse;
@@ -321,6 +315,12 @@ inline float inverse_of(float x) {
     return inverse;
 }
 inline double inverse_of(double x) { return 1 / x; }
+
+template <class A> inline Moments<A> joined(Moments<A> a, Moments<A> b) {
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    const A n = a.n + b.n, apart = b.mean - a.mean, share = b.n * inverse_of(n);
+    return {n, a.mean + apart * share, a.squares + b.squares + apart * apart * a.n * share};
+}
 
 // The variance of values, squares / scale, or its root, and their mean unless `centers` is null; or moments of pieces.
 template <class A, class T, class Out> struct Variance {
