@@ -36,13 +36,13 @@ STUB = r"""
 typedef unsigned long long P;
 enum { MOST = 1 << 16 };
 static P entries[MOST][6];  /* name, stream, first, second, checksum or size, whether the owner of the test called */
-volatile int count, gate, failing; volatile P code; static pthread_t owner; static __thread P context;
+volatile int count, gate, held, failing; volatile P code; static pthread_t owner; static __thread P context;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 void own(void) { owner = pthread_self(); }
 P entry(int row, int column) { return entries[row][column]; }
 static int put(P name, P stream, P first, P second, P size) {
     int is_owner = pthread_equal(owner, pthread_self());
-    while (gate && !is_owner) sched_yield();
+    while (gate && !is_owner) { held = 1; sched_yield(); }
     pthread_mutex_lock(&mutex);
     P row[] = {name, stream, first, second, size, (P)is_owner | context << 8};
     memcpy(entries[count % MOST], row, sizeof row);
@@ -90,13 +90,16 @@ class Stub:
     def put(self, name, value):
         ctypes.c_int.in_dll(self.loaded, name).value = value
 
+    def read(self, name):
+        return ctypes.c_int.in_dll(self.loaded, name).value
+
     def fail(self, after, code):
         ctypes.c_ulonglong.in_dll(self.loaded, "code").value = code
         self.put("failing", after)
 
     @property
     def count(self):
-        return ctypes.c_int.in_dll(self.loaded, "count").value
+        return self.read("count")
 
     def calls(self, columns=5, since=0):
         """(name, stream, first, second, size) of each call so far."""
@@ -127,10 +130,16 @@ def side(native):
 
 
 def awake(native, stub, stream):
-    """Let the thread of the stream's device take calls, until the gate opens; return how many calls were made."""
+    """Let the thread of the stream's device take calls, and hold it in one until the gate opens.
+
+    Return how many calls were made.
+    """
+    stub.put("held", 0)
     stub.put("gate", 1)
     for index in range(DIRECT + 1):
         native.copy(1, 2, 3 + index, CopyKind.DEVICE_TO_DEVICE, stream)
+    while not stub.read("held"):
+        os.sched_yield()
     return stub.count
 
 
