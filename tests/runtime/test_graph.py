@@ -10,6 +10,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 from flambeau.errors import AcceleratorError, AccessError, ArgumentError, ArgumentTypeError, RaceError
+from flambeau.runtime.strict import unwatch
 from flambeau.testing import machine
 
 from ..conftest import ON_HARDWARE
@@ -727,6 +728,8 @@ class TestStrict:
     @pytest.fixture(autouse=True)
     def strict(self, monkeypatch):
         monkeypatch.setenv("FLAMBEAU_STRICT", "1")
+        yield
+        unwatch()
 
     def test_an_input_must_be_refreshed_before_each_replay(self, gpus):
         x, weight = torch.ones(4, device="cuda"), torch.full((4,), 3.0, device="cuda")
