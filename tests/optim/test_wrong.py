@@ -104,6 +104,14 @@ def test_options(name):
     (lambda: optim.Adam([parameter()], betas=(0.9,)), ValueError, "Adam: betas must be two numbers, got (0.9,)"),
     (lambda: optim.Adam([parameter()], betas=(1.0, 0.9)), ValueError, "Adam: Invalid beta parameter at index 0: 1.0"),
     (lambda: optim.AdamW([parameter()], betas=(0.9, "x")), TypeError, "AdamW: betas[1] must be a number, got 'x'"),
+    (
+        lambda: optim.Adam([parameter()], betas=(torch.tensor(0.9), 0.99)), ValueError,
+        "Adam: betas must be either both floats or both Tensors, got (tensor(0.9000), 0.99)",
+    ),
+    (
+        lambda: optim.AdamW([parameter()], lr=torch.tensor(0.1), foreach=True), ValueError,
+        "AdamW: lr as a Tensor is not supported for capturable=False and foreach=True",
+    ),
     (lambda: optim.AdamW([parameter()], eps=-1), ValueError, "AdamW: Invalid epsilon value: -1"),
     (lambda: optim.Optimizer([parameter()], 3), TypeError, "Optimizer: defaults must be a dict, got 3"),
     (lambda: optim.Optimizer([parameter()], {}).step(), NotImplementedError, "Optimizer: update is not defined"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
-from math import floor, prod
+from math import floor, isfinite, prod
 from typing import Any
 
 from .. import strides as st
@@ -219,6 +219,7 @@ def _bad_images() -> Iterator[ErrorSample]:
     yield ErrorSample((image, 2), ArgumentError, "align_corners .* 'nearest'", {"align_corners": True})
     yield ErrorSample((image, 2), ArgumentError, "antialias .* 'area'", {"mode": "area", "antialias": True})
     yield ErrorSample((image, 0), ValueRangeError, r"greater than 0, got \[3, 4\] and \[0, 0\]")
+    yield ErrorSample((image, None, float("inf")), ValueRangeError, r"must be finite, got \[inf, inf\]")
     yield ErrorSample((image, 2, None), NotSupportedError, "'lanczos'", {"mode": "lanczos"})
     yield ErrorSample((Array((2, 3)), 2), NotSupportedError, r"got shape \[2, 3\]")
 
@@ -256,6 +257,8 @@ def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any, mode: str) 
     if size is not None:
         return st.as_ints(_listed("size", shape, size)), [None] * (len(shape) - 2)
     factors = [float(each) for each in _listed("scale_factor", shape, scale_factor)]
+    if not all(map(isfinite, factors)):
+        raise ValueRangeError(f"scale_factor must be finite, got {factors}", hint="as in 2.0", operator="interpolate")
     sizes = [floor(float(have) * factor) for have, factor in zip(shape[2:], factors)]
     return sizes, [None] * len(sizes) if recompute or mode == "area" else factors
 

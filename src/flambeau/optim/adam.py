@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.tensor import TensorBase
 from ..dtypes import float32
+from ..errors import ArgumentError, shown
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..tensor import factories, like_factories
@@ -85,7 +86,20 @@ class Adam(_AdamLike):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        super().__init__(params, options(locals()))
+        defaults, name = options(locals()), type(self).__name__
+        if isinstance(betas, (tuple, list)) and len({isinstance(beta, TensorBase) for beta in betas}) > 1:
+            raise ArgumentError(
+                f"betas must be either both floats or both Tensors, got {shown(betas)}",
+                hint="convert one of them",
+                operator=name,
+            )
+        if isinstance(lr, TensorBase) and foreach and not capturable:
+            raise ArgumentError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True",
+                hint="leave foreach out, or set capturable=True",
+                operator=name,
+            )
+        super().__init__(params, defaults)
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
