@@ -24,7 +24,12 @@ REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_`
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
+    """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu.
+
+    Example:
+        >>> torch.nn.init.calculate_gain("tanh")
+        1.6666666666666667
+    """
     if nonlinearity in LINEAR:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -47,14 +52,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values of the uniform distribution over [a, b)."""
+    """Fill with values of the uniform distribution over [a, b).
+
+    Example:
+        >>> weight = torch.nn.init.uniform_(torch.empty(3), -1.0, 1.0)
+        >>> bool((weight >= -1).all() and (weight <= 1).all())
+        True
+    """
     checks.tensor("uniform_", "tensor", tensor)
     with GradMode(False), naming("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values of the normal distribution."""
+    """Fill with values of the normal distribution.
+
+    Example:
+        >>> torch.nn.init.normal_(torch.empty(2, 3), std=0.02).shape
+        torch.Size([2, 3])
+    """
     checks.tensor("normal_", "tensor", tensor)
     with GradMode(False), naming("normal_"):
         return tensor.normal_(mean, std, generator=generator)
@@ -110,26 +126,47 @@ def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generato
 
 
 def constant_(tensor: Any, val: float) -> Any:
-    """Fill with one value."""
+    """Fill with one value.
+
+    Example:
+        >>> torch.nn.init.constant_(torch.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     checks.tensor("constant_", "tensor", tensor)
     with GradMode(False), naming("constant_"):
         return tensor.fill_(val)
 
 
 def zeros_(tensor: Any) -> Any:
-    """Fill with 0."""
+    """Fill with 0.
+
+    Example:
+        >>> torch.nn.init.zeros_(torch.empty(2))
+        tensor([0., 0.])
+    """
     checks.tensor("zeros_", "tensor", tensor)
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Any) -> Any:
-    """Fill with 1."""
+    """Fill with 1.
+
+    Example:
+        >>> torch.nn.init.ones_(torch.empty(2))
+        tensor([1., 1.])
+    """
     checks.tensor("ones_", "tensor", tensor)
     return constant_(tensor, 1.0)
 
 
 def eye_(tensor: Any) -> Any:
-    """Fill a matrix with the identity."""
+    """Fill a matrix with the identity.
+
+    Example:
+        >>> torch.nn.init.eye_(torch.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     checks.tensor("eye_", "tensor", tensor)
     if tensor.ndim != 2:
         raise ArgumentError(
@@ -260,14 +297,25 @@ def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill uniformly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
+    """Fill uniformly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
+
+    Example:
+        >>> weight = torch.nn.init.xavier_uniform_(torch.empty(2, 4))  # within sqrt(6 / (2 + 4))
+        >>> bool(weight.abs().max() <= 1)
+        True
+    """
     bound = _xavier_scale("xavier_uniform_", tensor, gain, 6.0)
     with naming("xavier_uniform_"):
         return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
+    """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
+
+    Example:
+        >>> torch.nn.init.xavier_normal_(torch.empty(2, 4)).shape
+        torch.Size([2, 4])
+    """
     std = _xavier_scale("xavier_normal_", tensor, gain, 2.0)
     with naming("xavier_normal_"):
         return normal_(tensor, 0.0, std, generator)
@@ -276,7 +324,13 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Fill uniformly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu."""
+    """Fill uniformly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu.
+
+    Example:
+        >>> weight = torch.nn.init.kaiming_uniform_(torch.empty(2, 6))  # within sqrt(6 / 6)
+        >>> bool(weight.abs().max() <= 1)
+        True
+    """
     checks.tensor("kaiming_uniform_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
@@ -288,7 +342,12 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Fill from a normal distribution, std = gain / sqrt(fan) (K. He et al., 2015); a: the slope of leaky_relu."""
+    """Fill from a normal distribution, std = gain / sqrt(fan) (K. He et al., 2015); a: the slope of leaky_relu.
+
+    Example:
+        >>> torch.nn.init.kaiming_normal_(torch.empty(2, 6), mode="fan_out").shape
+        torch.Size([2, 6])
+    """
     checks.tensor("kaiming_normal_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
@@ -361,8 +420,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
-    "kaiming_normal_", "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal",
-    "orthogonal_", "sparse", "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal",
-    "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip

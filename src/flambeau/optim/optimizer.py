@@ -88,7 +88,6 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _with_hooks(step: _Step) -> _Step:
     """Wrap a `step` to call the optimizer's hooks around it, with the arguments as given, the optimizer first."""
 
-    @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         # a wrapper of another optimizer, which did not call Optimizer.__init__, has no hooks
         if self._is_in_hooks or "_optimizer_step_pre_hooks" not in self.__dict__:
@@ -103,7 +102,9 @@ def _with_hooks(step: _Step) -> _Step:
         self._after_step(args, kwargs)
         return result
 
-    return cast("_Step", hooked)
+    # reports name the call by its code
+    hooked.__code__ = hooked.__code__.replace(co_name=step.__name__, co_qualname=step.__qualname__)
+    return cast("_Step", wraps(step)(hooked))
 
 
 class Optimizer:
