@@ -93,7 +93,8 @@ _FORMER = {  # PyTorch's modules, by the one that has their classes here
 }
 for _module, _names in _FORMER.items():
     for _name in _names.split():
-        globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module
+        setattr(_sys.modules[__name__], _name, _module)
+        _sys.modules[f"{__name__}.{_name}"] = _module
 
 
 def __getattr__(name: str) -> object:

@@ -22,7 +22,7 @@ from .sgd import ASGD, SGD, Muon, Rprop
 # PyTorch has a module per optimizer: each of these names imports the module that defines it.  scripts/stubs writes
 # their stubs.
 _MODULES = "adadelta", "adafactor", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop"
-_sys.modules.update({f"{__name__}.{_name}": globals()[_name] for _name in _MODULES})
+_sys.modules.update({f"{__name__}.{_name}": getattr(_sys.modules[__name__], _name) for _name in _MODULES})
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",

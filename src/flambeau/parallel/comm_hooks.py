@@ -96,6 +96,9 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
     return _wrapper(bfloat16, hook)
 
 
+HOOKS = {"ALLREDUCE": allreduce_hook, "FP16_COMPRESS": fp16_compress_hook, "BF16_COMPRESS": bf16_compress_hook}
+
+
 class DDPCommHookType(Enum):
     """The hooks that `register_ddp_comm_hook` knows.
 
@@ -104,9 +107,7 @@ class DDPCommHookType(Enum):
         'FP16_COMPRESS'
     """
 
-    ALLREDUCE = "allreduce_hook"
-    FP16_COMPRESS = "fp16_compress_hook"
-    BF16_COMPRESS = "bf16_compress_hook"
+    ALLREDUCE, FP16_COMPRESS, BF16_COMPRESS = HOOKS
 
 
 class BuiltinCommHookType(IntEnum):
@@ -128,8 +129,7 @@ def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
             hint=f"one of {', '.join(each.name for each in kind)}",
             operator=operator,
         )
-    found: Hook = globals()[DDPCommHookType[hook.name].value]
-    return found
+    return HOOKS[hook.name]
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:

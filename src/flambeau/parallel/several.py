@@ -568,8 +568,9 @@ def description(
     group: Group, name: str, same: Any, tensors: Sequence[Any], more: str = "", sizes: Sizes | None = None
 ) -> Description:
     """Return the description of a call in a group that the program makes now; see `Descriptions.of`."""
-    shown = ", ".join(filter(None, (more, group.mention)))
-    return client_of(group).descriptions.of(name, same, tensors, shown, sizes)
+    if group.mention:
+        more = f"{more}, {group.mention}" if more else group.mention
+    return client_of(group).descriptions.of(name, same, tensors, more, sizes)
 
 
 def _gpu(group: Group, stream: Stream | None) -> str:

@@ -9,7 +9,7 @@ from ....data import workers as worker
 from ....data.iterators import LOOK_SECONDS as MP_STATUS_CHECK_INTERVAL
 
 _MODULES = "collate", "fetch", "pin_memory", "worker"  # modules of flambeau.data; scripts/stubs writes their stubs
-_sys.modules.update({f"{__name__}.{_name}": globals()[_name] for _name in _MODULES})
+_sys.modules.update({f"{__name__}.{_name}": getattr(_sys.modules[__name__], _name) for _name in _MODULES})
 
 HAS_NUMPY, IS_WINDOWS = True, False
 
