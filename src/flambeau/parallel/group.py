@@ -127,12 +127,12 @@ class Group:
 
     @cached_property
     def mention(self) -> str:
-        """What descriptions of calls say of the group; "" for the default group."""
+        """The group's name and ranks, for errors that describe a collective call; "" for the default group."""
         world = GroupMember.WORLD
         if world is None or self.group_name == world.group_name:
             return ""
-        shown = ", ".join(map(str, self.ranks[:MENTIONED])) + ", ..." * (len(self.ranks) > MENTIONED)
-        return f"group={self.group_name} of ranks {shown}"
+        ranks = ", ".join(map(str, self.ranks[:MENTIONED])) + ", ..." * (len(self.ranks) > MENTIONED)
+        return f"group={self.group_name} of ranks {ranks}"
 
     @cached_property
     def runs_steps(self) -> bool:

@@ -278,7 +278,7 @@ class Store(ABC):
 
 
 def _name(operator: str, key: Any) -> str:
-    """Check a key."""
+    """Return a key.  Raises ArgumentTypeError unless it is a str."""
     if not isinstance(key, str):
         raise ArgumentTypeError(
             f"the key must be a str, got {shown(key)}", hint="use a name", operator=f"Store.{operator}"
@@ -287,7 +287,7 @@ def _name(operator: str, key: Any) -> str:
 
 
 def _names(operator: str, keys: Any) -> list[str]:
-    """Check several keys."""
+    """Return several keys.  Raises ArgumentTypeError unless they are a list of str."""
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         raise ArgumentTypeError(
             f"the keys must be a list of str, got {shown(keys)}",
@@ -378,7 +378,7 @@ class ContentsStore(Store):
             except StoreTimeoutError:
                 raise StoreTimeoutError(
                     f"the queue of {key!r} was not filled within {seconds:g} s",
-                    hint="does another rank push to it?",
+                    hint="check that another rank pushes to it, or use a longer timeout",
                     operator="Store.queue_pop",
                 ) from None
 
@@ -409,7 +409,7 @@ class LocalStore(ContentsStore):
             if time.monotonic() > end:
                 raise StoreTimeoutError(
                     f"{', '.join(names)}: not set within {seconds:g} s",
-                    hint="does another rank set it?",
+                    hint="check that another rank sets it, or use a longer timeout",
                     operator="Store.wait",
                 )
             time.sleep(POLL)

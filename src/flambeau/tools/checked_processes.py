@@ -98,9 +98,11 @@ def _replace_exit(finish: Callable[[int], int]) -> None:
     calls: list[Any] = []
 
     def end(status: Any) -> NoReturn:
+        if os.getpid() != pid:  # forked, perhaps while another thread held the lock
+            former(status)
         with lock:  # another thread may call it meanwhile
             calls.append(status)
-            if os.getpid() == pid and len(calls) == 1 and isinstance(status, int):
+            if len(calls) == 1 and isinstance(status, int):
                 try:
                     status = finish(status)
                 except BaseException:  # noqa: BLE001  (nothing is above it)

@@ -320,7 +320,7 @@ def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
 
 
 def _first(node: ast.stmt) -> int:
-    """Return the first line of a statement: that of its first decorator, if it has some."""
+    """Return the first line of a statement: that of its first decorator, if it has any."""
     decorators: Sequence[ast.expr] = getattr(node, "decorator_list", ())
     return min([node.lineno, *(each.lineno for each in decorators)])
 
@@ -631,7 +631,7 @@ def _device_at(line: Line, spot: Spot) -> int:
 
 
 def _is_within(spot: Spot, site: str, line: Line, older_site: str, older_line: Line) -> bool:
-    """Return whether a statement makes the older of two accesses too, so that an edit before it comes too early."""
+    """Return whether the statement of the newer access also makes the older one: a wait before it is then too early."""
     file, number = _split(site)
     if older_line.calls != line.calls and any(_is_in(spot, file, each) for each in older_line.calls):
         return True
