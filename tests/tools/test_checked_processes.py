@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,35 @@ def test_a_killed_process_is_named(checked):
     status, report = checked(start("fork", "killed"))
     assert status == 0 and report["races"] == []
     assert report["notes"] == ["the races of process 'fork 0' are not known: it was killed, or has not ended"]
+
+
+def test_a_forked_process_ends_although_a_thread_of_its_parent_was_ending(monkeypatch):
+    ended, begins, may_end = [], threading.Event(), threading.Event()
+
+    def leave(status):
+        ended.append(status)
+        raise SystemExit(status)
+
+    def finish(status):
+        begins.set()
+        may_end.wait(10)
+        return status
+
+    def end():
+        with suppress(SystemExit):
+            os._exit(1)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    with checked_processes.before_exit(finish):
+        thread = threading.Thread(target=end)
+        thread.start()
+        begins.wait()
+        with monkeypatch.context() as forked, pytest.raises(SystemExit):
+            forked.setattr(os, "getpid", lambda: 0)
+            os._exit(3)
+        may_end.set()
+        thread.join()
+    assert ended == [3, 1]
 
 
 def test_a_process_that_calls_os_exit_is_in_the_report(checked):
