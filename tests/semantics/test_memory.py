@@ -310,17 +310,23 @@ def test_other_libraries_take_and_give_back_addresses(torch, take, growth):
 
 @pytest.mark.rule("1.19.3", since="1.11")
 def test_without_caching_what_was_freed_goes_back_to_the_driver(program):
-    source = """  # of other processes' memory, less than half of that comes and goes meanwhile
+    source = """  # other processes on the GPU take and free memory meanwhile, so most of five tries count
+def taken():
+    return before - torch.cuda.mem_get_info()[0] > 4 << 30
+held, kept = 0, 0
 small = torch.empty(1, device='cuda')
-before = torch.cuda.mem_get_info()[0]
-x = torch.empty(1 << 30, dtype=torch.uint8, device='cuda')
-answer(before - torch.cuda.mem_get_info()[0] > 1 << 29)
-del x
-small = torch.empty(1, device='cuda')
-answer(before - torch.cuda.mem_get_info()[0] < 1 << 29)
+for _ in range(5):
+    torch.cuda.empty_cache()
+    before = torch.cuda.mem_get_info()[0]
+    x = torch.empty(8 << 30, dtype=torch.uint8, device='cuda')
+    held += taken()
+    del x
+    other = torch.empty(1, device='cuda')
+    kept += taken()
+answer([held > 2, kept > 2])
 """
-    assert program(source, PYTORCH_NO_CUDA_MEMORY_CACHING="1") == [True, True]
-    assert program(source) == [True, False]
+    assert program(source, PYTORCH_NO_CUDA_MEMORY_CACHING="1") == [[True, False]]
+    assert program(source) == [[True, True]]
 
 
 EXPANDING = """
