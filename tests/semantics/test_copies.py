@@ -441,4 +441,4 @@ def test_events_measure_the_device_and_not_the_host(torch, busy):
     end.record()
     assert not end.query(), "the host is far ahead"
     end.synchronize()
-    assert 20 < start.elapsed_time(end) < 200
+    assert 20 < start.elapsed_time(end) < 1000, "milliseconds; other processes may share the device"

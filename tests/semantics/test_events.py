@@ -128,16 +128,19 @@ def timed(torch, count=2):
 @pytest.mark.rule("1.6.4", since="1.0")
 def test_elapsed_time_is_in_milliseconds_of_the_device(torch, busy):
     start, middle, end = timed(torch, 3)
-    busy(milliseconds=1)
-    start.record()
-    busy(milliseconds=10)
-    middle.record()
-    busy(milliseconds=40)
-    end.record()
-    end.synchronize()
-    short, long = start.elapsed_time(middle), middle.elapsed_time(end)
+    times = []
+    for _ in range(5):  # other processes may share the device, so the shortest time counts
+        busy(milliseconds=1)
+        start.record()
+        busy(milliseconds=10)
+        middle.record()
+        busy(milliseconds=40)
+        end.record()
+        end.synchronize()
+        times.append((start.elapsed_time(middle), middle.elapsed_time(end)))
+        assert start.elapsed_time(end) == pytest.approx(sum(times[-1]), rel=1e-3) and start.elapsed_time(start) == 0.0
+    short, long = map(min, zip(*times, strict=True))
     assert 4 < short < 40 and 3 < long / short < 5
-    assert start.elapsed_time(end) == pytest.approx(short + long, rel=1e-3) and start.elapsed_time(start) == 0.0
 
 
 @pytest.mark.rule("1.6.4", since="2.8")
