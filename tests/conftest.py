@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from multiprocessing.util import _finalizer_registry
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ def _young_heap() -> None:
     """Keep the collector from what lasts: every capture of a graph begins with a collection, of a fifth of a second."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _no_semaphores_in_cycles() -> Iterator[None]:
+    """Free the semaphores that a caught error's frames keep.
+
+    A collection while multiprocessing's resource tracker runs would free them there, which the tracker warns of.
+    """
+    before = len(_finalizer_registry)
+    yield
+    if len(_finalizer_registry) > before:
+        gc.collect()
 
 
 @pytest.fixture
