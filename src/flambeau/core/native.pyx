@@ -15,6 +15,16 @@ cdef extern from "Python.h":
     int PyGC_Disable()
     Py_ssize_t Py_REFCNT(object value)
 
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+    #define run_due_collection() PyErr_CheckSignals()  /* Python 3.12 runs a collection that is due though it is disabled */
+    #else
+    #define run_due_collection() 0
+    #endif
+    """
+    int run_due_collection() except -1
+
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
@@ -87,6 +97,17 @@ cpdef void enter_critical() noexcept:
     _depth += 1
     if _depth == 1:
         _collects = PyGC_Disable()
+        try:
+            run_due_collection()
+        except BaseException as error:  # of a signal handler that is not wrapped yet
+            put_off(0, _raiser(error))
+
+
+def _raiser(error):
+    """Return the handler of a signal that raises an error."""
+    def run(number, frame):
+        raise error
+    return run
 
 
 cpdef leave_critical():

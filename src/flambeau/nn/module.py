@@ -850,8 +850,8 @@ class Module(Hooked):
             ...         return self.count
             ...     def set_extra_state(self, state):
             ...         self.count = state
-            >>> Counter().state_dict()
-            OrderedDict([('_extra_state', 7)])
+            >>> dict(Counter().state_dict())
+            {'_extra_state': 7}
         """
         raise _no_extra_state("get_extra_state")
 
