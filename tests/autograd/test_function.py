@@ -1,9 +1,11 @@
 """User-defined Functions: contexts, views, writes in place, second derivatives."""
 
+import weakref
+
 import pytest
 
 import flambeau as torch
-from flambeau.autograd import Function
+from flambeau.autograd import Function, graph
 from flambeau.autograd.function import once_differentiable
 from flambeau.errors import ArgumentTypeError, AutogradError
 from flambeau.testing import gradcheck, gradgradcheck
@@ -51,10 +53,74 @@ def test_a_forward_without_ctx_is_set_up_afterwards():
     assert gradgradcheck(lambda x, y: Product.apply(x, y)[0], inputs)
 
 
-def test_keywords_need_setup_context():
-    made = function(lambda ctx, x: x * 2)
-    with pytest.raises(ArgumentTypeError, match="Made: apply.. takes no keyword arguments, got x"):
-        made.apply(x=leaf())
+def test_keywords_become_arguments_by_position():
+    def forward(ctx, x, scale=2.0, y=1.0):
+        ctx.scale = scale, y
+        ctx.needs = ctx.needs_input_grad
+        return x * scale * y
+
+    x, y = leaf(), leaf(4.0, 5.0, 6.0)
+    made = function(forward, lambda ctx, grad: (grad * 5, None, None)[: len(ctx.needs)])
+    assert made.apply(x=x).tolist() == [2.0, 4.0, 6.0] and made.apply(x, scale=3.0).tolist() == [3.0, 6.0, 9.0]
+    assert made.apply(x, y=y).tolist() == [8.0, 20.0, 36.0]
+    made.apply(scale=3.0, x=x).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0, 5.0]
+    assert made.apply(x, scale=3.0).grad_fn.needs == (True, False)  # no defaults
+    for args, named, what in (((), {"y": y}, "'x'"), ((x,), {"x": x}, "'x'"), ((x,), {"z": 1}, "'z'")):
+        with pytest.raises(ArgumentTypeError, match=rf"Made: forward\(\) .*{what}") as caught:
+            made.apply(*args, **named)
+        assert "hint: " in str(caught.value)
+    with pytest.raises(ArgumentTypeError, match="Made: apply.. .*, and k of forward can only be keywords"):
+        function(lambda ctx, x, *, k=1: x).apply(x, k=2)
+
+
+class Tagged(torch.Tensor):
+    """A subclass without additions."""
+
+
+def test_saved_inputs_are_the_tensors_themselves():
+    weight, mask = torch.nn.Parameter(torch.ones(2)), torch.ones(2).as_subclass(Tagged)
+    weight.main_grad = torch.zeros(2)
+    hidden = weight * 2
+    hidden.note = "kept"
+
+    def forward(ctx, *tensors):
+        inner = tensors[0] * 1
+        ctx.save_for_backward(*tensors, inner)
+        return tensors[0] * 1
+
+    seen = []
+    made = function(forward, lambda ctx, grad: (seen.extend(ctx.saved_tensors), None, None))
+    result = made.apply(weight, mask, hidden)
+    result.sum().backward()
+    assert seen[0] is weight and seen[1] is mask and seen[2] is hidden and type(seen[3]) is torch.Tensor
+    result = made.apply(weight, mask, hidden)
+    assert result.grad_fn.saved_tensors[0] is weight is (weight * weight).grad_fn._saved_self
+    weight.data = torch.zeros(2)
+    again = result.grad_fn.saved_tensors[0]
+    assert again is not weight and again.tolist() == [1.0, 1.0] and again.requires_grad
+
+
+def test_a_saved_input_is_freed_with_the_graph():
+    x = torch.ones(2, requires_grad=True)
+    hidden = (x * 2).as_subclass(Tagged)
+    gone = weakref.ref(hidden)
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x, x[:1])
+        return x * 1
+
+    result = function(forward).apply(hidden)
+    del hidden
+    assert gone() is not None
+    result.sum().backward()
+    assert gone() is None
+    hidden = (x * 2).as_subclass(Tagged)
+    gone = weakref.ref(hidden)
+    with graph.saved_tensors_hooks(lambda tensor: tensor.tolist(), torch.tensor):
+        result = function(forward).apply(hidden)
+    del hidden
+    assert gone() is None and result.grad_fn.saved_tensors[0].tolist() == [2.0, 2.0]
 
 
 def test_the_node_of_a_function_is_named_after_it_and_has_what_ctx_has():

@@ -302,7 +302,7 @@ def test_saved_tensors_are_packed_and_unpacked():
 
     def pack(tensor):
         packed.append(tensor.tolist())
-        assert not tensor.requires_grad
+        assert not torch.is_grad_enabled()
         return len(packed) - 1, tensor.clone()
 
     def unpack(value):
@@ -318,6 +318,29 @@ def test_saved_tensors_are_packed_and_unpacked():
     (second,) = torch.autograd.grad(first.sum(), x)
     expected = [4 * (1 + 2 * v * v) * e for v, e in zip([1.0, 2.0, 3.0], (x * x).exp().tolist())]
     assert torch.allclose(second, torch.tensor(expected))
+
+
+def test_a_pack_hook_gets_a_saved_leaf_itself_and_records_nothing():
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    seen = []
+
+    def pack(tensor):
+        seen.append(tensor)
+        return None if tensor is weight else tensor * 1
+
+    def unpack(value):
+        return weight if value is None else value
+
+    x = leaf()
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = F.linear(x * 2, weight)
+        is_recording = torch.is_grad_enabled()
+    assert any(tensor is weight for tensor in seen) and is_recording
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0] * 3 and weight.grad.tolist() == [[2.0, 4.0, 6.0]] * 2
+    with graph.saved_tensors_hooks(lambda tensor: seen.append((tensor * 1).requires_grad), unpack):
+        x * x
+    assert seen[-2:] == [False, False]
 
 
 def test_saved_tensors_of_functions_and_writes_in_place_are_packed():

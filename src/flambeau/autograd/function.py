@@ -17,7 +17,7 @@ from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
 from .fitting import fit
 from .mode import GradMode, mode
-from .node_hooks import observed
+from .node_hooks import observed, unpacked
 
 
 class FunctionCtx:
@@ -96,11 +96,18 @@ class FunctionNode(Node):
         self.released = False
         self.saved: list[Saved | None] = []
 
-    def save(self, outputs: Sequence[Any]) -> None:
-        """Save the tensors of `save_for_backward`.  outputs: the results that belong to this node, None for others."""
+    def save(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Save the tensors of `save_for_backward`.  outputs: the results that belong to this node, None for others.
+
+        Inputs are kept themselves, with their class and attributes; others might hold this node, which is a cycle.
+        """
         if self.context._to_save:
             indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
             self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
+            kept = set() if self.context._dirty else _ids(inputs)
+            for tensor, saved in zip(self.context._to_save, self.saved):
+                if saved is not None and id(tensor) in kept:
+                    saved.packed = tensor
             self.context._to_save = ()
         observed(self, self.saved)
 
@@ -113,7 +120,7 @@ class FunctionNode(Node):
         """Return the saved tensors.  own: the node that saved results belong to; None stands for this node."""
         if self.released:
             raise freed(self.name)
-        return tuple(None if saved is None else saved.unpack(self.name, own or self) for saved in self.saved)
+        return tuple(None if saved is None else unpacked(saved, self.name, own or self) for saved in self.saved)
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         return self.flow(grads, self)
@@ -349,18 +356,28 @@ class Function:
 def _positional(
     function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], is_split: bool
 ) -> tuple[Any, ...]:
-    """Return the arguments of forward in order, with defaults.  Raises ArgumentTypeError for keywords beside a ctx."""
-    if is_split:
-        bound = inspect.signature(function.forward).bind(*args, **kwargs)
-        bound.apply_defaults()
-        return bound.args
-    if kwargs:
+    """Return the arguments of forward in order; with `setup_context`, those with defaults too.
+
+    Raises: ArgumentTypeError for a keyword that is no positional parameter, and where a Python call raises TypeError.
+    """
+    if not is_split and not kwargs:
+        return args
+    leading = () if is_split else (None,)  # ctx
+    try:
+        bound = inspect.signature(function.forward).bind(*leading, *args, **kwargs)
+    except TypeError as error:
         raise ArgumentTypeError(
-            f"apply() takes no keyword arguments, got {', '.join(kwargs)}",
-            hint="pass them by position, or define setup_context",
+            f"forward() {error}", hint="apply() takes the arguments of forward without ctx", operator=function.__name__
+        ) from None
+    if is_split or bound.kwargs:
+        bound.apply_defaults()
+    if bound.kwargs:
+        raise ArgumentTypeError(
+            f"apply() passes arguments by position, and {', '.join(bound.kwargs)} of forward can only be keywords",
+            hint="make them positional parameters of forward",
             operator=function.__name__,
         )
-    return args
+    return bound.args[len(leading) :]
 
 
 def _edge(value: Any) -> Edge | None:
@@ -443,7 +460,7 @@ def _link(
     if context._to_save:
         renamed = {id(old): new for old, new in zip(outputs, fresh)}
         context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
-    node.save(linked)
+    node.save(args, linked)
 
 
 class _ErrorNode(Node):

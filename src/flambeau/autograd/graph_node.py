@@ -14,7 +14,7 @@ from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, shown
 from ..runtime import device as devices
-from .node_hooks import RemovableHandle, add, hooks_of, observers, pack
+from .node_hooks import RemovableHandle, add, hooks_of, observers, pack, unpacked
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # kinds of operands without a gradient
 _observing = Lock()
@@ -204,7 +204,7 @@ def _saved(node: OperatorNode, index: int, is_raw: bool) -> Any:
 
 def _opened(value: Any, node: OperatorNode) -> Any:
     if isinstance(value, Saved):
-        return value.unpack(node.operator.name, node)
+        return unpacked(value, node.operator.name, node)
     return type(value)([_opened(item, node) for item in value]) if isinstance(value, (list, tuple)) else value
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from ..core.tensor import TensorBase, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
 from ..runtime import device as devices
+from .mode import GradMode
 
 Hook = Callable[..., Any]
 
@@ -205,6 +206,31 @@ def check_changed(changed: Any, grad: Any) -> None:
 _ids = itertools.count()
 
 
+def original(saved: Any) -> TensorBase | None:
+    """Return the very tensor that was saved: a leaf, or what a Function saved.  None if it is unknown or has changed."""
+    if saved.storage is None:
+        return None
+    leaf = None if saved.edge is None else getattr(saved.edge[0], "leaf", None)
+    tensor: TensorBase | None = saved.packed if leaf is None else leaf
+    if tensor is None or tensor._storage is not saved.storage or tensor._layout is not saved.layout:
+        return None
+    return tensor if tensor._offset == saved.offset and _is_at(tensor, saved.edge) else None
+
+
+def unpacked(saved: Any, name: str, own: Any) -> TensorBase:
+    """Return a saved tensor as `Saved.unpack` does, but the very tensor that was saved where it is known."""
+    tensor: TensorBase = saved.unpack(name, own)
+    known = original(saved)
+    return tensor if known is None else known
+
+
+def _is_at(tensor: TensorBase, edge: Any) -> bool:
+    """Return whether a tensor's gradient still goes to an edge."""
+    if edge is None or tensor._grad_fn is None:
+        return tensor.requires_grad is (edge is not None)
+    return tensor._grad_fn is edge[0] and tensor._output_index == edge[1]
+
+
 def pack(saved: Any, pack_hook: Hook, unpack_hook: Hook) -> None:
     """Save the result of pack_hook in place of a saved tensor.  Raises: AutogradError if the hook writes the tensor."""
     if saved.storage is None:
@@ -213,8 +239,11 @@ def pack(saved: Any, pack_hook: Hook, unpack_hook: Hook) -> None:
             hint="register them once, outside of saved_tensors_hooks",
             operator="register_hooks",
         )
-    tensor = new_tensor(saved.storage, saved.layout, saved.offset)
-    value = pack_hook(tensor)
+    tensor = original(saved)
+    if tensor is None:
+        tensor = new_tensor(saved.storage, saved.layout, saved.offset)
+    with GradMode(False):
+        value = pack_hook(tensor)
     if tensor._storage.version != saved.version:
         raise AutogradError(
             f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",

@@ -52,10 +52,11 @@ class Saved:
     """A tensor saved for backward, with its version and its edge.  Made by `save`.
 
     packed: with saved-tensor hooks, a function of the node's name that returns the tensor; storage is then None.
+        Otherwise the tensor itself where a Function saved it, else None.
     """
 
     __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
-    packed: Callable[[str], TensorBase] | None
+    packed: Any
     storage: Storage | None
     layout: Layout
     offset: int
@@ -69,7 +70,6 @@ class Saved:
         """
         tensor: TensorBase
         if self.storage is None:
-            assert self.packed is not None
             tensor = self.packed(name)
         else:
             if self.storage.version != self.version:
