@@ -21,6 +21,7 @@ from .core import storage, tensor, thread
 from .core.call_errors import checked_size
 from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
+from .core.inplace import keep_overwritten
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator, Parameter
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
@@ -589,10 +590,12 @@ class _Lowering(Lowering):
             arguments[index] = value.item() if moved.device == AS_NUMBERS else transfer.move(value, moved.device)
         return arguments
 
-    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
+    def copy_(self, target: TensorBase, first: int, source: TensorBase) -> Any:
         """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""
         if source._layout.dtype.category > target._layout.dtype.category:
             raise uncastable(thread.here().operator.called, source._layout.dtype, target._layout.dtype)
+        if source._grad_fn is not None:
+            keep_overwritten(source._grad_fn, target, first)
         return transfer.copy_(target, source)
 
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import flambeau as torch
-from flambeau.errors import AutogradError
-from flambeau.testing import machine
+from flambeau.errors import AutogradError, DtypeError, ShapeError
+from flambeau.ops.operator import REGISTRY
+from flambeau.testing import machine, samples
 from tests.oracle import inplace_cases
 
 CASES = json.loads((Path(__file__).parent.parent / "oracle" / "inplace_cases.json").read_text())
@@ -183,3 +184,49 @@ def test_one_of_several_views_is_refused_after_a_write_to_a_base_that_left_the_g
     with pytest.raises(AutogradError, match="returns multiple views"):
         part.sum()
     assert whole.sum().requires_grad and part.detach().tolist() == [3.0]
+
+
+# composites, whose nodes may need the values that their result overwrites
+
+
+def _made(value, needs):
+    def make(numbers, array):
+        return torch.tensor(numbers, requires_grad=needs and array.grad and numbers.dtype.kind == "f")
+
+    return samples.made(value, torch.float64, make)
+
+
+COMPOSITES = [name for name, each in REGISTRY.items() if each.kind == "composite" and each.inplace and each.samples]
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites_in_place_have_the_gradients_of_their_other_form(name):
+    for sample in REGISTRY[name].samples():
+        found = []
+        for called in (name, f"{name}_"):
+            args = _made(sample.args, True)
+            kwargs = {key: _made(value, True) for key, value in sample.kwargs.items()}
+            try:
+                result = getattr(args[0] * 1, called)(*args[1:], **kwargs)
+            except (ShapeError, DtypeError):  # of a result that does not fit the tensor
+                assert called.endswith("_")
+                break
+            if not result.requires_grad:
+                break
+            (result * torch.arange(1.0, result.numel() + 1).reshape(result.shape)).sum().backward()
+            found.append([value.grad.tolist() for value in args if getattr(value, "grad", None) is not None])
+        else:
+            assert str(found[0]) == str(found[1])
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_values_saved_before_a_composite_is_written_in_place_stay_an_error(virtual):
+    with machine(1):
+        x = torch.tensor([1.0, 2.0, 3.0], device="cuda" if virtual else "cpu", requires_grad=True)
+        y = x * 1
+        square = y * y
+        y[:2].cumprod_(0)
+        y.sum().backward(retain_graph=True)
+        assert x.grad.tolist() == [3.0, 1.0, 1.0]
+        with pytest.raises(AutogradError, match=r"mul: .* modified by an inplace operation: float32\[3\]"):
+            square.sum().backward()

@@ -207,7 +207,7 @@ _ids = itertools.count()
 
 
 def original(saved: Any) -> TensorBase | None:
-    """Return the very tensor that was saved: a leaf, or what a Function saved.  None if it is unknown or has changed."""
+    """Return the very tensor that was saved, a leaf or what a Function saved; None if it is unknown or has changed."""
     if saved.storage is None:
         return None
     leaf = None if saved.edge is None else getattr(saved.edge[0], "leaf", None)

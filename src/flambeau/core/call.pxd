@@ -1,7 +1,7 @@
 cimport cython
 from . cimport record, thread
 from .layout cimport Layout
-from .native cimport enter_critical, leave_critical
+from .native cimport enter_critical, leave_critical, next_number
 from .binding cimport Caller, OperatorBase, Signature
 from .plan cimport Plan
 from .storage cimport Storage

@@ -23,7 +23,7 @@ from . import call_errors, record, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody, add_entry, is_stale
 from .inplace import check_inplace, check_out, disown, node_for_inplace, record_inplace
-from .native import enter_critical, leave_critical
+from .native import enter_critical, leave_critical, next_number
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
 from .plan import Plan
 from .storage import NO_PLACE
@@ -450,7 +450,7 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         raise TypeError("the tensor to write is not a Tensor")
     target: TensorBase = bound[0]
     if operator.kind is COMPOSITE:
-        return _lowering.copy_(target, _run(now, operator, bound))
+        return _lowering.copy_(target, next_number(), _run(now, operator, bound))
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, target)
     needs_node = now.grad_enabled and record.joins(operator, bound)

@@ -97,8 +97,8 @@ class Lowering:
         """Return the arguments of a call, after moving those that its entry names; differentiable."""
         raise AssertionError("set_lowering replaces it")
 
-    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
-        """Overwrite a tensor with another; differentiable."""
+    def copy_(self, target: TensorBase, first: int, source: TensorBase) -> Any:
+        """Overwrite a tensor with a composite's result, whose nodes have numbers from `first` on; differentiable."""
         raise AssertionError("set_lowering replaces it")
 
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:

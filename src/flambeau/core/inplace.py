@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import strides as st
@@ -19,6 +19,7 @@ from ..runtime.stream import Stream
 from . import call_errors, thread
 from .operator import OUT, REGISTRY, Operator
 from .record import (
+    LAST_NUMBER,
     STALE,
     Edge,
     Node,
@@ -31,7 +32,7 @@ from .record import (
     save,
     streams_of,
 )
-from .tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
+from .tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph, new_tensor
 
 ORIGINS = {  # why a view may not be written, and a hint
     FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
@@ -210,6 +211,38 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBas
     if observers:
         observed(node, node.saved)
     return node
+
+
+def keep_overwritten(result: Node, target: TensorBase, first: int) -> None:
+    """Save copies of the values of `target` that a composite's nodes need and its result is about to overwrite.
+
+    result: the node of the result.  first: the composite's nodes have numbers from this one on.
+    """
+    pending: list[Node] = [result]
+    seen: set[Node] = set()
+    copies: dict[Any, TensorBase] = {}
+    while pending:
+        node = pending.pop()
+        if node in seen or not first <= node.number < LAST_NUMBER:
+            continue
+        seen.add(node)
+        pending += [edge[0] for edge in node.edges if edge is not None]
+        for saved in _all_saved(getattr(node, "saved", ())):
+            if saved.storage is target._storage:
+                part = saved.layout, saved.offset
+                if part not in copies:
+                    copies[part] = _copy(new_tensor(saved.storage, *part))
+                kept = save(copies[part], saved.edge)
+                saved.storage, saved.layout, saved.offset = kept.storage, kept.layout, kept.offset
+                saved.version = kept.version
+
+
+def _all_saved(values: Any) -> Iterator[Saved]:
+    for value in values:
+        if isinstance(value, Saved):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _all_saved(value)
 
 
 def _copy(tensor: TensorBase) -> TensorBase:
