@@ -23,7 +23,7 @@ from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.inplace import keep_overwritten
 from .core.layout import Layout, dense_layout, layout_of
-from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator, Parameter
+from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write
@@ -32,14 +32,14 @@ from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel, Pointer, Pointers
 from .library_operation import LibraryOperation
-from .operands import MISUSES, check_own_overlap, check_types, device_of, misuse
+from .operands import MISUSES, check_own_overlap, check_types, device_of, misuse, without_gradient
 from .ops.pointwise import uncastable, unlike_result
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
 AS_NUMBERS = -2  # the device of MovedScalars that are passed as numbers
-NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool")  # annotations of arguments that are numbers
+NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool", "Dims")  # annotations of numbers
 AT_ONCE = 2  # a call with at most this many allocations makes all of them before its first step
 
 
@@ -305,14 +305,14 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
-    numbers = [index for index, value in enumerate(bound) if _is_number(operator.parameters[index], value)]
+    numbers = [index for index, value in enumerate(bound) if _is_number(operator, index, value)]
     if numbers:
-        return MovedScalars(numbers, AS_NUMBERS)
+        return MovedScalars(numbers, AS_NUMBERS, _names(operator, numbers))
     device, scalars = device_of(operator, bound)
     if target is not None:
         _check_given(operator, device, target)
     if scalars:
-        return MovedScalars(scalars, device.index)
+        return MovedScalars(scalars, device.index, _names(operator, scalars))
     if operator.kind is COMPOSITE:
         return _composite_entry(operator, bound, device)
     members = _members(bound)
@@ -335,9 +335,28 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     return plan
 
 
-def _is_number(parameter: Parameter, value: Any) -> bool:
-    """Return whether a tensor is passed as a number: its value is then read in every call."""
+def _names(operator: Operator, indexes: Sequence[int]) -> list[str]:
+    return [operator.parameters[index].name for index in indexes]
+
+
+def _is_number(operator: Operator, index: int, value: Any) -> bool:
+    """Return whether tensors are passed as numbers, one or a list: their values are then read in every call."""
+    parameter = operator.parameters[index]
+    if isinstance(value, (list, tuple)) and not parameter.is_tensor:
+        is_read = operator.kind is not COMPOSITE or parameter.annotation in NUMBERS
+        return is_read and any(isinstance(item, TensorBase) for item in value)
     return isinstance(value, TensorBase) and parameter.annotation in NUMBERS
+
+
+def _number(name: str, value: Any) -> Any:
+    """Return the number of a tensor that is passed as one, or of each tensor in a list.  The host waits."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_number(name, item) for item in value)
+    if isinstance(value, TensorBase):
+        if value.requires_grad:
+            raise without_gradient(thread.here().operator, name, value)
+        return value.item()
+    return value
 
 
 def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:
@@ -585,9 +604,11 @@ class _Lowering(Lowering):
 
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
         arguments = bound[:]
-        for index in moved.indexes:
+        for index, name in zip(moved.indexes, moved.names):
             value = bound[index]
-            arguments[index] = value.item() if moved.device == AS_NUMBERS else transfer.move(value, moved.device)
+            arguments[index] = (
+                _number(name, value) if moved.device == AS_NUMBERS else transfer.move(value, moved.device)
+            )
         return arguments
 
     def copy_(self, target: TensorBase, first: int, source: TensorBase) -> Any:

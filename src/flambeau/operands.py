@@ -94,6 +94,15 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
     )
 
 
+def without_gradient(operator: Operator, name: str, value: Any) -> ArgumentTypeError:
+    """Return the error for a tensor that requires a gradient and is passed as a number."""
+    return ArgumentTypeError(
+        f"argument '{name}' must be a number, not a Tensor that requires grad: {shown(value)} would have no gradient",
+        hint=f"pass {name}.item(), or write the function with operators that take tensors",
+        operator=operator.called,
+    )
+
+
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
     """Return the error for a failed call: an error about the wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):

@@ -150,6 +150,18 @@ def test_index_fill_counts_negative_indexes_from_the_end(device):
         torch.arange(4.0).index_fill(0, torch.tensor([-5]), 7)
 
 
+def test_index_fill_gives_a_tensor_its_gradient(device):
+    value = torch.tensor(3.0, device=device, requires_grad=True)
+    x = torch.ones(2, 3, device=device, requires_grad=True)
+    index = torch.tensor([0, 2, -1], device=device)
+    (x.index_fill(1, index, value) ** 2).sum().backward()
+    assert value.grad.item() == 24 and x.grad.tolist() == [[0, 2, 0]] * 2
+    y = torch.zeros(3, device=device)
+    y.index_fill_(0, index, value).sum().backward()
+    assert value.grad.item() == 26 and y.tolist() == [3, 0, 3]
+    assert torch.zeros(2, device=device).index_fill(0, index[:1], torch.tensor(4)).tolist() == [4, 0]
+
+
 def test_a_number_takes_one_index_but_for_index_fill(device):
     x, twice = torch.tensor(3.0, device=device), torch.tensor([0, 0], device=device)
     assert x.index_fill(0, twice, 1).item() == 1

@@ -17,6 +17,15 @@ def test_sections_differ_by_one_at_most():
     assert lists(x.tensor_split(torch.tensor(2))) == [[0, 1, 2, 3], [4, 5, 6]]
 
 
+def test_sizes_may_be_tensors():
+    sizes = [torch.tensor(2), torch.tensor(1)]
+    assert (
+        lists(torch.arange(3).split(sizes))
+        == lists(torch.arange(3.0, requires_grad=True).split(sizes))
+        == [[0, 1], [2]]
+    )
+
+
 def test_positions_are_those_of_slices():
     x = torch.arange(4)
     assert lists(x.tensor_split((1, 3))) == [[0], [1, 2], [3]]

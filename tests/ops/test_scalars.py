@@ -8,7 +8,8 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.dtypes import converted, integer_range
-from flambeau.errors import ValueRangeError
+from flambeau.errors import ArgumentTypeError, ValueRangeError
+from flambeau.nn import functional as F
 
 NAN, INF = math.nan, math.inf
 HELD = (
@@ -186,3 +187,27 @@ def test_a_tensor_of_one_element_is_taken_as_a_number(gpus):
         assert torch.add(two, two, alpha=torch.tensor(value)).item() == 2 + 2 * value
     with pytest.raises(ValueRangeError, match="add: .*2 elements.*float32.2."):
         torch.add(x, x, alpha=torch.ones(2))
+
+
+def test_tensors_in_lists_are_taken_as_numbers(device):
+    x, one = torch.arange(6.0, device=device).reshape(2, 3), torch.tensor(1)
+    assert x.sum(one).tolist() == x.sum([one]).tolist() == x.sum(dim=(torch.tensor(-1),)).tolist() == [3, 12]
+    assert torch.linalg.vector_norm(x, 1, dim=[one]).tolist() == [3, 12]
+    assert F.pad(x, (1, 0), value=torch.tensor(7.0, device=device)).tolist() == [[7, 0, 1, 2], [7, 3, 4, 5]]
+    assert F.unfold(x[None, None], (one, one)).shape == (1, 1, 6)
+
+
+def test_a_tensor_that_requires_a_gradient_is_no_number(device):
+    x, one = torch.ones(2, 2, device=device), torch.tensor(1.0, device=device, requires_grad=True)
+    calls = {
+        "softplus: argument 'beta'": lambda: F.softplus(x, beta=one),
+        "elu: argument 'alpha'": lambda: F.elu(x, one),
+        "pad: argument 'value'": lambda: F.pad(x, (1, 1), value=one),
+        "layer_norm: argument 'eps'": lambda: F.layer_norm(x, (2,), eps=one),
+        "add: argument 'alpha'": lambda: torch.add(x, x, alpha=one),
+    }
+    for what, call in calls.items():
+        with pytest.raises(ArgumentTypeError, match=f"^{what} must be a number, .* requires grad: float32") as caught:
+            call()
+        assert caught.value.hint.startswith("pass ")
+    assert F.softplus(x, beta=one.detach()).equal(F.softplus(x, beta=1.0))

@@ -59,14 +59,15 @@ class Delegation:
 class MovedScalars:
     """Entry of a call that mixes zero-dimensional CPU tensors with CUDA tensors: every call moves them.
 
-    indexes: the positions of these arguments;  device: the CUDA device's index.
+    indexes: the positions of these arguments;  device: the CUDA device's index;  names: of the parameters.
     """
 
-    __slots__ = ("device", "indexes", "used")
+    __slots__ = ("device", "indexes", "names", "used")
 
-    def __init__(self, indexes: list[int], device: int) -> None:
+    def __init__(self, indexes: list[int], device: int, names: Sequence[str]) -> None:
         self.indexes = indexes
         self.device = device
+        self.names = names
         self.used = 0
 
 

@@ -204,7 +204,7 @@ def normalize(input: Tensor, p: _float = ..., dim: Sizes | None = ..., eps: _flo
     """Divide vectors along `dim` by their p-norm, or by eps where that is larger."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return 1 at each index, 0 elsewhere, along a new last dimension."""
-def pad(input: Tensor, pad: Any, mode: str = ..., value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = ..., value: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Add elements before and after those of the last dimensions; numbers below 0 cut elements off."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of x1 - x2 + eps over the last dimension."""

@@ -44,7 +44,7 @@ from .indexing_kernels import (
     write_few,
     write_rows,
 )
-from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Operands, Sample, Value, composite, operator
 from .pointwise import grid_over
 from .samples import index_array
 from .slicing import select, unbind
@@ -202,7 +202,7 @@ def row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowS
             f"the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()", operator=name
         )
     if len(index.shape) > 1:
-        raise ShapeError(
+        raise IndexCountError(
             f"the index must be a vector, got shape {list(index.shape)}",
             hint="flatten it with .reshape(-1)",
             operator=name,
@@ -416,6 +416,8 @@ def _fill_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 1, index_array(2, low=-4, high=-1), 1))
     yield Sample((Array(()), 0, index_array(2, high=0), 1))
     yield Sample((Array((8,), grad=False), 0, index_array(600, high=7), 1))
+    yield Sample((Array((3, 4)), 1, index_array(3, low=-4, high=1), Array((), seed=1)))
+    yield Sample((Array(()), -1, index_array(1, high=0), Array((), seed=1)))
 
 
 def _fill_errors() -> Iterator[ErrorSample]:
@@ -423,13 +425,19 @@ def _fill_errors() -> Iterator[ErrorSample]:
         (Array((3, 4)), 2, index_array(2), 1), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2"
     )
     yield ErrorSample((Array((3, 4)), 0, Array((2,)), 1), DtypeError, "index must be of an integer type, got float32")
-    yield ErrorSample((Array((3, 4)), 0, index_array(2, 2), 1), ShapeError, r"must be a vector, got shape \[2, 2\]")
+    yield ErrorSample(
+        (Array((3, 4)), 0, index_array(2, 2), 1), IndexCountError, r"must be a vector, got shape \[2, 2\]"
+    )
+    yield ErrorSample(
+        (Array((3, 4)), 0, index_array(2), Array((1,))), ShapeError, r"without dimensions, got shape \[1\]"
+    )
 
 
 @operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
-def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any) -> Any:
+def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Value) -> Any:
     """Write a number at the given indexes of a dimension; negative ones count from the end.
 
+    value: a number, or a tensor without dimensions, which may have a gradient.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -437,6 +445,12 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
         tensor([-1.,  2., -1.])
     """
     rows, at = row_shape("index_fill", input, dim, index)
+    if hasattr(value, "strides") and value.shape:
+        raise ShapeError(
+            f"value must be a number or a tensor without dimensions, got shape {list(value.shape)}",
+            hint="index_copy() writes one value for each element",
+            operator="index_fill",
+        )
     out = copied_input(call, input)
     shape = _replaced(input.shape or (1,), at, index.numel())
     if are_few(call, shape, at):
@@ -448,8 +462,12 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
 
 
 @index_fill.derivative
-def _(grad: Any, dim: int, index: Any) -> Any:
-    return grad.index_fill(dim, index, 0), None
+def _(grad: Any, dim: int, index: Any, needs: Any) -> Any:
+    whole = grad.index_fill(dim, index, 0) if needs[0] else None
+    if not needs[2]:
+        return whole, None, None
+    others = grad.new_ones(grad.shape, dtype=dtypes.bool_).index_fill(dim, index, False)
+    return whole, None, grad.masked_fill(others, 0).sum()
 
 
 # several index tensors, and masks

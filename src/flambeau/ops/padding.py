@@ -280,7 +280,7 @@ def _in_format(input: Any, pads: Pads, mode: str, value: Any) -> Any:
 
 
 @composite(samples=_pad_samples, errors=_pad_errors, dtypes=dtypes.ALL, method=False, function=False)
-def pad(input: Operand, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def pad(input: Operand, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """Add elements before and after those of the last dimensions; numbers below 0 cut elements off.
 
     pad: (before, after) of the last dimension, then of the one before it, and so on.

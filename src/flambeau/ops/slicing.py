@@ -306,7 +306,7 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
             )
         pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
     else:
-        pieces = list(wanted)
+        pieces = st.as_ints(wanted)
         if sum(pieces) != total or any(piece < 0 for piece in pieces):
             raise ShapeError(
                 f"the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
