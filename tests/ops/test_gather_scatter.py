@@ -196,3 +196,28 @@ def test_wrong_counts_of_indexes_are_index_errors():
     for call in (lambda: x.put(index, x), lambda: x.index_copy(0, index, x)):
         with pytest.raises(IndexError, match="put|index_copy"):
             call()
+
+
+@pytest.mark.parametrize("shapes", [((), ()), ((), (1,)), ((1,), ()), ((3,), ()), ((3,), (1,))])
+@pytest.mark.parametrize("source", [(), (1,), (2,)])
+def test_a_tensor_without_dimensions_counts_as_a_vector(device, shapes, source):
+    of_input, of_index = shapes
+    index = torch.zeros(of_index, dtype=torch.int64, device=device)
+    x = torch.full(of_input, 2.0, device=device, requires_grad=True)
+    src = torch.full(source, 3.0, device=device, requires_grad=True)
+    rest = [0] * (len(source) and source[0] - 1), [1] * (of_input == (3,) and 2)
+    joined = {"prod": (6, 3, 2), "sum": (5, 1, 1), "mean": (2.5, 0.5, 0.5), "amax": (3, 0, 1), "amin": (2, 1, 0)}
+    calls = {how: (lambda how=how: x.scatter_reduce(0, index, src, how), joined[how]) for how in joined}
+    calls["scatter"] = lambda: x.scatter(0, index, src), (3, 0, 1)
+    calls["scatter_add"] = lambda: x.scatter_add(0, index, src), (5, 1, 1)
+    for call, (value, of_x, of_src) in calls.values():
+        x.grad = src.grad = None
+        result = call()
+        result.sum().backward()
+        assert result.shape == of_input and result.reshape(-1)[0].item() == value
+        assert x.grad.shape == of_input and x.grad.reshape(-1).tolist() == [of_x, *rest[1]]
+        assert src.grad.shape == source and src.grad.reshape(-1).tolist() == [of_src, *rest[0]]
+    x.grad = None
+    read = x.gather(0, index)
+    read.sum().backward()
+    assert read.shape == of_index and x.grad.reshape(-1).tolist() == [1, *[0] * (of_input == (3,) and 2)]

@@ -103,6 +103,26 @@ def test_histograms_are_numpys(device):
     assert single.hist.tolist() == [0, 0, 3, 0] and single.bin_edges.tolist() == [1.5, 1.75, 2, 2.25, 2.5]
 
 
+def test_bounds_of_histograms_are_in_order_and_finite(device):
+    x = torch.tensor([1.0, 2.0, 1.0, 0.5], device=device)
+    found, edges = torch.histogram(x, 4, range=(2, 2))
+    assert found.tolist() == [0, 0, 1, 0] and edges.tolist() == [1.5, 1.75, 2, 2.25, 2.5]
+    assert torch.histogram(x, 2, range=(0, 0)).bin_edges.tolist() == [-0.5, 0, 0.5]
+    for wrong in ((2, 1), (0, float("inf")), (float("nan"), 1), (), (1,), (1, 2, 3)):
+        with pytest.raises(ValueRangeError, match="histogram: "):
+            torch.histogram(x, 4, range=wrong)
+    with pytest.raises(ValueRangeError, match="histogramdd: max must be at least min, got 3 and 2"):
+        torch.histogramdd(x.reshape(2, 2), [2, 2], range=[0, 1, 3, 2])
+    edges = torch.tensor([1.0, 2.0], device=device)
+    with pytest.raises(ValueRangeError, match="None where bins are edges"):
+        torch.histogram(x, edges, range=(0, 1))
+    for wrong, what in ((edges.double(), "float64"), (edges[:1], r"\[1\]"), (edges[None], r"\[1, 2\]")):
+        with pytest.raises(RuntimeError, match=f"histogram.*edges of .*{what}"):
+            torch.histogram(x, wrong)
+        with pytest.raises(RuntimeError, match=f"histogramdd.*edges of .*{what}"):
+            torch.histogramdd(x.reshape(2, 2), [edges, wrong])
+
+
 def test_histc_with_bounds_is_four_launches(gpus):
     x = torch.ones(30, device="cuda")
     assert counts.of(lambda: torch.histc(x, 4, -1, 1))["launch"] == 4  # places, zeros, counts, the type

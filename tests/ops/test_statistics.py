@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from benchmarks import counts
-from flambeau.errors import DtypeError, IndexRangeError
+from flambeau.errors import DtypeError, IndexRangeError, ValueRangeError
 
 NAN = float("nan")
 
@@ -127,3 +127,10 @@ def test_gradients_of_order_statistics_go_to_the_chosen_elements(device):
     for call, places in calls:
         (grad,) = torch.autograd.grad(call().values.sum(), x)
         assert grad.tolist() == [[float(column == place) for column in range(3)] for place in places]
+
+
+@pytest.mark.parametrize("wrong", [[-1, 2, 1], [0, 0, 0]])
+def test_weights_of_observations_are_not_negative(wrong):
+    for name, dtype in (("fweights", torch.int64), ("aweights", torch.float32)):
+        with pytest.raises(ValueRangeError, match=f"cov: {name} must be at least 0, .* least is {min(wrong)}"):
+            torch.cov(torch.ones(2, 3), **{name: torch.tensor(wrong, dtype=dtype)})

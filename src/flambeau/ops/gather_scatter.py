@@ -49,7 +49,10 @@ INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of in
 
 
 def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
-    """Return the dimension, counted from the front.  Raises if the index does not fit the input."""
+    """Return the dimension, counted from the front.  Raises if the index does not fit the input.
+
+    A tensor without dimensions counts as a vector of one element.
+    """
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -57,14 +60,15 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
         )
     if index.numel() == 0:
         return at
-    if len(index.shape) != len(input.shape):
+    have, room = index.shape or (1,), input.shape or (1,)
+    if len(have) != len(room):
         raise ShapeError(
             f"the index tensor must have the same number of dimensions as the input: {list(index.shape)} and "
             f"{list(input.shape)}",
             hint=INDEX_HINT,
             operator=name,
         )
-    if any(have > room for d, (have, room) in enumerate(zip(index.shape, input.shape)) if d != at):
+    if any(size > limit for d, (size, limit) in enumerate(zip(have, room)) if d != at):
         raise ShapeError(
             f"index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
             f"dimension {at}",
@@ -143,8 +147,8 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
 
 def _merged_layouts(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
     """Return (layout of the index, of the input, `dim` in both); dimensions before and after `dim` are merged."""
-    if not input.shape:
-        return ((1,), [(1,)]), ((1,), [(1,)]), 0
+    if len(input.shape) < 2:
+        return *[(operand.shape or (1,), [operand.strides or (1,)]) for operand in (index, input)], 0
     before, steps = st.collapse(index.shape[:dim], [index.strides[:dim], input.strides[:dim]])
     behind, rests = st.collapse(index.shape[dim + 1 :], [index.strides[dim + 1 :], input.strides[dim + 1 :]])
     rows = [(*steps[i], operand.strides[dim], *rests[i]) for i, operand in enumerate((index, input))]
@@ -206,9 +210,9 @@ def _written(
     out = copied_input(call, input)
     rows = (1, out.numel(), 1)
     if how is not None:
-        accumulate_rows(call, out, places, src, rows, index.shape, how=how, includes=includes)
+        accumulate_rows(call, out, places, src, rows, walk, how=how, includes=includes)
     else:
-        write_rows(call, out, places, src, rows, index.shape, unique=not hasattr(src, "strides"))
+        write_rows(call, out, places, src, rows, walk, unique=not hasattr(src, "strides"))
     return out
 
 
@@ -221,7 +225,8 @@ def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
             hint=f"convert it with .to(torch.{input.dtype.name})",
             operator=name,
         )
-    if index.numel() and (len(src.shape) != len(index.shape) or any(h > r for h, r in zip(index.shape, src.shape))):
+    have, room = index.shape or (1,), src.shape or (1,)
+    if index.numel() and (len(have) != len(room) or any(size > limit for size, limit in zip(have, room))):
         raise ShapeError(
             f"a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}",
             hint="no size of the source may be smaller than the index's: src.expand_as(index) repeats sizes of 1",
@@ -233,6 +238,8 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
     """Return the gradient of a source, 0 for elements beyond the index; None for a number."""
     if shape is None or tuple(part.shape) == tuple(shape):
         return part if shape is not None else None
+    if not shape:
+        return part.reshape(())
     return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
 
 
@@ -364,7 +371,7 @@ def _(
     grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, src_shape: Any, reduce: str, include_self: bool,
     needs: Any,
 ) -> Any:  # fmt: skip
-    if not index.shape or 0 in index.shape:
+    if 0 in index.shape:
         return grad, None, src.new_zeros(src_shape) if needs[2] else None
     part = _first(src, index.shape)
     whole, share = join_gradients(grad, out, input, dim, index, part, reduce, include_self)
@@ -374,6 +381,8 @@ def _(
 
 def _first(source: Any, shape: Sequence[int]) -> Any:
     """Return the first elements of a source along each dimension: those that an index of `shape` names."""
+    if len(source.shape) != len(shape):  # of a vector and a tensor without dimensions
+        return source.reshape(-1).narrow(0, 0, 1).reshape(shape)
     for dim, size in enumerate(shape):
         source = source.narrow(dim, 0, size)
     return source

@@ -1519,6 +1519,26 @@ def _cov_samples() -> Iterator[Sample]:
 def _cov_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3, 4)),), ShapeError, r"at most 2 dimensions, got shape \[2, 3, 4\]")
     yield ErrorSample((Array((2, 3), dtype="bool"),), DtypeError, "bool tensors are not supported")
+    wrong = {"fweights": Array((3,), dtype="float32")}
+    yield ErrorSample((Array((2, 3)),), DtypeError, "fweights must be integers, got float32", wrong)
+    wrong = {"aweights": Array((3,), dtype="int64")}
+    yield ErrorSample((Array((2, 3)),), DtypeError, "aweights must be floating point, got int64", wrong)
+
+
+def _check_weights(weights: Any, are_counts: bool) -> None:
+    """Raise DtypeError for weights of `cov` of the wrong type; on the CPU, ValueRangeError for their values."""
+    name, kind = ("fweights", "integers") if are_counts else ("aweights", "floating point")
+    if weights.dtype is bool_ or weights.dtype.is_floating_point is are_counts:
+        convert = ".long()" if are_counts else ".float()"
+        raise DtypeError(
+            f"{name} must be {kind}, got {weights.dtype.name}", hint=f"convert with {convert}", operator="cov"
+        )
+    if weights.device_index < 0 and weights.shape[0] and not (weights.min() >= 0 and weights.any()):
+        raise ValueRangeError(
+            f"{name} must be at least 0, and one of them greater: the least is {weights.min().item()}",
+            hint="leave observations without weight out",
+            operator="cov",
+        )
 
 
 @composite(samples=_cov_samples, errors=_cov_errors, dtypes=FLOATING_TYPES, takes_out=False)
@@ -1556,6 +1576,7 @@ def cov(
                 hint="pass one weight per column",
                 operator="cov",
             )
+        _check_weights(given, given is fweights)
         weight = given if weight is None else weight * given
     total: Any = count if weight is None else weight.sum()
     if not count:

@@ -687,6 +687,30 @@ def _check_bins(name: str, bins: int) -> None:
         raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
 
 
+def _check_bounds(name: str, low: float, high: float) -> None:
+    """Raise ValueRangeError unless two bounds are finite and in order."""
+    if low > high or not (isfinite(low) and isfinite(high)):
+        raise ValueRangeError(
+            f"max must be at least min, got {low} and {high}", hint="pass finite bounds in order", operator=name
+        )
+
+
+def _check_edges(name: str, edges: Any, input: Any) -> None:
+    """Raise ShapeError or DtypeError for edges that are no vector of two or more, of the input's type."""
+    if len(edges.shape) != 1 or edges.shape[0] < 2:
+        raise ShapeError(
+            f"edges of bins must be a vector of at least 2 elements, got shape {list(edges.shape)}",
+            hint="n bins have n + 1 edges",
+            operator=name,
+        )
+    if edges.dtype is not input.dtype:
+        raise DtypeError(
+            f"the input is {input.dtype.name}, but the edges of the bins are {edges.dtype.name}",
+            hint=f"convert them with .to(torch.{input.dtype.name})",
+            operator=name,
+        )
+
+
 def _place_samples() -> Iterator[Sample]:
     yield Sample((Array((12,)), -1, 1, 5))
     yield Sample((Array((12,), layout="strided"), Array((), low=0, high=0), Array((), low=1, high=1), 3))
@@ -730,10 +754,7 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
     if input.dtype is bool_:
         raise DtypeError("input must be a number, got bool", hint="convert with .int()", operator="histc")
     _check_bins("histc", bins)
-    if min > max or not (isfinite(min) and isfinite(max)):
-        raise ValueRangeError(
-            f"max must be at least min, got {min} and {max}", hint="pass finite bounds in order", operator="histc"
-        )
+    _check_bounds("histc", min, max)
     flat: Any = reshape(input, (-1,))
     low, high = _bounds(flat, min, max)
     return tally(bin_places(flat, low, high, bins), bins).to(input.dtype)
@@ -757,14 +778,21 @@ def _places_between(edges: Any, flat: Any) -> Any:
     return places.masked_fill(outside, -1)
 
 
-def _edges_of(flat: Any, bounds: Any, bins: int) -> Any:
-    """Return the edges of bins of equal width, computed as by `linspace`; equal bounds become the elements' own."""
-    low, high = bounds
-    is_single = low == high and flat.shape[0]
-    low, high = _bounds(flat, low, high)
-    if is_single:
+def _edges_of(name: str, flat: Any, bounds: Any, bins: int) -> Any:
+    """Return the edges of bins of equal width, computed as by `linspace`.  Equal bounds are moved apart by 1.
+
+    bounds: (least, greatest), None for those of the elements.
+    """
+    _check_bins(name, bins)
+    low, high = bounds or (0, 0)
+    _check_bounds(name, low, high)
+    if bounds is None:
+        low, high = _bounds(flat, low, high)
+    if hasattr(low, "strides"):
         apart = REGISTRY["eq"](low, high).to(flat.dtype) * 0.5
         low, high = low - apart, high + apart
+    elif low == high:
+        low, high = low - 0.5, high + 0.5
     low, high = (each if hasattr(each, "strides") else flat.new_full((), each) for each in (low, high))
     step = ((high - low) / bins).to(float64)
     places = REGISTRY["arange"](flat.new_empty((bins + 1,), dtype=float64))
@@ -782,6 +810,10 @@ def _histogram_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
     yield ErrorSample((Array((3,), dtype="int64"), 3), DtypeError, "must be floating point, got int64")
     yield ErrorSample((Array((3,)), 3), ShapeError, r"weight of shape \[2\] .* \[3\]", {"weight": Array((2,))})
+    yield ErrorSample((Array((3,)), 3), ValueRangeError, "max must be at least min, got 2 and 1", {"range": (2, 1)})
+    yield ErrorSample((Array((3,)), 3), ValueRangeError, r"range must be 2 numbers.* got \(2,\)", {"range": (2,)})
+    yield ErrorSample((Array((3,)), Array((1,))), ShapeError, r"at least 2 elements, got shape \[1\]")
+    yield ErrorSample((Array((3,)), Array((2,), dtype="int64")), DtypeError, "input is float.*edges.* are int64")
 
 
 @composite(samples=_histogram_samples, errors=_histogram_errors, dtypes=(float32, float64), differentiable=False)
@@ -810,8 +842,15 @@ def histogram(
         raise DtypeError(
             f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="histogram"
         )
-    _check_bins("histogram", 1 if hasattr(bins, "strides") else bins)
-    edges = bins if hasattr(bins, "strides") else _edges_of(flat, range or (0, 0), bins)
+    if range is not None and (hasattr(bins, "strides") or len(range) != 2):
+        raise ValueRangeError(
+            f"range must be 2 numbers, and None where bins are edges, got {shown(range)}",
+            hint="pass the least and the greatest edge, or the edges alone",
+            operator="histogram",
+        )
+    if hasattr(bins, "strides"):
+        _check_edges("histogram", bins, input)
+    edges = bins if hasattr(bins, "strides") else _edges_of("histogram", flat, range, bins)
     count = edges.shape[0] - 1
     places = _places_between(edges, flat)
     found = _counted(flat, places, count, weight)
@@ -888,10 +927,12 @@ def histogramdd(
         )
     edges, place = [], None
     for at, wanted in enumerate(given):
-        _check_bins(name, 1 if hasattr(wanted, "strides") else wanted)
         column = points.select(1, at).contiguous()
-        bounds = (0, 0) if range is None else range[2 * at : 2 * at + 2]
-        edges.append(wanted if hasattr(wanted, "strides") else _edges_of(column, bounds, wanted))
+        if hasattr(wanted, "strides"):
+            _check_edges(name, wanted, input)
+            edges.append(wanted)
+        else:
+            edges.append(_edges_of(name, column, None if range is None else range[2 * at : 2 * at + 2], wanted))
         here = _places_between(edges[at], column)
         if place is None:
             place = here
