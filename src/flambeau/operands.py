@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +12,10 @@ from . import strides as st
 from .core import thread
 from .core.call_errors import former_machine, overlaps_itself
 from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
+from .core.storage import NO_PLACE, Storage
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
-from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
+from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError, name_error, shown
 
 MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # explained by `misuse`
 
@@ -94,6 +96,25 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
     )
 
 
+shrunk: weakref.WeakSet[Storage] = weakref.WeakSet()  # storages that were made smaller
+
+
+def check_storages(values: Sequence[Any], name: str = "") -> None:
+    """Raise ShapeError for a tensor that exceeds its storage, which was made smaller after the tensor was made."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            check_storages(value, name)
+        elif isinstance(value, TensorBase) and value._storage.place == NO_PLACE:
+            reach = st.extent(value.shape, value.strides)
+            needed = (value._offset + reach) * value.dtype.itemsize if reach else 0
+            if needed > value._storage.nbytes:
+                raise ShapeError(
+                    f"{value.describe()} needs {needed} bytes of its storage, which has {value._storage.nbytes}",
+                    hint=f"enlarge it first, by untyped_storage().resize_({needed}), and write values again",
+                    operator=name,
+                )
+
+
 def without_gradient(operator: Operator, name: str, value: Any) -> ArgumentTypeError:
     """Return the error for a tensor that requires a gradient and is passed as a number."""
     return ArgumentTypeError(
@@ -108,12 +129,14 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
-        except ArgumentTypeError as wrong_argument:
+            check_storages(bound)
+        except (ArgumentTypeError, ShapeError) as wrong_argument:
+            name_error(wrong_argument, operator.called)
             return wrong_argument
     if isinstance(error, FlambeauError):
         name_error(error, operator.called, operands_of(operator, bound))
         return error
-    rest = [index for index in range(len(bound)) if index not in operator.tensor_indexes]
+    rest = [index for index in range(len(operator.parameters)) if index not in operator.tensor_indexes]
     listed = ", ".join(f"{operator.parameters[index].name}={shown(bound[index])}" for index in rest)
     return ArgumentTypeError(f"cannot use {listed}: {error}", hint=operator.usage(), operator=operator.called)
 

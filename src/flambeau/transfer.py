@@ -25,7 +25,7 @@ from .dtypes import dtype, uint8
 from .errors import ShapeError
 from .kernel import Access
 from .memory_formats import lies_in, preserve_format, suggested
-from .operands import check_own_overlap, overlap_of
+from .operands import check_own_overlap, check_storages, overlap_of, shrunk
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime import sync_debug
 from .runtime.copy import Route, copy_between, copy_bytes, route_of
@@ -50,6 +50,8 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
     Host: see runtime/copy.
     """
+    if shrunk:
+        check_storages((tensor,), "to")
     source = tensor if tensor._layout.compact else _compact_copy(tensor)
     pinned = device < 0 and non_blocking and tensor.device_index >= 0
     target = _like(source, device, pinned)
@@ -217,6 +219,8 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     here, there = source.device_index, target.device_index
     if target._layout.numel == 0 or target is source:
         return
+    if shrunk:
+        check_storages((target, source), "copy_")
     if here == there:
         if overlap_of(source, target) == "partial":
             source = _apart(target, source)
@@ -312,7 +316,11 @@ def read(tensor: TensorBase) -> Any:
     """Return a tensor's values as a NumPy array of its memory, or a copy.  Host: waits for the current stream."""
     layout = tensor._layout
     if layout.device.index < 0:
-        return tensor.array()
+        try:
+            return tensor.array()
+        except (TypeError, ValueError):  # of NumPy, whose text names neither the tensor nor the sizes
+            check_storages((tensor,))
+            raise
     machine = thread.machine()
     is_small = 0 < layout.nbytes <= SMALL_READ
     if is_small and layout.device.machine is machine and machine.capture is None:

@@ -110,6 +110,26 @@ def test_the_size_changes(device, gpus):
     assert torch.cuda.memory_allocated() == before - (512 if device == "cuda" else 0)
 
 
+@pytest.mark.parametrize("size", [0, 4])
+def test_a_tensor_that_exceeds_its_storage_is_not_read_or_written(size, gpus):
+    x = torch.arange(6.0)
+    x.untyped_storage().resize_(size)
+    uses = {
+        "add": lambda: x + 1, "sum": lambda: x[2:].sum(), "fill_": lambda: x.fill_(1), "cat": lambda: torch.cat([x, x]),
+        "copy_": lambda: x.copy_(torch.ones(6)), "": x.tolist, " ": x.numpy, "to": lambda: x.to("cuda"),
+    }  # fmt: skip
+    uses["copy_ "] = lambda: torch.ones(6, device="cuda").copy_(x)
+    uses["copy_  "] = lambda: x.copy_(torch.ones(6, device="cuda"))
+    for name, use in uses.items():
+        with pytest.raises(
+            RuntimeError, match=rf"{name.strip()}.*float32\[.\] on cpu needs 24 bytes .* has {size}\n"
+        ) as caught:
+            use()
+        assert "resize_(24)" in caught.value.hint
+    x.untyped_storage().resize_(24)
+    assert x.fill_(2).tolist() == [2] * 6
+
+
 def test_pinned_memory_stays_pinned(gpus):
     x = torch.ones(2, pin_memory=True)
     assert x.storage().resize_(5).is_pinned() and x.storage()[1] == 1.0

@@ -14,6 +14,7 @@ from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import dtype, uint8
 from ..errors import ArgumentTypeError, FileFormatError, NotSupportedError, ValueRangeError, shown
 from ..host import np
+from ..operands import shrunk
 from ..runtime import device as devices
 from . import checks
 
@@ -42,12 +43,16 @@ def resize(memory: Storage, nbytes: int, name: str) -> None:
         )
     index = memory.device.index
     other = empty_tensor((nbytes,), uint8, index, pin_memory=is_pinned)._storage
+    if index < 0 and not nbytes:
+        other._array = np.empty(1, np.uint8)  # NumPy does not compare an array with an empty buffer
     kept = min(nbytes, memory.nbytes)
     if kept:
         target: Any = tensor_over(other, uint8, (kept,), (1,))
         target.copy_(tensor_over(memory, uint8, (kept,), (1,)))
         if index >= 0:
             memory.record_stream(thread.current_stream(index))
+    if nbytes < memory.nbytes:
+        shrunk.add(memory)
     _exchange(memory, other)
     memory.version += 1
 

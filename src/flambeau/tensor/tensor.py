@@ -678,7 +678,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
                 hint="use tensor.detach().numpy() instead",
                 operator="numpy",
             )
-        return self.array()
+        return transfer.read(self)
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element; return this tensor.
