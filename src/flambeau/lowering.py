@@ -352,11 +352,12 @@ def _number(name: str, value: Any) -> Any:
     """Return the number of a tensor that is passed as one, or of each tensor in a list.  The host waits."""
     if isinstance(value, (list, tuple)):
         return type(value)(_number(name, item) for item in value)
-    if isinstance(value, TensorBase):
-        if value.requires_grad:
-            raise without_gradient(thread.here().operator, name, value)
-        return value.item()
-    return value
+    if not isinstance(value, TensorBase):
+        return value
+    if value.requires_grad:
+        raise without_gradient(thread.here().operator, name, value)
+    tensor: Any = value
+    return tensor.item()
 
 
 def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:

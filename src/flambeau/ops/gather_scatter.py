@@ -148,7 +148,8 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
 def _merged_layouts(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
     """Return (layout of the index, of the input, `dim` in both); dimensions before and after `dim` are merged."""
     if len(input.shape) < 2:
-        return *[(operand.shape or (1,), [operand.strides or (1,)]) for operand in (index, input)], 0
+        of_index, of_input = [(operand.shape or (1,), [operand.strides or (1,)]) for operand in (index, input)]
+        return of_index, of_input, 0
     before, steps = st.collapse(index.shape[:dim], [index.strides[:dim], input.strides[:dim]])
     behind, rests = st.collapse(index.shape[dim + 1 :], [index.strides[dim + 1 :], input.strides[dim + 1 :]])
     rows = [(*steps[i], operand.strides[dim], *rests[i]) for i, operand in enumerate((index, input))]

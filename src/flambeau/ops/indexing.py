@@ -445,9 +445,9 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Valu
         tensor([-1.,  2., -1.])
     """
     rows, at = row_shape("index_fill", input, dim, index)
-    if hasattr(value, "strides") and value.shape:
+    if of_value := getattr(value, "shape", ()):
         raise ShapeError(
-            f"value must be a number or a tensor without dimensions, got shape {list(value.shape)}",
+            f"value must be a number or a tensor without dimensions, got shape {list(of_value)}",
             hint="index_copy() writes one value for each element",
             operator="index_fill",
         )

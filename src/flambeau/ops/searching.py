@@ -784,6 +784,8 @@ def _edges_of(name: str, flat: Any, bounds: Any, bins: int) -> Any:
     bounds: (least, greatest), None for those of the elements.
     """
     _check_bins(name, bins)
+    low: Any
+    high: Any
     low, high = bounds or (0, 0)
     _check_bounds(name, low, high)
     if bounds is None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import thread
 from ..core.locks import whole
 from ..core.native import Lock
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, ValueRangeError, shown
+from ..errors import AcceleratorError, ArgumentTypeError, DeviceMismatchError, ValueRangeError, shown
 from ..host import np
 from . import device as devices
 
@@ -416,19 +416,19 @@ class Generator:
         """
         return Tensors.of_bytes(self.state_bytes())
 
-    def set_state(self, new_state: Any) -> None:
-        """Restore a state from `get_state`.
+    def set_state(self, new_state: Any) -> Generator:
+        """Restore a state from `get_state`, and return this generator.
 
         Raises: ArgumentError or ArgumentTypeError for any other size or type; AcceleratorError in a capture.
         Example:
             >>> generator = torch.Generator().manual_seed(3)
             >>> saved = generator.get_state()
             >>> first = torch.rand(2, generator=generator)
-            >>> generator.set_state(saved)
-            >>> torch.equal(first, torch.rand(2, generator=generator))
+            >>> torch.equal(first, torch.rand(2, generator=generator.set_state(saved)))
             True
         """
         self.set_state_bytes(Tensors.to_bytes("set_state", new_state))
+        return self
 
     def graphsafe_get_state(self) -> Generator:
         """Return a generator that shares this one's state: each draw from one advances both.
@@ -511,14 +511,14 @@ def check_generator(name: str, value: object) -> None:
 
 
 def _as_seed(name: str, value: Any) -> int:
-    """Convert a value to a seed.  Raises ArgumentTypeError or ArgumentError."""
+    """Convert a value to a seed.  Raises ArgumentTypeError or ValueRangeError."""
     try:
         seed = int(value)
     except (TypeError, ValueError, OverflowError) as failure:
-        error_class = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
+        error_class = ArgumentTypeError if isinstance(failure, TypeError) else ValueRangeError
         raise error_class(f"{name}: {value!r} is not a seed", hint="give an integer") from failure
     if not -(1 << 63) <= seed < 1 << 64:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"{seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1", operator=name
         )
     return seed % (1 << 64)
