@@ -61,3 +61,36 @@ def test_the_signature_is_that_of_making_one():
             self.name = name
 
     assert list(inspect.signature(Named).parameters) == ["data", "name"]
+
+
+class Scaled(torch.Tensor):
+    """A user's subclass."""
+
+
+def test_parameters_and_buffers_of_a_users_subclass_keep_its_class():
+    data = torch.ones(2, 3).as_subclass(Scaled)
+    weight, buffer = torch.nn.Parameter(data), torch.nn.Buffer(data)
+    assert type(weight) is type(buffer) is Scaled and weight.data_ptr() == data.data_ptr()
+    assert isinstance(weight, torch.nn.Parameter) and not isinstance(weight, torch.nn.Buffer)
+    assert isinstance(buffer, torch.nn.Buffer) and not isinstance(buffer, torch.nn.Parameter)
+    assert weight.requires_grad and not buffer.requires_grad and not isinstance(data, torch.nn.Parameter)
+    assert not isinstance(weight * 1, torch.nn.Parameter) and not isinstance(5, torch.nn.Parameter)
+    net = torch.nn.Linear(3, 2)
+    net.weight, net.mean = weight, buffer
+    assert dict(net.named_parameters())["weight"] is weight and dict(net.named_buffers())["mean"] is buffer
+    result = net(torch.ones(1, 3))
+    result.sum().backward()
+    assert type(result) is Scaled and weight.grad.tolist() == [[1.0] * 3] * 2
+    twin = copy.deepcopy(net.double())
+    assert type(twin.weight) is Scaled and isinstance(twin.weight, torch.nn.Parameter)
+    assert type(pickle.loads(pickle.dumps(weight))) is Scaled
+    assert isinstance(pickle.loads(pickle.dumps(weight)), torch.nn.Parameter)
+    own = type("Own", (torch.nn.Parameter,), {})
+    assert type(own(data)) is own and not isinstance(weight, own)
+
+
+def test_a_saved_parameter_of_a_users_subclass_keeps_its_class(tmp_path):
+    torch.save(torch.nn.Parameter(torch.ones(2).as_subclass(Scaled)), tmp_path / "file")
+    with torch.serialization.safe_globals([Scaled]):
+        loaded = torch.load(tmp_path / "file")
+    assert type(loaded) is Scaled and isinstance(loaded, torch.nn.Parameter) and loaded.requires_grad

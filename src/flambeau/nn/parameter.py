@@ -10,7 +10,7 @@ from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
 from ..dtypes import default
 from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
-from ..tensor import factories
+from ..tensor import factories, subclass
 from ..tensor.gradient import want
 from ..tensor.operators import BINARY, COMPARISONS, UNARY
 from ..tensor.tensor import Tensor
@@ -28,10 +28,31 @@ def _source(data: Any, kind: str) -> Any:
     return data
 
 
-class Parameter(Tensor, overrides=False):
+class _MarkedClass(type(Tensor)):  # type: ignore[misc]  # the metaclass of Tensor
+    """The metaclass of Parameter and Buffer: tensors with the attribute that `_mark` names count as instances."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        if super().__instancecheck__(value):
+            return True
+        mark = vars(cls).get("_mark")
+        return mark is not None and isinstance(value, TensorBase) and getattr(value, mark, False)
+
+
+def _made(cls: Any, source: Any) -> Any:
+    """Return a tensor of `cls` with the memory of `source`, or a marked one of the source's class if it is a user's."""
+    mark = vars(cls).get("_mark")
+    if mark is None or not subclass.is_overriding(type(source)):
+        return new_tensor_of(cls, source._storage, source._layout, source._offset)
+    made: Any = subclass.make_subclass(type(source), source)
+    setattr(made, mark, True)
+    return made
+
+
+class Parameter(Tensor, metaclass=_MarkedClass, overrides=False):
     """A tensor that becomes a parameter of the module that it is assigned to.
 
-    It shares the memory of `data`.  Results of operations on parameters are plain tensors.
+    It shares the memory of `data`.  Results of operations on parameters are plain tensors.  If `data` is of a subclass
+    of Tensor, so is the parameter.
     Raises: DtypeError if requires_grad is True and `data` is not floating point.
     Example:
         >>> net = torch.nn.Module()
@@ -40,9 +61,10 @@ class Parameter(Tensor, overrides=False):
         ['scale']
     """
 
+    _mark = "_is_param"
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
-        source = _source(data, "Parameter")
-        made: Any = new_tensor_of(cls, source._storage, source._layout, source._offset)
+        made = _made(cls, _source(data, "Parameter"))
         want(made, requires_grad, "Parameter")
         return cast(Self, made)
 
@@ -56,7 +78,7 @@ class Parameter(Tensor, overrides=False):
         return f"Parameter containing:\n{super().__repr__()}"
 
 
-class Buffer(Tensor, overrides=False):
+class Buffer(Tensor, metaclass=_MarkedClass, overrides=False):
     """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
 
     persistent: whether it is part of the module's state_dict.
@@ -67,9 +89,11 @@ class Buffer(Tensor, overrides=False):
         tensor([0., 0.])
     """
 
+    _mark = "_is_buffer"
+
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _source(data, "Buffer")
-        made: Any = new_tensor_of(cls, source._storage, source._layout, source._offset)
+        made = _made(cls, source)
         made.requires_grad_(source.requires_grad)
         made.persistent = persistent
         return cast(Self, made)

@@ -295,7 +295,7 @@ class Pickler:
 
     def _tensor(self, tensor: Any) -> Iterator[Part]:
         cls, state = type(tensor), dict(vars(tensor))
-        if isinstance(tensor, Parameter):
+        if issubclass(cls, Parameter):
             self._name(REBUILD_PARAMETER_WITH_STATE if state else REBUILD_PARAMETER)
             self._op(pickle.MARK)
             self._name(_rebuilder(tensor))
