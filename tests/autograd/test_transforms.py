@@ -208,3 +208,15 @@ def test_primals_and_tangents_of_jvp_are_tuples():
     for primals, tangents, called in ((x, (x,), "primals"), ((x,), x, "tangents")):
         with pytest.raises(AutogradError, match=f"jvp: {called} must be a tuple"):
             func.jvp(lambda each: each * 2, primals, tangents)
+
+
+def test_argnums_differ_and_outputs_have_derivatives():
+    for transform in (func.grad, func.grad_and_value, func.jacrev, func.jacfwd):
+        for argnums in ((0, 0), (1, -1)):
+            with pytest.raises(AutogradError, match=rf"argnums must differ, got \({argnums[0]}, {argnums[1]}\) for 2"):
+                transform(lambda x, y: (x * y).sum(), argnums)(X, Y)
+    for output in (X.long(), 5.0):
+        with pytest.raises(AutogradError, match="jacrev: all outputs .* floating point tensors, got "):
+            func.jacrev(lambda x, output=output: output)(X)
+        with pytest.raises(AutogradError, match="vjp: all outputs .* floating point tensors, got "):
+            func.vjp(lambda x, output=output: output, X)

@@ -129,7 +129,25 @@ def _numbers(name: str, argnums: Any, count: int) -> tuple[int, ...]:
                 hint="pass the arguments to differentiate by position",
                 operator=name,
             )
-    return tuple(number % count for number in numbers)
+    found = tuple(number % count for number in numbers)
+    if len(set(found)) < len(found):
+        raise AutogradError(
+            f"argnums must differ, got {shown(argnums)} for {count} positional arguments",
+            hint="name each argument once",
+            operator=name,
+        )
+    return found
+
+
+def _check_outputs(name: str, outputs: Sequence[Any]) -> None:
+    """Raise AutogradError for an output that has no derivative."""
+    for output in outputs:
+        if not isinstance(output, TensorBase) or not output.dtype.is_floating_point:
+            raise AutogradError(
+                f"all outputs of the function must be floating point tensors, got {shown(output)}",
+                hint="return other values with has_aux=True",
+                operator=name,
+            )
 
 
 def _replaced(args: tuple[Any, ...], numbers: Sequence[int], values: Sequence[Any]) -> list[Any]:
@@ -222,6 +240,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         inputs, trees = level.track(list(primals))
         output, aux = _split_aux("vjp", func(*trees), has_aux)
     outputs, _ = flatten(output)
+    _check_outputs("vjp", outputs)
     _, rebuild = flatten(list(primals))
 
     def product(*cotangents: Any, **kwargs: Any) -> Any:
@@ -303,6 +322,7 @@ def jacrev(
             inputs, trees = level.track(chosen)
             output, aux = _split_aux("jacrev", func(*_replaced(args, numbers, trees), **kwargs), has_aux)
             outputs, rebuild_outputs = flatten(output)
+            _check_outputs("jacrev", outputs)
             _, rebuild = flatten(chosen)
             blocks = []
             for value in outputs:
