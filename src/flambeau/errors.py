@@ -419,7 +419,10 @@ def shown(value: object) -> str:
     describe = getattr(value, "describe", None)
     if callable(describe) and not isinstance(value, type):
         return str(describe())
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (a list of tensors whose values cannot be read)
+        text = "\n"
     if len(text) <= MAX_SHOWN and "\n" not in text and " at 0x" not in text and not isinstance(value, type):
         return text
     named = getattr(value, "__name__", None)

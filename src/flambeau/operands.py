@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,8 +10,8 @@ from . import host
 from . import strides as st
 from .core import thread
 from .core.call_errors import former_machine, overlaps_itself
+from .core.host_calls import check_storages
 from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
-from .core.storage import NO_PLACE, Storage
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError, name_error, shown
@@ -94,25 +93,6 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
         hint=accepted.hint.format(operator.called) or f"pass {parameter.name} as {accepted.text}",
         operator=operator.called,
     )
-
-
-shrunk: weakref.WeakSet[Storage] = weakref.WeakSet()  # storages that were made smaller
-
-
-def check_storages(values: Sequence[Any], name: str = "") -> None:
-    """Raise ShapeError for a tensor that exceeds its storage, which was made smaller after the tensor was made."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            check_storages(value, name)
-        elif isinstance(value, TensorBase) and value._storage.place == NO_PLACE:
-            reach = st.extent(value.shape, value.strides)
-            needed = (value._offset + reach) * value.dtype.itemsize if reach else 0
-            if needed > value._storage.nbytes:
-                raise ShapeError(
-                    f"{value.describe()} needs {needed} bytes of its storage, which has {value._storage.nbytes}",
-                    hint=f"enlarge it first, by untyped_storage().resize_({needed}), and write values again",
-                    operator=name,
-                )
 
 
 def without_gradient(operator: Operator, name: str, value: Any) -> ArgumentTypeError:

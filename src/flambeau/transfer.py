@@ -15,6 +15,7 @@ from . import host, uncomputed
 from . import strides as st
 from .core import record, thread
 from .core.call import call_two, write
+from .core.host_calls import check_storages, shrunk
 from .core.inplace import check_inplace, node_for_inplace, record_inplace
 from .core.layout import Layout, layout_of
 from .core.locks import whole
@@ -25,7 +26,7 @@ from .dtypes import dtype, uint8
 from .errors import ShapeError
 from .kernel import Access
 from .memory_formats import lies_in, preserve_format, suggested
-from .operands import check_own_overlap, check_storages, overlap_of, shrunk
+from .operands import check_own_overlap, overlap_of
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime import sync_debug
 from .runtime.copy import Route, copy_between, copy_bytes, route_of

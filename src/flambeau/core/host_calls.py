@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import host
+from .. import strides as st
+from ..errors import ShapeError
 from ..kernel import Access, Pointer, Strided
 from ..library_operation import unpack_addresses
 from . import thread
@@ -26,6 +29,7 @@ from .plan import (
     Place,
     Step,
 )  # fmt: skip
+from .storage import NO_PLACE, Storage
 from .tensor import TensorBase
 
 
@@ -117,14 +121,42 @@ def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_ch
         return HostCall(function, arguments, step, step.accesses, step.reference, is_checked)
 
     def accesses_of_library_call(used: list[Any], drawn: Any) -> Any:
+        _check_shrunk(used)
         return step.operation.accesses(unpack_addresses(step.addressed(used)))
 
     def accesses_of_launch(used: list[Any], drawn: Any) -> Any:
+        _check_shrunk(used)
         return step.kernel.bind(step.filled(used, drawn))
 
     if isinstance(step, LibraryCall):
         return HostCall(function, arguments, step, accesses_of_library_call, step.operation.reference, is_checked)
     return HostCall(function, arguments, step, accesses_of_launch, step.kernel.reference, is_checked)
+
+
+shrunk: weakref.WeakSet[Storage] = weakref.WeakSet()  # storages that were made smaller
+
+
+def check_storages(values: Sequence[Any], name: str = "") -> None:
+    """Raise ShapeError for a tensor that exceeds its storage, which was made smaller after the tensor was made."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            check_storages(value, name)
+        elif isinstance(value, TensorBase) and value._storage.place == NO_PLACE:
+            reach = st.extent(value.shape, value.strides)
+            needed = (value._offset + reach) * value.dtype.itemsize if reach else 0
+            if needed > value._storage.nbytes:
+                raise ShapeError(
+                    f"{value.describe()} needs {needed} bytes of its storage, which has {value._storage.nbytes}",
+                    hint=f"enlarge it first, by untyped_storage().resize_({needed}), and write values again",
+                    operator=name,
+                )
+
+
+def _check_shrunk(values: Sequence[Any]) -> None:
+    """Do the same as `check_storages` where any storage was made smaller."""
+    if shrunk:
+        called = thread.here().operator
+        check_storages(values, "" if called is None else called.called)
 
 
 def _argument(value: Any, step: Step) -> Argument:

@@ -8,13 +8,13 @@ from typing import Any
 
 from .. import dtypes
 from ..core import host_storage, storage, thread
+from ..core.host_calls import shrunk
 from ..core.locks import whole
 from ..core.storage import Storage
 from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import dtype, uint8
 from ..errors import ArgumentTypeError, FileFormatError, NotSupportedError, ValueRangeError, shown
 from ..host import np
-from ..operands import shrunk
 from ..runtime import device as devices
 from . import checks
 
