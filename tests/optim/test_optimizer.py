@@ -15,6 +15,7 @@ from flambeau.errors import (
     ShapeError,
 )
 from flambeau.optim import optimizer as everywhere
+from flambeau.testing import machine
 from tests.optim.stepping import launches, param
 
 
@@ -400,8 +401,9 @@ def test_parameters_and_state_are_swapped_for_a_block():
     assert (weight.item(), other.item()) == (3.5, pytest.approx(0.05))
     assert state["state"][0]["momentum_buffer"].item() == pytest.approx(1.9)
     assert optimizer.state[weight]["momentum_buffer"].item() == 1.0
-    with pytest.raises(ArgumentError, match="1 parameters, got 0"), optim.swap_in_optimizer_params_and_state(
-        optimizer, {}, state
+    with (
+        pytest.raises(ArgumentError, match="1 parameters, got 0"),
+        optim.swap_in_optimizer_params_and_state(optimizer, {}, state),
     ):
         pass
 
@@ -424,3 +426,37 @@ def test_muon_is_for_matrices():
     for options, words in (({}, r"shape \[1\]"), ({"adjust_lr_fn": "other"}, "'other'"), ({"ns_steps": 100}, "100")):
         with pytest.raises(ArgumentError, match=words):
             optim.Muon([param() if not options else nn.Parameter(torch.ones(2, 2))], **options)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SGD",
+        "Adam",
+        "AdamW",
+        "NAdam",
+        "RAdam",
+        "Adamax",
+        "ASGD",
+        "Adagrad",
+        "RMSprop",
+        "Rprop",
+        "Adadelta",
+        "Adafactor",
+        "LBFGS",
+    ],
+)
+def test_counters_are_on_the_cpu_whatever_the_default_device_is(name):
+    with machine(devices=1), torch.device("cuda"):
+        weight = torch.ones(3, 2, requires_grad=True)
+        optimizer = getattr(torch.optim, name)([weight], lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            weight.square().sum().backward()
+            optimizer.step(lambda: weight.square().sum())
+        state = optimizer.state_dict()
+        optimizer.load_state_dict(state)
+        optimizer.step(lambda: weight.square().sum())
+        assert weight.is_cuda and bool((weight < 1).all())
+        counters = [each["step"] for each in state["state"].values() if isinstance(each.get("step"), torch.Tensor)]
+        assert not any(counter.is_cuda for counter in counters)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
+from ..runtime.device import CPU
 from ..tensor import factories, like_factories
 from . import formulas
 from .optimizer import Optimizer, check_number, check_pair, number, numbers, options
@@ -54,7 +55,7 @@ class Adagrad(Optimizer):
         super().__init__(params, options(locals()))
         for group in self.param_groups:
             for param in group["params"]:
-                self.state[param] = {"step": factories.tensor(0.0)} | self.begin(param, group)
+                self.state[param] = {"step": factories.tensor(0.0, device=CPU)} | self.begin(param, group)
 
     def share_memory(self) -> None:
         """Move the sums of squared gradients to shared memory, which other processes can map.

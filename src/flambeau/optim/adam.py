@@ -10,6 +10,7 @@ from ..dtypes import float32
 from ..errors import ArgumentError, shown
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
+from ..runtime.device import CPU
 from ..tensor import factories, like_factories
 from . import formulas
 from .formulas import LEAST_LENGTH, MOMENTUM_BASE
@@ -285,7 +286,7 @@ class NAdam(_AdamLike):
         super().__init__(params, options(locals()))
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"mu_product": factories.tensor(1.0)} | super().begin(param, group)
+        return {"mu_product": factories.tensor(1.0, device=CPU)} | super().begin(param, group)
 
     def update(self, group: dict[str, Any]) -> None:
         lr, eps, momentum_decay = numbers(group, "lr", "eps", "momentum_decay")

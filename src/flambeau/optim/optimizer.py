@@ -18,6 +18,7 @@ from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
 from ..ops import optimizer_steps  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
+from ..runtime.device import CPU
 from ..runtime.graph import refuse_capture
 from ..tensor import checks, factories, like_factories
 from ..tensor.interop import adopted, is_foreign
@@ -383,7 +384,7 @@ class Optimizer:
         for param in with_gradients(group):
             state = self.state[param]
             if not state:
-                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+                state.update({"step": factories.tensor(0.0, device=CPU)} | self.begin(param, group))
             counter = self._cell(state, "step")
             batches.setdefault((param.device_index, float(counter) + 1), []).append((param, counter))
         for (_, step), entries in batches.items():
@@ -416,7 +417,7 @@ class Optimizer:
             state, lr = self.state[param], group["lr"]
             if not state and self._counters:
                 self._refuse_capture("every replay would reset the state of a parameter", "call step() once before")
-                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+                state.update({"step": factories.tensor(0.0, device=CPU)} | self.begin(param, group))
             if on_device:
                 for name in self._counters:
                     state[name] = counter_beside(state[name], param)
@@ -434,7 +435,9 @@ class Optimizer:
                 param.copy_(new)
             for name, value in entries.items():
                 if is_recorded or name not in state:
-                    state[name] = value if isinstance(value, Tensor) else factories.tensor(value, dtype=float32)
+                    state[name] = (
+                        value if isinstance(value, Tensor) else factories.tensor(value, dtype=float32, device=CPU)
+                    )
                 else:
                     state[name].copy_(value)
 
@@ -473,7 +476,7 @@ class Optimizer:
         known = self._cells.get(id(kept))
         if known is None or known[0] is not kept or known[1] != kept.address():  # share_memory_ moves it
             if not isinstance(kept, TensorBase) or kept.is_cuda:
-                state[name] = kept = factories.tensor(float(kept), dtype=getattr(kept, "dtype", None))
+                state[name] = kept = factories.tensor(float(kept), dtype=getattr(kept, "dtype", None), device=CPU)
             known = self._cells[id(kept)] = kept, kept.address(), kept.array()
         return known[2]
 
@@ -484,7 +487,7 @@ class Optimizer:
             state = self.state[param]
             if not state:
                 self._refuse_capture("every replay would reset the state of a parameter", "call step() once before")
-                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+                state.update({"step": factories.tensor(0.0, device=CPU)} | self.begin(param, group))
             state["step"] = counter_beside(state["step"], param)
             batches.setdefault(param.device_index, []).append(param)
         for params in batches.values():

@@ -9,6 +9,7 @@ from ..dtypes import bfloat16
 from ..errors import ArgumentError, shown
 from ..host import np
 from ..ops.operator import REGISTRY
+from ..runtime.device import CPU
 from ..runtime.graph import refuse_capture
 from ..tensor import factories, like_factories
 from . import formulas
@@ -178,7 +179,11 @@ class ASGD(Optimizer):
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         lr = number(group["lr"])
-        return {"eta": factories.tensor(lr), "mu": factories.tensor(1.0), "ax": like_factories.zeros_like(param)}
+        return {
+            "eta": factories.tensor(lr, device=CPU),
+            "mu": factories.tensor(1.0, device=CPU),
+            "ax": like_factories.zeros_like(param),
+        }
 
     def update(self, group: dict[str, Any]) -> None:
         lr, lambd, alpha, t0, decay = numbers(group, "lr", "lambd", "alpha", "t0", "weight_decay")
