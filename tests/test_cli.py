@@ -229,12 +229,12 @@ import torch
 import torch.multiprocessing as mp
 def work(rank, queue):
     import torch.nn as nn
-    queue.put((rank, nn.Identity()(torch.ones(2, device="cuda") * rank).sum().item(), torch.__name__))
+    queue.put((rank, nn.Identity()(torch.ones(2, device="cuda") * rank).sum().item(), torch.__spec__.name))
 if __name__ == "__main__":
     queue = mp.get_context("spawn").Queue()
     mp.spawn(work, args=(queue,), nprocs=2)
     print(sorted(queue.get() for _ in range(2)))
-    said = "from torch import cuda; import torch; print(torch.__name__, cuda.device_count())"
+    said = "from torch import cuda; import torch; print(torch.__spec__.name, cuda.device_count())"
     subprocess.run([sys.executable, "-c", said], check=True)
 """
 
@@ -725,3 +725,8 @@ def test_two_files_of_a_command_have_two_names(flambeau, script, tmp_path, optio
     done = flambeau(*options, "../" + tmp_path.name + "/x", script("print('ran')\n"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "") and "the file of another option" in done.stderr
     assert f"hint: choose another file with {options[-1]}" in done.stderr
+
+
+def test_the_package_has_pytorchs_name_under_as_torch(flambeau, script):
+    done = flambeau("run", "--as-torch", script("import torch\nfrom torch import fx\nprint(torch.__name__, fx.__name__)"))
+    assert done.stdout == "torch flambeau.fx\n"

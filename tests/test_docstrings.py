@@ -42,10 +42,15 @@ INTERNAL = {
 # names without an example, by pattern, and why
 WITHOUT_EXAMPLE = {
     "*._*": "private in PyTorch too, and there for imports",
+    "flambeau.ao.quantization.*": "classes for isinstance checks, of which nothing makes an instance",
+    "flambeau.autograd.profiler.EventList*": "made by a profile, whose methods have examples",
+    "flambeau.autograd.profiler.FunctionEvent*": "made by a profile, whose methods have examples",
     "flambeau.cuda.Event.from_ipc_handle": "needs a second process",
     "flambeau.export.ExportedProgram": "a class that has no instances",
     "flambeau.fx.*": "classes that have no instances",
     "flambeau.onnx.*": "enumerations of an export, which raises",
+    "flambeau.utils.flop_counter.*": "a class that counts nothing: entering it raises",
+    "flambeau.utils.weak.*": "private in PyTorch too, and there for imports",
     "flambeau.ops.operator.Call*": "passed to an operator's body: docs/guides/adding-an-operator.md",
     "flambeau.ops.operator.Operand*": "passed to an operator's body: docs/guides/adding-an-operator.md",
     "flambeau.optim.*.formula": "for the optimizer itself; the class's example shows the step",

@@ -45,13 +45,32 @@ from .dtypes import (
     float32,
     float64,
     half,
+    int1,
+    int2,
+    int3,
+    int4,
+    int5,
+    int6,
+    int7,
     int8,
     int16,
     int32,
     int64,
     long,
     promote_types,
+    qint8,
+    qint32,
+    quint2x4,
+    quint4x2,
+    quint8,
     short,
+    uint1,
+    uint2,
+    uint3,
+    uint4,
+    uint5,
+    uint6,
+    uint7,
     uint8,
     uint16,
     uint32,
@@ -120,6 +139,7 @@ for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; i
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
 _LATE = {  # the modules of names that few programs need
+    "Future": "parallel.futures",
     "GradScaler": "amp",
     "compile": "tools.eager",
     "explain": "tools.explain",
@@ -139,7 +159,9 @@ _LATE = {  # the modules of names that few programs need
 # names of PyTorch's compilers, by their names in tools/eager.py
 _EAGER = {
     "_assert": "check_that", "_check": "check", "ops": "operators", "SymBool": "SymBool", "SymFloat": "SymFloat",
-    "SymInt": "SymInt",
+    "SymInt": "SymInt", "PyTorchFileReader": "PyTorchFileReader",
+    "ScriptFunction": "ScriptFunction", "ScriptModule": "ScriptModule",
+    "TensorType": "TensorType", "classes": "operators",
 }  # fmt: skip
 _SUBMODULES = (
     "accelerator",
@@ -193,9 +215,14 @@ __all__ = [
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_num_interop_threads", "get_num_threads", "inf",
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
     "set_num_threads",
+    "int1", "int2", "int3", "int4", "int5", "int6", "int7", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
+    "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7",
     "set_warn_always", "uint16", "uint32", "uint64",
     *_LATE, *_tensor_names, *_function_names, *_autocast_names,
 ]  # fmt: skip
+
+
+_PACKAGE = __name__  # `flambeau run --as-torch` changes __name__ to PyTorch's
 
 
 def __dir__() -> list[str]:
@@ -207,19 +234,19 @@ def __getattr__(name: str) -> object:
     if name == "default_generator":
         return _default_generator(-1)
     if name in _EAGER:
-        return getattr(_importlib.import_module(f"{__name__}.tools.eager"), _EAGER[name])
+        return getattr(_importlib.import_module(f"{_PACKAGE}.tools.eager"), _EAGER[name])
     if name in _LATE:
-        found: object = getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+        found: object = getattr(_importlib.import_module(f"{_PACKAGE}.{_LATE[name]}"), name)
         globals()[name] = found
         return found
     if name in _SUBMODULES:
-        return _importlib.import_module(f"{__name__}.{name}")
+        return _importlib.import_module(f"{_PACKAGE}.{name}")
     if name == "_sample_dirichlet":
-        return _importlib.import_module(f"{__name__}.distributions.sampling").sample_dirichlet
+        return _importlib.import_module(f"{_PACKAGE}.distributions.sampling").sample_dirichlet
     if name.startswith("_foreach_"):
-        return _importlib.import_module(f"{__name__}.tensor.foreach").function(name)
-    return _submodule(__name__, name)
+        return _importlib.import_module(f"{_PACKAGE}.tensor.foreach").function(name)
+    return _submodule(_PACKAGE, name)
 
 
 if "FLAMBEAU_CHECK" in _os.environ:  # in a process that a program under `flambeau check` has started
-    _importlib.import_module(f"{__name__}.tools.race_report").check_this_process()
+    _importlib.import_module(f"{_PACKAGE}.tools.race_report").check_this_process()

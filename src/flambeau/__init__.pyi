@@ -18,6 +18,7 @@ from .tensor.tensor import *
 
 from .errors import AcceleratorError as AcceleratorError
 from .runtime.accelerator import AnyEvent as Event
+from .parallel.futures import Future as Future
 from .runtime.generator import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
 from .errors import OutOfMemoryError as OutOfMemoryError
@@ -215,9 +216,16 @@ float8_e8m0fnu: _dtype
 half: _dtype
 inf: _float
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 jagged: _layout
 long: _dtype
@@ -225,6 +233,11 @@ nan: _float
 newaxis: None
 pi: _float
 preserve_format: _memory_format
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_bsc: _layout
 sparse_bsr: _layout
@@ -232,9 +245,16 @@ sparse_coo: _layout
 sparse_csc: _layout
 sparse_csr: _layout
 strided: _layout
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -118,6 +118,14 @@ float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOATING, True, "", "")
 float8_e5m2 = dtype("float8_e5m2", 1, FLOATING, True, "", "")
 float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOATING, True, "", "")
 float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, True, "", "")
+qint8, quint8, qint32, quint4x2, quint2x4 = [
+    dtype(name, itemsize, INTEGER, name.startswith("qint"), "", "")
+    for name, itemsize in (("qint8", 1), ("quint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1))
+]
+int1, int2, int3, int4, int5, int6, int7 = [dtype(f"int{bits}", 1, INTEGER, True, "", "") for bits in range(1, 8)]
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = [
+    dtype(f"uint{bits}", 1, INTEGER, False, "", "") for bits in range(1, 8)
+]
 chalf, cfloat, cdouble = complex32, complex64, complex128
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)

@@ -15,10 +15,11 @@ _SPREAD = "names that programs import; modules and tensors are not spread over p
 _NOT_EXPORTED = "names that programs import; networks are not exported"
 _SETTINGS = "settings of a compiler that is not there: programs set them, and none has an effect"
 _PLACEMENTS = "Partial, Placement, Replicate, Shard"
-_SHARDED = (
-    "CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, FullyShardedDataParallel, MixedPrecision, "
+_SHARDED_SETTINGS = (
+    "BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, MixedPrecision, "
     "ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType"
 )
+_SHARDED = f"{_SHARDED_SETTINGS}, FullyShardedDataParallel, OptimStateKeyType"
 
 # Type checkers see only files: scripts/stubs writes a stub for each of these rows.
 TYPED = {
@@ -208,7 +209,7 @@ TYPED = {
                 "nothing as enable_onednn_fusion, nothing as set_fusion_strategy, same as _overload_method, "
                 "same as _script_if_tracing, same as export, same as freeze, same as interface, "
                 "same as optimize_for_inference, same as script_if_tracing, same as script_method, same as unused, "
-                "same as wait, script, trace, trace_module"
+                "same as wait, script, trace, trace_graph as _get_trace_graph, trace_module"
             ),
             "typing": "Final",
         },
@@ -284,8 +285,8 @@ TYPED = {
         "records the work of some steps of a loop",
         {
             ".tools.profiler": (
-                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, record_function, schedule, "
-                "supported_activities, tensorboard_trace_handler, trace"
+                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, kineto_available, record_function, "
+                "schedule, supported_activities, tensorboard_trace_handler, trace"
             ),
         },
     ),
@@ -318,8 +319,9 @@ TYPED = {
         "backward computes values again instead of keeping them",
         {
             ".autograd.checkpoint": (
-                "CheckpointFunction, checkpoint, checkpoint_sequential, noop_context_fn, "
-                "set_checkpoint_debug_enabled, set_checkpoint_early_stop"
+                "CheckpointFunction, check_backward_validity, checkpoint, checkpoint_sequential, detach_variable, "
+                "get_device_states, noop_context_fn, set_checkpoint_debug_enabled, set_checkpoint_early_stop, "
+                "set_device_states"
             ),
             ".errors": "CheckpointError",
         },
@@ -334,6 +336,7 @@ TYPED = {
             ".data.sampler": "BatchSampler, RandomSampler, Sampler, SequentialSampler",
             ".data.workers": "WorkerIterator as _MultiProcessingDataLoaderIter, get_worker_info",
             ".utils.data": "_utils",
+            "typing": "Any as _collate_fn_t, Any as _worker_init_fn_t",
         },
     ),
     "utils.data.dataset": Row(
@@ -383,6 +386,18 @@ TYPED = {
 # Names that do nothing or report what is missing; former and private paths.
 OTHERS = {
     # Hardware and libraries that are not used.
+    "autograd.profiler": Row(
+        "the former names of torch.profiler",
+        {
+            ".runtime.profiler": "emit_nvtx",
+            ".tools.profiler": "EventList, FunctionEvent, WholeProfile as profile, record_function",
+        },
+    ),
+    "backends.opt_einsum": Row(
+        "the order of products in einsum, which is that of the operands",
+        {".runtime.absent": "is_available"},
+        {"enabled": False, "strategy": None},
+    ),
     "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
     "backends.mkl": Row(_UNUSED, {".runtime.absent": "is_available"}),
     "backends.mkldnn": Row(_UNUSED, {".runtime.absent": "is_available"}),
@@ -398,9 +413,9 @@ OTHERS = {
                 "default_running as DisableTorchFunction, default_running as DisableTorchFunctionSubclass, "
                 "run_default as _disabled_torch_function_impl"
             ),
-            ".tensor.tensor": "Tensor as TensorBase",
+            ".tensor.tensor": "Tensor as TensorBase, TensorClass as _TensorMeta",
             ".tools.eager": (
-                "DispatchKey, same as DispatchKeySet, Setting as _ExcludeDispatchKeyGuard, "
+                "DispatchKey, Graph, Node, Node as Value, same as DispatchKeySet, Setting as _ExcludeDispatchKeyGuard, "
                 "no as _are_functorch_transforms_active, no as _has_mkldnn, no as _is_tracing, "
                 "nothing as _get_tracing_state, nothing as _jit_override_can_fuse_on_cpu, "
                 "nothing as _jit_override_can_fuse_on_gpu, nothing as _jit_set_bailout_depth, "
@@ -410,6 +425,17 @@ OTHERS = {
             ),
         },
     ),
+    "_C._functorch": Row(
+        "marks of tensors inside transforms of functions; here those are plain tensors",
+        {
+            ".tools.eager": (
+                "no as is_batchedtensor, no as is_functorch_wrapped_tensor, no as is_gradtrackingtensor, "
+                "nothing as maybe_current_level, same as get_unwrapped, transform_level as _add_batch_dim, "
+                "transform_level as _remove_batch_dim"
+            )
+        },
+    ),
+    "_C._nn": Row("a function of PyTorch's compiled core", {".tools.private_names": "parse_to as _parse_to"}),
     "__config__": Row("how the library was built", {".tools.compiled": "configuration as show"}),
     "_custom_ops": Row(
         "the former form of torch.library",
@@ -453,11 +479,19 @@ OTHERS = {
             "verbose": False,
         },
     ),
+    "_dynamo.exc": Row(
+        "errors of a compiler that is not there", {".tools.private_names": "TorchDynamoException, Unsupported"}
+    ),
     "_dynamo.eval_frame": Row(
         "the class of compiled modules, of which there are none",
         {".tools.eager": "NoGraph as OptimizedModule, no as is_dynamo_supported"},
     ),
     "_dynamo.utils": Row(_IMPORTED, {".tools.eager": "no as is_compile_supported"}),
+    "_functorch": Row(_IMPORTED),
+    "_functorch.vmap": Row(
+        _IMPORTED,
+        {".autograd.transforms": "vmap", ".tools.eager": "transform_level as _maybe_remove_batch_dim"},
+    ),
     "_inductor": Row("a compiler that is not there"),
     "_inductor.config": Row(
         _SETTINGS,
@@ -490,7 +524,14 @@ OTHERS = {
     "ao": Row("names that packages import; networks are not quantized"),
     "ao.quantization": Row(
         "the marks in networks that could be quantized; here they pass their input on",
-        {".nn": "Identity as DeQuantStub, Identity as QuantStub"},
+        {
+            ".nn": "Identity as DeQuantStub, Identity as QuantStub",
+            ".tools.private_names": "FakeQuantizeBase, ObserverBase",
+        },
+    ),
+    "quantization": Row(
+        "the former name of torch.ao.quantization",
+        {".ao.quantization": "DeQuantStub, FakeQuantizeBase, ObserverBase, QuantStub"},
     ),
     "export": Row(
         "the export of programs, which raises NotSupportedError",
@@ -538,7 +579,7 @@ OTHERS = {
     "onnx.symbolic_opset9": Row(_NOT_EXPORTED, {".onnx": "export"}),
     # Parts of torch.distributed that are not implemented, and other paths to its names.
     "distributed._composable": Row(_SPREAD),
-    "distributed._composable.fsdp": Row(_SPREAD, {".parallel.process_group": "fully_shard"}),
+    "distributed._composable.fsdp": Row(_SPREAD, {".parallel.process_group": "FSDPModule, fully_shard"}),
     "distributed._functional_collectives": Row(
         _SPREAD,
         {".parallel.process_group": "all_to_all_single_autograd", ".tools.eager": "same as wait_tensor"},
@@ -550,9 +591,55 @@ OTHERS = {
     "distributed.device_mesh": Row(_SPREAD, {".parallel.process_group": "DeviceMesh, init_device_mesh"}),
     "distributed.fsdp": Row(
         _SPREAD,
-        {".parallel.process_group": f"{_SHARDED}, CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard"},
+        {
+            ".parallel.process_group": (
+                f"{_SHARDED}, CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard, "
+                "register_fsdp_forward_method"
+            )
+        },
     ),
     "distributed.fsdp.fully_sharded_data_parallel": Row(_SPREAD, {".parallel.process_group": _SHARDED}),
+    "distributed._tensor": Row(
+        _SPREAD,
+        {
+            ".parallel.process_group": (
+                f"DTensor, DeviceMesh, {_PLACEMENTS}, distribute_module, distribute_tensor, init_device_mesh"
+            )
+        },
+    ),
+    "distributed._tensor.experimental": Row(_SPREAD, {".parallel.process_group": "implicit_replication"}),
+    "distributed.algorithms.model_averaging": Row(_SPREAD),
+    "distributed.algorithms.model_averaging.averagers": Row(
+        _SPREAD, {".parallel.process_group": "ModelAverager, PeriodicModelAverager"}
+    ),
+    "distributed.checkpoint.state_dict": Row(
+        _SPREAD,
+        {
+            ".parallel.process_group": (
+                "StateDictOptions, get_model_state_dict, get_optimizer_state_dict, get_state_dict, "
+                "set_model_state_dict, set_optimizer_state_dict, set_state_dict"
+            )
+        },
+    ),
+    "distributed.fsdp.api": Row(_SPREAD, {".parallel.process_group": _SHARDED_SETTINGS}),
+    "distributed.fsdp.sharded_grad_scaler": Row(_SPREAD, {".parallel.process_group": "ShardedGradScaler"}),
+    "distributed.fsdp.wrap": Row(
+        _SPREAD,
+        {
+            ".parallel.process_group": (
+                "CustomPolicy, ModuleWrapPolicy, always_wrap_policy, enable_wrap, lambda_auto_wrap_policy, "
+                "size_based_auto_wrap_policy, transformer_auto_wrap_policy, wrap"
+            )
+        },
+    ),
+    "distributed.optim": Row(_SPREAD, {".parallel.process_group": "PostLocalSGDOptimizer, ZeroRedundancyOptimizer"}),
+    "distributed.rpc": Row(
+        "calls of functions in other processes, which do not exist",
+        {
+            ".parallel.process_group": "RRef, init_rpc, remote, rpc_async, rpc_sync, shutdown",
+            ".runtime.absent": "is_available",
+        },
+    ),
     "distributed.tensor": Row(
         _SPREAD,
         {
@@ -566,18 +653,108 @@ OTHERS = {
         _SPREAD, {".parallel.process_group": f"{_PLACEMENTS}, Shard as _StridedShard"}
     ),
     # Former and private paths.
+    "_jit_internal": Row(
+        "decorators and annotations for a compiler that is not there",
+        {
+            ".jit.annotations": "Any, Dict, List, Optional, Tuple, Union",
+            ".tools.eager": (
+                "ignore, is_instance as _isinstance, no as is_scripting, nothing as _overload, "
+                "same as _copy_to_script_wrapper, same as _overload_method, same as boolean_dispatch, same as export, "
+                "same as unused"
+            ),
+            "typing": "Final",
+        },
+    ),
+    "_tensor": Row("the class of tensors", {".tensor.tensor": "Tensor"}),
+    "_tensor_str": Row(
+        "tensors as text",
+        {
+            ".tensor.format": (
+                "add_suffixes as _add_suffixes, get_printoptions, options as PRINT_OPTS, printoptions, "
+                "set_printoptions, to_text as _str, to_text as _str_intern, values_to_text as _tensor_str"
+            )
+        },
+    ),
+    "_utils": Row(
+        "copies into one array, and devices by name",
+        {
+            ".tools.private_names": (
+                "available_device_type as _get_available_device_type, "
+                "flatten_dense_tensors as _flatten_dense_tensors, "
+                "unflatten_dense_tensors as _unflatten_dense_tensors"
+            ),
+            ".": "get_device_module as _get_device_module",
+            "itertools": "accumulate as _accumulate",
+        },
+    ),
+    "functional": Row(
+        "functions of the package",
+        {
+            ".": (
+                "atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, "
+                "cdist, chain_matmul, einsum, lu, meshgrid, norm, pca_lowrank, split, svd_lowrank, tensordot, unique, "
+                "unique_consecutive, unravel_index"
+            )
+        },
+    ),
+    "profiler.profiler": Row(
+        "a module of torch.profiler",
+        {
+            ".tools.profiler": (
+                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, _always as _default_schedule_fn, "
+                "schedule, supported_activities, tensorboard_trace_handler"
+            )
+        },
+    ),
     "storage": Row("the classes of storages", {".tensor.storages": "TypedStorage, UntypedStorage"}),
     "utils._pytree": Row(
         "nested lists, tuples and dicts as a list of leaves and a structure",
         {
             ".tools.pytree": (
-                "Context, LeafSpec, MappingKey, PyTree, TreeSpec, dict_flatten as _dict_flatten, "
-                "dict_flatten_with_keys as _dict_flatten_with_keys, dict_unflatten as _dict_unflatten, "
-                "register_pytree_node, register_pytree_node as _register_pytree_node, tree_all, tree_any, "
-                "tree_flatten, tree_iter, tree_leaves, tree_map, tree_map_, tree_map_only, tree_structure, "
-                "tree_unflatten"
+                "Context, GetAttrKey, Kind as NodeDef, LeafSpec, MappingKey, PyTree, SequenceKey, TreeSpec, "
+                "_kinds as SUPPORTED_NODES, dict_flatten as _dict_flatten, "
+                "dict_flatten_with_keys as _dict_flatten_with_keys, dict_unflatten as _dict_unflatten, key_get, "
+                "keystr, list_flatten as _list_flatten, list_flatten_with_keys as _list_flatten_with_keys, "
+                "list_unflatten as _list_unflatten, node_type as _get_node_type, register_pytree_node, "
+                "register_pytree_node as _register_pytree_node, tree_all, tree_any, tree_flatten, "
+                "tree_flatten_with_path, tree_is_leaf, tree_iter, tree_leaves, tree_leaves_with_path, tree_map, "
+                "tree_map_, tree_map_only, tree_map_with_path, tree_structure, tree_unflatten"
             )
         },
+    ),
+    "utils._contextlib": Row(
+        "the base of contexts that decorate functions",
+        {
+            ".tools.private_names": (
+                "DecoratorContextManager as _DecoratorContextManager, "
+                "DecoratorContextManager as _NoParamDecoratorContextManager"
+            )
+        },
+    ),
+    "utils._foreach_utils": Row(
+        "groups of tensors",
+        {
+            ".tools.private_names": (
+                "foreach_devices as _get_foreach_kernels_supported_devices, "
+                "foreach_devices as _get_fused_kernels_supported_devices, "
+                "group_tensors as _group_tensors_by_device_and_dtype"
+            )
+        },
+    ),
+    "utils._python_dispatch": Row(
+        "modes that intercept operators, which do not exist",
+        {
+            ".tools.eager": "NoGraph as TorchDispatchMode, no as is_traceable_wrapper_subclass",
+            ".tools.private_names": "no_mode as _get_current_dispatch_mode",
+        },
+    ),
+    "utils.weak": Row(
+        "dictionaries with weak references to tensors",
+        {".tools.private_names": ("WeakIdKeyDictionary, WeakIdKeyDictionary as WeakTensorKeyDictionary")},
+    ),
+    "utils.flop_counter": Row(
+        "counts of arithmetic operations, which are not taken",
+        {".tools.private_names": "FlopCounterMode"},
     ),
     "utils.cpp_extension": Row(
         "extensions of PyTorch, which are not built: its functions raise NotSupportedError",

@@ -7,9 +7,19 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.errors import ArgumentTypeError
 from flambeau.nn import functional as F
 from flambeau.testing import machine
-from flambeau.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
+from flambeau.utils.checkpoint import (
+    CheckpointError,
+    check_backward_validity,
+    checkpoint,
+    checkpoint_sequential,
+    detach_variable,
+    get_device_states,
+    set_checkpoint_early_stop,
+    set_device_states,
+)
 
 
 def leaf(*values):
@@ -287,3 +297,24 @@ def test_a_sequence_is_checkpointed_in_segments(reentrant):
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     checkpoint_sequential(net, 3, leaf(), use_reentrant=reentrant).sum().backward()
     assert all(each.grad is not None for each in net.parameters())
+
+
+def test_states_of_the_gpus_of_values_are_restored():
+    with machine(devices=2):
+        x = torch.ones(3, device="cuda:1")
+        devices, states = saved = get_device_states({"x": [x]}, torch.ones(2), 3)
+        first = torch.rand_like(x)
+        set_device_states(*saved)
+        assert devices == [1] and len(states) == 1 and torch.equal(first, torch.rand_like(x))
+
+
+def test_values_are_detached():
+    x = leaf()
+    detached, three = detach_variable((x * 2, 3))
+    assert (
+        detached.is_leaf and detached.requires_grad and three == 3 and not detach_variable((x.data,))[0].requires_grad
+    )
+    with pytest.raises(ArgumentTypeError, match="detach_variable: .*tuple"):
+        detach_variable([x])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        check_backward_validity([x.detach()])

@@ -112,13 +112,13 @@ def test_a_divergence_is_found_by_the_nearest_classes():
     assert D.kl_divergence(Own(0.0, 1.0), D.Normal(1.0, 1.0)) == "own"
     with pytest.raises(NotSupportedError, match="kl_divergence: .*Normal and Poisson"):
         D.kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))
-    with pytest.raises(ArgumentTypeError, match="register_kl: .*int"):
-        D.register_kl(int, D.Normal)
+    with pytest.raises(ArgumentTypeError, match="register_kl: .*3"):
+        D.register_kl(3, D.Normal)
 
 
 def test_the_divergence_of_an_exponential_family_agrees_with_the_formula():
     p, q = D.Normal(torch.tensor([0.0, 1.0]), 2.0), D.Normal(torch.tensor([1.0, 3.0]), 0.5)
-    general = D.kl._registered[D.ExponentialFamily, D.ExponentialFamily](p, q)
+    general = D.kl._KL_REGISTRY[D.ExponentialFamily, D.ExponentialFamily](p, q)
     assert general.tolist() == pytest.approx(D.kl_divergence(p, q).tolist(), rel=1e-5)
     assert D.ExponentialFamily.entropy(p).tolist() == pytest.approx(p.entropy().tolist(), rel=1e-5)
 
@@ -139,3 +139,19 @@ def test_triangles_as_vectors():
     vector = D.utils.tril_matrix_to_vec(matrix)
     assert vector.tolist() == [1, 2, 3] and D.utils.vec_to_tril_matrix(vector).equal(matrix)
     assert D.utils.vec_to_tril_matrix(torch.tensor([5.0]), -1).tolist() == [[0, 0], [5, 0]]
+
+
+def test_private_functions_that_packages_import():
+    from flambeau.distributions import multivariate_normal, utils
+    from flambeau.distributions.transforms import _clipped_sigmoid
+
+    torch.manual_seed(0)
+    drawn = utils._standard_normal((2, 3), dtype=torch.float64, device="cpu")
+    torch.manual_seed(0)
+    assert torch.equal(drawn, torch.randn(2, 3, dtype=torch.float64))
+    assert utils._sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12.0, 12.0]
+    matrix, vector = torch.eye(2) * 2, torch.tensor([1.0, 3.0])
+    assert multivariate_normal._batch_mv(matrix, vector).tolist() == [2.0, 6.0]
+    assert multivariate_normal._batch_mahalanobis(matrix, vector).item() == 2.5
+    assert multivariate_normal._precision_to_scale_tril(matrix * 2).tolist() == [[0.5, 0.0], [0.0, 0.5]]
+    assert _clipped_sigmoid(torch.tensor(-1000.0)) > 0 and _clipped_sigmoid(torch.tensor(1000.0)) < 1

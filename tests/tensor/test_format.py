@@ -76,3 +76,16 @@ def test_without_edge_items_the_size_is_printed():
     assert repr(torch.tensor(1.0)) == "tensor(1., size=())" and repr(torch.ones(0, 3)) == "tensor([], size=(0, 3))"
     assert repr(torch.ones(4)) == "tensor([...], size=(4,))" and repr(torch.arange(4)) == "tensor([...], size=(4,))"
     assert repr(torch.ones(2, 2)) == "tensor([...], size=(2, 2))"
+
+
+def test_parts_of_the_text_are_made_alone():
+    from flambeau import _tensor_str
+
+    x = torch.tensor([[1.0, 2.5]])
+    assert _tensor_str._tensor_str(x, 7) == "[[1.0000, 2.5000]]"
+    assert _tensor_str._str(x, tensor_contents="...") == "tensor(...)"
+    assert _tensor_str._add_suffixes("f(1", ["a=2"], 2, False) == "f(1, a=2)"
+    assert _tensor_str._add_suffixes("f(1", ["a=2"], 2, True) == "f(1,\n  a=2)"
+    with _tensor_str.printoptions(precision=1):
+        assert str(x) == "tensor([[1.0, 2.5]])" and _tensor_str.get_printoptions()["precision"] == 1
+    assert str(x) == "tensor([[1.0000, 2.5000]])"

@@ -630,3 +630,19 @@ def test_stacks_are_exported_for_flame_graphs(tmp_path):
         torch.ones(4, device="cuda")
     with pytest.raises(errors.ArgumentError, match="with_stack=False"):
         plain.export_stacks(tmp_path / "stacks.txt")
+
+
+def test_the_former_profiler_records_a_whole_block():
+    from flambeau.autograd import profiler as former
+
+    with machine(devices=1):
+        with former.profile(use_device="cuda") as profile, former.record_function("double"):
+            torch.ones(2, device="cuda") * 2
+        names = [event.name for event in profile.key_averages()]
+        assert names[0] == "double" and len(names) == 3 and profile.total_average().count == 3
+        assert "double" in profile.table(sort_by="cpu_time_total")
+        with former.profile(enabled=False) as profile, former.emit_nvtx():
+            torch.ones(2)
+        with pytest.raises(torch.errors.ModeError):
+            profile.key_averages()
+    assert torch.profiler.kineto_available()

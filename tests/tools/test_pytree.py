@@ -51,3 +51,22 @@ def test_registered_classes_are_containers():
     assert (found.one, found.two) == (2, 4)
     with pytest.raises(ArgumentTypeError, match="expected a class, got 3"):
         pytree.register_pytree_node(3, None, None)
+
+
+def test_paths_of_leaves():
+    found, spec = pytree.tree_flatten_with_path({"a": [1, Point(2, 3)]})
+    assert [(pytree.keystr(path), leaf) for path, leaf in found] == [
+        ("['a'][0]", 1), ("['a'][1].x", 2), ("['a'][1].y", 3),
+    ]  # fmt: skip
+    assert spec == pytree.tree_structure({"a": [1, Point(2, 3)]})
+    assert pytree.key_get({"a": [1, Point(2, 3)]}, found[2][0]) == 3
+    assert pytree.tree_map_with_path(lambda path, one, other: (len(path), one + other), [1, [2]], [10, [20]]) == [
+        (1, 11), [(2, 22)],
+    ]  # fmt: skip
+
+
+def test_containers_are_looked_up_by_class():
+    assert pytree._get_node_type(Point(1, 2)) is namedtuple and pytree.tree_is_leaf(3) and not pytree.tree_is_leaf([])
+    node = pytree.SUPPORTED_NODES[list]
+    assert node.type is list and node.flatten_fn([1]) == ([1], None) and node.unflatten_fn([1], None) == [1]
+    assert pytree._list_flatten_with_keys([5]) == ([(pytree.SequenceKey(0), 5)], None)

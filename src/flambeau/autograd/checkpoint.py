@@ -9,14 +9,14 @@ graph is differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
 from .. import callers
 from ..core.record import Saved, save
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, AutogradError, CheckpointError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, CheckpointError, shown
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator, set_states
 from . import gradients, graph
@@ -214,6 +214,70 @@ class _Random:
             yield
         finally:
             set_states("set_state", self.generators, former)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """Return the GPUs of the tensors among some values, in nested containers too, and their generators' states.
+
+    Example:
+        >>> torch.utils.checkpoint.get_device_states(torch.ones(2), 3)
+        ([], [])
+    """
+    devices = sorted({tensor.device_index for tensor in _tensors(args) if tensor.is_cuda})
+    return devices, [default_generator(index).get_state() for index in devices]
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[TensorBase]:
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple, dict)):
+            yield from _tensors(value.values() if isinstance(value, dict) else value)
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Restore the states that `get_device_states` returned.  device_type: ignored, since there are only CUDA devices.
+
+    Example:
+        >>> x = torch.ones(2, device="cuda")
+        >>> saved = torch.utils.checkpoint.get_device_states(x)
+        >>> first = torch.rand_like(x)
+        >>> torch.utils.checkpoint.set_device_states(*saved)
+        >>> torch.equal(first, torch.rand_like(x))
+        True
+    """
+    for index, state in zip(devices, states, strict=True):
+        default_generator(index).set_state(state)
+
+
+def detach_variable(inputs: Any) -> tuple[Any, ...]:
+    """Return a tuple of values, with each tensor detached; those that required a gradient still do.
+
+    Raises: ArgumentTypeError for anything but a tuple.
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> y, three = torch.utils.checkpoint.detach_variable((2 * x, 3))
+        >>> y.is_leaf, y.requires_grad, three
+        (True, True, 3)
+    """
+    if not isinstance(inputs, tuple):
+        raise ArgumentTypeError(
+            f"expected a tuple, got {shown(inputs)}", hint="pass a tuple of values", operator="detach_variable"
+        )
+    return tuple(
+        value.detach().requires_grad_(value.requires_grad) if isinstance(value, TensorBase) else value
+        for value in inputs
+    )
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among some values requires a gradient.
+
+    Example:
+        >>> torch.utils.checkpoint.check_backward_validity([torch.ones(2, requires_grad=True)])
+    """
+    if not any(isinstance(value, TensorBase) and value.requires_grad for value in inputs):
+        callers.warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 # not reentrant

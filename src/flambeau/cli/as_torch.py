@@ -120,7 +120,7 @@ def install() -> None:
     if not any(isinstance(each, Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, Finder())
         ours = importlib.import_module(OURS)
-        vars(ours).update(__version__=TorchVersion(VERSION), torch=ours)
+        vars(ours).update(__name__=NAME, __version__=TorchVersion(VERSION), torch=ours)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if ALIAS not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([ALIAS, *filter(None, paths)])

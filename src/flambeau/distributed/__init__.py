@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from ..errors import no_attribute as _no_attribute
+from ..importer import submodule as _submodule
 from ..parallel.backends import (
     BackendConfig,
     get_backend_config,
@@ -130,6 +130,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("device_mesh", "distributed_c10d"):
+    if name == "distributed_c10d":
         return _importlib.import_module(f"{__name__}.{name}")
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)

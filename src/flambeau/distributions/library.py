@@ -147,3 +147,12 @@ def one_hot_like(index: Any, count: int, like: Any) -> Any:
 def shape_of(values: Sequence[Any]) -> tuple[int, ...]:
     """Return the shape to which tensors broadcast."""
     return tuple(torch.broadcast_tensors(*values)[0].shape)
+
+
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """Return a tensor of standard normal values."""
+    return torch.randn(shape, dtype=dtype, device=device)
+
+
+# PyTorch's names, which packages import
+_standard_normal, _sum_rightmost, euler_constant = standard_normal, sum_rightmost, 0.57721566490153286060

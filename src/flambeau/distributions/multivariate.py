@@ -33,6 +33,11 @@ def squared_length(factor: Any, vector: Any) -> Any:
     return solved.pow(2).sum((-2, -1))
 
 
+def product(matrix: Any, vector: Any) -> Any:
+    """Return the products of matrices and vectors, whose batches broadcast."""
+    return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+
 def half_log_det(factor: Any) -> Any:
     """Return the logarithm of the determinant of a lower triangular factor."""
     return factor.diagonal(0, -2, -1).log().sum(-1)
@@ -43,6 +48,10 @@ def factor_of_precision(precision: Any) -> Any:
     turned = linalg_cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     one = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
     return linalg_solve_triangular(turned, one, upper=False)
+
+
+# PyTorch's names, which packages import
+_batch_mv, _batch_mahalanobis, _precision_to_scale_tril = product, squared_length, factor_of_precision
 
 
 class _OfMatrix(Distribution):

@@ -523,6 +523,14 @@ def _broadcast_shape(shape: Sequence[int], *values: Any) -> Any:
     return Size(st.broadcast([tuple(shape), *[tuple(value.shape) for value in values]], "transform"))
 
 
+def clipped_sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)), rounded to neither 0 nor 1."""
+    return torch.sigmoid(x).clamp(min=tiny(x.dtype), max=1 - epsilon(x.dtype))
+
+
+_clipped_sigmoid = clipped_sigmoid  # PyTorch's name, which packages import
+
+
 class SigmoidTransform(_Simple):
     """The transform 1 / (1 + exp(-x)), of real numbers to (0, 1).
 
@@ -535,7 +543,7 @@ class SigmoidTransform(_Simple):
     codomain = constraints.unit_interval
 
     def _call(self, x: Any) -> Any:
-        return torch.sigmoid(x).clamp(min=tiny(x.dtype), max=1 - epsilon(x.dtype))
+        return clipped_sigmoid(x)
 
     def _inverse(self, y: Any) -> Any:
         y = y.clamp(min=tiny(y.dtype), max=1 - epsilon(y.dtype))

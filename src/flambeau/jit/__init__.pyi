@@ -32,6 +32,7 @@ from ..tools.eager import same as unused
 from ..tools.eager import same as wait
 from ..tools.eager import script as script
 from ..tools.eager import trace as trace
+from ..tools.eager import trace_graph as _get_trace_graph
 from ..tools.eager import trace_module as trace_module
 from typing import Final as Final
-__all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning", "_overload", "_overload_method", "_script_if_tracing", "annotate", "annotations", "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]
+__all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning", "_get_trace_graph", "_overload", "_overload_method", "_script_if_tracing", "annotate", "annotations", "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]

@@ -201,6 +201,10 @@ for _name in SYMBOLS:
     setattr(_Uninitialized, _name, _refuse(_name))
 
 
+UninitializedTensorMixin = _Uninitialized  # PyTorch's name, which packages import
+_ParameterMeta = type(Parameter)
+
+
 class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
     """A parameter without a shape; `materialize` makes it a Parameter.  See `nn.LazyLinear`.
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ModeError
 from ..runtime.stream import Event, Stream, StreamGuard
 
+T = TypeVar("T")
 
-class Future:
+
+class Future(Generic[T]):
     """A value that becomes available later.
 
     devices: accepted; the devices are those of the value's tensors.
@@ -35,7 +37,7 @@ class Future:
         self._value: Any = None
         self._error: BaseException | None = None
         self._events: list[Event] = []
-        self._callbacks: list[Callable[[Future], Any]] = []
+        self._callbacks: list[Callable[[Future[Any]], Any]] = []
         self.start: Callable[[], Any] | None = None  # makes the host wait for the value
         self._changing = threading.Lock()
 
@@ -125,7 +127,7 @@ class Future:
         for callback in callbacks:
             callback(self)
 
-    def then(self, callback: Callable[[Future], Any]) -> Future:
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
         """Return a future of the result of `callback(self)`, which is called when this future is done.
 
         Order: with tensors on GPUs, on a side stream that waits for the work that computes them.
@@ -136,7 +138,7 @@ class Future:
             >>> doubled.wait()
             tensor([2., 2.], device='cuda:0')
         """
-        result = Future()
+        result: Future[Any] = Future()
         if self.start is not None:
             result.start = self._begin
         self.add_done_callback(lambda done: _set(result, callback, done))
@@ -148,7 +150,7 @@ class Future:
         if start is not None:
             start()
 
-    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
+    def add_done_callback(self, callback: Callable[[Future[Any]], Any]) -> None:
         """Call `callback(self)` when this future is done; at once if it already is.
 
         Example:
@@ -164,7 +166,7 @@ class Future:
         callback(self)
 
 
-def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> None:
+def _set(result: Future[Any], callback: Callable[[Future[Any]], Any], done: Future[Any]) -> None:
     """Complete `result` with the callback's value."""
     with ExitStack() as stack:
         if done._error is None:
@@ -178,9 +180,9 @@ def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> Non
             result.set_result(value)
 
 
-def future_of(work: Any, outputs: Sequence[Any]) -> Future:
+def future_of(work: Any, outputs: Sequence[Any]) -> Future[Any]:
     """Return the future of a collective's outputs.  work: the Work that waits for them."""
-    future = Future()
+    future: Future[Any] = Future()
     devices = _devices(outputs)
     if not devices:
 
@@ -206,7 +208,7 @@ def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
         stack.enter_context(StreamGuard(Stream(device)))
 
 
-def wait_all(futures: Sequence[Future]) -> list[Any]:
+def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     """Return the values of futures, or raise the first error.
 
     Example:
@@ -218,7 +220,7 @@ def wait_all(futures: Sequence[Future]) -> list[Any]:
     return [future.wait() for future in futures]
 
 
-def collect_all(futures: Sequence[Future]) -> Future:
+def collect_all(futures: Sequence[Future[Any]]) -> Future[Any]:
     """Return a future of a list of futures, which is done when all of them are.
 
     Example:
@@ -228,9 +230,10 @@ def collect_all(futures: Sequence[Future]) -> Future:
         >>> [each.value() for each in all_of_them.wait()]
         [3]
     """
-    result, missing = Future(), [len(futures)]
+    result: Future[Any] = Future()
+    missing = [len(futures)]
 
-    def one(done: Future) -> None:
+    def one(done: Future[Any]) -> None:
         missing[0] -= 1
         if missing[0] == 0:
             result.set_result(list(futures))

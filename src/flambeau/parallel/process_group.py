@@ -1307,14 +1307,27 @@ HuggingFaceStorageReader, HuggingFaceStorageWriter = [
     for name in ("HuggingFaceStorageReader", "HuggingFaceStorageWriter")
 ]
 (
-    CPUOffload, CPUOffloadPolicy, FullOptimStateDictConfig, FullStateDictConfig, MixedPrecision, MixedPrecisionPolicy,
-    ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType,
+    BackwardPrefetch, CPUOffload, CPUOffloadPolicy, FSDPModule, FullOptimStateDictConfig, FullStateDictConfig,
+    MixedPrecision, MixedPrecisionPolicy, OffloadPolicy, OptimStateKeyType, ShardedOptimStateDictConfig,
+    ShardedStateDictConfig, ShardingStrategy, StateDictType,
 ) = [
     _class_of_several(f"fsdp.{name}")
     for name in (
-        "CPUOffload", "CPUOffloadPolicy", "FullOptimStateDictConfig", "FullStateDictConfig", "MixedPrecision",
-        "MixedPrecisionPolicy", "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy",
-        "StateDictType",
+        "BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullOptimStateDictConfig",
+        "FullStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy", "OptimStateKeyType",
+        "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictType",
+    )
+]  # fmt: skip
+(
+    CustomPolicy, ModelAverager, ModuleWrapPolicy, PeriodicModelAverager, PostLocalSGDOptimizer, RRef,
+    ShardedGradScaler, StateDictOptions, ZeroRedundancyOptimizer,
+) = [
+    _class_of_several(path)
+    for path in (
+        "fsdp.wrap.CustomPolicy", "algorithms.model_averaging.averagers.ModelAverager", "fsdp.wrap.ModuleWrapPolicy",
+        "algorithms.model_averaging.averagers.PeriodicModelAverager", "optim.PostLocalSGDOptimizer", "rpc.RRef",
+        "fsdp.sharded_grad_scaler.ShardedGradScaler", "checkpoint.state_dict.StateDictOptions",
+        "optim.ZeroRedundancyOptimizer",
     )
 ]  # fmt: skip
 
@@ -1348,6 +1361,31 @@ distribute_tensor, distribute_module, fully_shard, init_device_mesh, compute_loc
     )
 ]  # fmt: skip
 all_to_all_single_autograd = _of_several("_functional_collectives.all_to_all_single_autograd")
+(
+    always_wrap_policy, enable_wrap, lambda_auto_wrap_policy, size_based_auto_wrap_policy,
+    transformer_auto_wrap_policy, wrap,
+) = [
+    _of_several(f"fsdp.wrap.{name}")
+    for name in (
+        "always_wrap_policy", "enable_wrap", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy",
+        "transformer_auto_wrap_policy", "wrap",
+    )
+]  # fmt: skip
+(
+    get_model_state_dict, get_optimizer_state_dict, get_state_dict, set_model_state_dict, set_optimizer_state_dict,
+    set_state_dict,
+) = [
+    _of_several(f"checkpoint.state_dict.{name}")
+    for name in (
+        "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",
+        "set_optimizer_state_dict", "set_state_dict",
+    )
+]  # fmt: skip
+init_rpc, remote, rpc_async, rpc_sync, shutdown = [
+    _of_several(f"rpc.{name}") for name in ("init_rpc", "remote", "rpc_async", "rpc_sync", "shutdown")
+]
+implicit_replication = _of_several("_tensor.experimental.implicit_replication")
+register_fsdp_forward_method = _of_several("fsdp.register_fsdp_forward_method")
 
 
 def dump_flight_recorder() -> str:

@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .. import dtypes, transfer
@@ -77,15 +78,38 @@ def set_printoptions(
     options.sci_mode = sci_mode
 
 
-def to_text(tensor: Any) -> str:
-    """Return a tensor's values and properties as text.  Host: waits if it is on a GPU."""
+def get_printoptions() -> dict[str, Any]:
+    """Return the options of `torch.set_printoptions` by name."""
+    return dict(vars(options))
+
+
+@contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Return a context in which tensors print with other options (see `torch.set_printoptions`)."""
+    former = get_printoptions()
+    try:
+        set_printoptions(**kwargs)
+        yield
+    finally:
+        vars(options).update(former)
+
+
+def to_text(tensor: Any, *, tensor_contents: str | None = None) -> str:
+    """Return a tensor's values and properties as text.  Host: waits if it is on a GPU.
+
+    tensor_contents: the text of the values, if it is known.
+    """
     prefix = f"{tensor.shown_as}("
-    if tensor.numel() == 0:
-        body = "[]"
-    else:
-        values, cut = _values(tensor)
-        body = _nested(values.tolist(), list(tensor.shape), len(prefix), cut, _Column(values))
+    body = values_to_text(tensor, len(prefix)) if tensor_contents is None else tensor_contents
     return _with_facts(prefix, body, _facts(tensor))
+
+
+def values_to_text(tensor: Any, indent: int) -> str:
+    """Return a tensor's values as text, of which all lines but the first are indented.  Host: waits on a GPU."""
+    if tensor.numel() == 0:
+        return "[]"
+    values, cut = _values(tensor)
+    return _nested(values.tolist(), list(tensor.shape), indent, cut, _Column(values))
 
 
 def _values(tensor: Any) -> tuple[Any, bool]:
@@ -205,12 +229,18 @@ def _facts(tensor: Any) -> list[str]:
 
 
 def _with_facts(prefix: str, body: str, facts: Sequence[str]) -> str:
-    text = prefix + body
+    return add_suffixes(prefix + body, facts, len(prefix), False)
+
+
+def add_suffixes(tensor_str: str, suffixes: Sequence[str], indent: int, force_newline: bool) -> str:
+    """Return a text with properties after it and a closing parenthesis.  force_newline: start a line for the first."""
+    text = tensor_str
     column = len(text) - text.rfind("\n") + 1
-    for fact in facts:
-        if column + len(fact) + 2 > options.linewidth:
-            text += ",\n" + " " * len(prefix) + fact
-            column = len(prefix) + len(fact)
+    for fact in suffixes:
+        if force_newline or column + len(fact) + 2 > options.linewidth:
+            text += ",\n" + " " * indent + fact
+            column = indent + len(fact)
+            force_newline = False
         else:
             text += ", " + fact
             column += len(fact) + 2

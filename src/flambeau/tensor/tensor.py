@@ -40,7 +40,7 @@ _CONVERT = REGISTRY["convert"]
 _FILL = REGISTRY["fill"].in_place()
 
 
-class _TensorClass(type):
+class TensorClass(type):
     """The metaclass of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` construct as the legacy FloatTensor does.
 
     overrides: whether calls with tensors of a subclass go to its `__torch_function__`.
@@ -48,7 +48,7 @@ class _TensorClass(type):
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], overrides: bool = True
-    ) -> _TensorClass:
+    ) -> TensorClass:
         if overrides:
             bases = tuple([subclass.overridable(base) if base is Tensor else base for base in bases])
         return super().__new__(mcs, name, bases, namespace)
@@ -72,7 +72,7 @@ class _TensorClass(type):
         return type.__call__(cls, *args, **kwargs)
 
 
-class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
+class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     """A multi-dimensional array of one dtype on one device; it records how it was computed if gradients are required.
 
     Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor

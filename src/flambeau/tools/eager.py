@@ -392,7 +392,7 @@ class Graph(NoGraph):
     """A traced program."""
 
 
-class GraphModule(NoGraph):
+class GraphModule(NoGraph, Module):
     """A module that runs a traced program."""
 
 
@@ -406,6 +406,14 @@ class Tracer(NoGraph):
 
 class Interpreter(NoGraph):
     """Stand-in for an interpreter of traced programs."""
+
+
+class TensorType(NoGraph):
+    """The type of tensors in compiled programs, for annotations."""
+
+
+class PyTorchFileReader(NoGraph):
+    """PyTorch's reader of files, for annotations."""
 
 
 class SymBool(NoGraph):
@@ -422,6 +430,12 @@ class SymInt(NoGraph):
 
 symbolic_trace = _lacking(
     "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
+)
+transform_level = _lacking(
+    "_C._functorch", "tensors have no batch dimension of vmap", "call the function itself inside vmap"
+)
+trace_graph = _lacking(
+    "jit._get_trace_graph", "programs are not traced: there are no graphs of them", "call the module itself"
 )
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
 # functions of torch.fft, by name; each raises NotSupportedError
@@ -731,4 +745,3 @@ class OperatorExportTypes(Enum):
     """Operator sets of an ONNX export: names only, since flambeau exports nothing."""
 
     ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
-

@@ -661,6 +661,73 @@ class SteppedProfile:
             file.writelines(f"{stack} {round(time_us)}\n" for stack, time_us in sorted(sums.items()))
 
 
+class WholeProfile(SteppedProfile):
+    """`with torch.autograd.profiler.profile() as p:` records a whole block: the former form of torch.profiler.profile.
+
+    enabled: False to record nothing.  use_cpu: whether ranges of the host are recorded.  use_device, use_cuda: GPUs are
+    recorded if they are "cuda" or True.  Other arguments are those of torch.profiler.profile, or have no effect.
+    Example:
+        >>> with torch.autograd.profiler.profile() as profile:
+        ...     with torch.autograd.profiler.record_function("double"):
+        ...         x = torch.ones(2) * 2
+        >>> [event.name for event in profile.key_averages()]
+        ['double']
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cpu: bool = True,
+        use_device: str | None = None,
+        use_cuda: bool = False,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        **others: Any,
+    ) -> None:
+        wanted = {ProfilerActivity.CPU: use_cpu, ProfilerActivity.CUDA: use_cuda or use_device == "cuda"}
+        super().__init__(
+            activities=[activity for activity, is_wanted in wanted.items() if is_wanted],
+            record_shapes=record_shapes,
+            with_flops=with_flops,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_modules=with_modules,
+        )
+        self.enabled = enabled
+
+    def start(self) -> None:
+        if self.enabled:
+            super().start()
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **others: Any) -> str:
+        """Return the events as text, as `EventList.table` does.
+
+        Example:
+            >>> with torch.autograd.profiler.profile() as profile:
+            ...     with torch.autograd.profiler.record_function("double"):
+            ...         x = torch.ones(2) * 2
+            >>> "double" in profile.table()
+            True
+        """
+        return self._events("table").table(sort_by, row_limit)
+
+    def total_average(self) -> FunctionEvent:
+        """Return the sum of all events.
+
+        Example:
+            >>> with torch.autograd.profiler.profile() as profile:
+            ...     with torch.autograd.profiler.record_function("double"):
+            ...         x = torch.ones(2) * 2
+            >>> profile.total_average().count
+            1
+        """
+        return self._events("total_average").total_average()
+
+
 def _warn_unrecorded(**asked: bool) -> None:
     for name, wanted in asked.items():
         if wanted:
@@ -678,6 +745,16 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
                 operator="profile",
             )
     return frozenset(found)
+
+
+def kineto_available() -> bool:
+    """Return True: there is a profiler of steps.
+
+    Example:
+        >>> torch.profiler.kineto_available()
+        True
+    """
+    return True
 
 
 def supported_activities() -> set[ProfilerActivity]:

@@ -5,8 +5,8 @@ A dict's leaves are in insertion order of its keys.  Anything that is not a cont
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError, ArgumentTypeError, shown
@@ -20,8 +20,9 @@ Unflatten = Callable[[Any, Any], Any]
 class Kind(NamedTuple):
     """Functions that flatten and rebuild the containers of a class."""
 
-    flatten: Flatten
-    unflatten: Unflatten
+    type: Any
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
 
 
 class TreeSpec:
@@ -64,6 +65,21 @@ class LeafSpec(TreeSpec):
         super().__init__(None, None, [])
 
 
+def list_flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Return a list's elements; there is no context."""
+    return list(tree), None
+
+
+def list_flatten_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """Return (key, element) for each element of a list; there is no context."""
+    return [(SequenceKey(index), value) for index, value in enumerate(tree)], None
+
+
+def list_unflatten(values: Any, context: Any) -> list[Any]:
+    """Return a list of these values."""
+    return list(values)
+
+
 def dict_flatten(tree: Any) -> tuple[list[Any], Any]:
     """Return a dict's values and its keys."""
     return list(tree.values()), list(tree)
@@ -85,19 +101,53 @@ class MappingKey(NamedTuple):
 
     key: Any
 
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
 
-_kinds: dict[type, Kind] = {
-    list: Kind(lambda tree: (list(tree), None), lambda leaves, context: list(leaves)),
-    tuple: Kind(lambda tree: (list(tree), None), lambda leaves, context: tuple(leaves)),
-    dict: Kind(dict_flatten, dict_unflatten),
-    OrderedDict: Kind(dict_flatten, lambda leaves, keys: OrderedDict(zip(keys, leaves, strict=True))),
+    def get(self, mapping: Any) -> Any:
+        """Return the value of this key."""
+        return mapping[self.key]
+
+
+class SequenceKey(NamedTuple):
+    """The index of a value in a list or a tuple."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+    def get(self, sequence: Any) -> Any:
+        """Return the value at this index."""
+        return sequence[self.idx]
+
+
+class GetAttrKey(NamedTuple):
+    """The name of a value in a named tuple."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """Return the attribute of this name."""
+        return getattr(obj, self.name)
+
+
+_kinds: dict[Any, Kind] = {
+    list: Kind(list, list_flatten, list_unflatten),
+    tuple: Kind(tuple, list_flatten, lambda leaves, context: tuple(leaves)),
+    dict: Kind(dict, dict_flatten, dict_unflatten),
+    OrderedDict: Kind(OrderedDict, dict_flatten, lambda leaves, keys: OrderedDict(zip(keys, leaves, strict=True))),
     defaultdict: Kind(
+        defaultdict,
         lambda tree: (list(tree.values()), (tree.default_factory, list(tree))),
         lambda leaves, context: defaultdict(context[0], zip(context[1], leaves, strict=True)),
     ),
-    deque: Kind(lambda tree: (list(tree), tree.maxlen), lambda leaves, context: deque(leaves, maxlen=context)),
+    deque: Kind(deque, lambda tree: (list(tree), tree.maxlen), lambda leaves, context: deque(leaves, maxlen=context)),
+    namedtuple: Kind(namedtuple, lambda tree: (list(tree), type(tree)), lambda leaves, context: context(*leaves)),
 }
-_named = Kind(lambda tree: (list(tree), type(tree)), lambda leaves, context: context(*leaves))
 
 
 def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
@@ -109,12 +159,18 @@ def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten,
         raise ArgumentTypeError(
             f"expected a class, got {shown(cls)}", hint="pass type(value)", operator="register_pytree_node"
         )
-    _kinds[cls] = Kind(flatten_fn, unflatten_fn)
+    _kinds[cls] = Kind(cls, flatten_fn, unflatten_fn)
 
 
-def _kind(tree: Any) -> Kind | None:
-    found = _kinds.get(type(tree))
-    return _named if found is None and isinstance(tree, tuple) and hasattr(tree, "_fields") else found
+def node_type(tree: Any) -> Any:
+    """Return the key of a container's class in SUPPORTED_NODES: `namedtuple` for every named tuple."""
+    cls = type(tree)
+    return namedtuple if cls not in _kinds and isinstance(tree, tuple) and hasattr(tree, "_fields") else cls
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Return whether a value is a leaf: no container, or one that `is_leaf` takes for a leaf."""
+    return (is_leaf is not None and is_leaf(tree)) or node_type(tree) not in _kinds
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
@@ -124,11 +180,10 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 
 
 def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
-    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
-    if kind is None:
+    if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return LeafSpec()
-    children, context = kind.flatten(tree)
+    children, context = _kinds[node_type(tree)].flatten_fn(tree)
     return TreeSpec(type(tree), context, [_take_apart(child, leaves, is_leaf) for child in children])
 
 
@@ -148,7 +203,7 @@ def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     if spec.type is None:
         return next(leaves)
     children = [_put_together(leaves, child) for child in spec.children_specs]
-    return _kinds.get(spec.type, _named).unflatten(children, spec.context)
+    return _kinds.get(spec.type, _kinds[namedtuple]).unflatten_fn(children, spec.context)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -194,3 +249,52 @@ def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bo
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Return whether a condition holds for a leaf."""
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return (path, leaf) for each leaf; a path is a tuple of keys."""
+    if tree_is_leaf(tree, is_leaf):
+        return [((), tree)]
+    children = _kinds[node_type(tree)].flatten_fn(tree)[0]
+    keys = _keys(tree, len(children))
+    return [
+        ((key, *path), leaf)
+        for key, child in zip(keys, children, strict=True)
+        for path, leaf in tree_leaves_with_path(child, is_leaf)
+    ]
+
+
+def _keys(tree: Any, count: int) -> list[Any]:
+    """Return the keys of a container's children."""
+    if isinstance(tree, Mapping):
+        return [MappingKey(key) for key in tree]
+    names = getattr(tree, "_fields", None)
+    return [SequenceKey(index) for index in range(count)] if names is None else [GetAttrKey(name) for name in names]
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
+    """Return (path, leaf) for each leaf, and the structure."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """Like `tree_map`, for a function whose first argument is the leaf's path."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    return tree_unflatten([func(*each, *rest) for each, *rest in zip(found, *others, strict=True)], spec)
+
+
+def keystr(kp: Any) -> str:
+    """Return a path as text, such as `['a'][0].x`."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: Any) -> Any:
+    """Return the value at a path."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj

@@ -95,6 +95,15 @@ _MODULES = {
 }
 
 
+# names of the module `module` that packages read: no row, for they are no classes
+_PRIVATE = {
+    "_EXTRA_STATE_KEY_SUFFIX": "_extra_state",
+    "_global_buffer_registration_hooks": _hooks.everywhere.buffers,
+    "_global_module_registration_hooks": _hooks.everywhere.modules,
+    "_global_parameter_registration_hooks": _hooks.everywhere.parameters,
+}
+
+
 def _object(name: str) -> object:
     own = _RENAMED.get(name, name)
     return next(vars(source)[own] for source in _SOURCES if own in vars(source))
@@ -107,6 +116,8 @@ def _install(path: str, names: list[str]) -> None:
     module.__spec__ = _ModuleSpec(full, None)
     vars(module).update({name: _object(name) for name in names})
     public = [name for name in names if not name.startswith("_")]
+    if path == "module":
+        vars(module).update(_PRIVATE)
     vars(module)["__all__"] = public
     _sys.modules[full] = module
     classes = [name for name in public if isinstance(vars(module)[name], type)]

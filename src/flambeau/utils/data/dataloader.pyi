@@ -15,4 +15,6 @@ from ...data.sampler import SequentialSampler as SequentialSampler
 from ...data.workers import WorkerIterator as _MultiProcessingDataLoaderIter
 from ...data.workers import get_worker_info as get_worker_info
 from ...utils.data import _utils as _utils
-__all__ = ["BatchSampler", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "_BaseDataLoaderIter", "_DatasetKind", "_InfiniteConstantSampler", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter", "_utils", "default_collate", "default_convert", "get_worker_info"]
+from typing import Any as _collate_fn_t
+from typing import Any as _worker_init_fn_t
+__all__ = ["BatchSampler", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "_BaseDataLoaderIter", "_DatasetKind", "_InfiniteConstantSampler", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter", "_collate_fn_t", "_utils", "_worker_init_fn_t", "default_collate", "default_convert", "get_worker_info"]
