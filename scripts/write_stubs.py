@@ -129,12 +129,12 @@ FACTORY = (
     "requires_grad: bool = ..., pin_memory: bool = ..."
 )
 PROPERTIES = {  # compiled properties do not tell their types
-    **{f"is_{kind}": "bool" for kind in (*KINDS, "cpu")}, "name": "Any", "H": "Tensor", "mH": "Tensor",
+    **{f"is_{kind}": "bool" for kind in (*KINDS, "cpu", "meta")}, "name": "Any", "H": "Tensor", "mH": "Tensor",
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
     "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "layout": "layout", "mT": "Tensor", "nbytes": "int",
     "ndim": "int", "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
     "real": "Tensor", "imag": "Tensor",
-    **{f"is_{kind}": "bool" for kind in KINDS},
+    **{f"is_{kind}": "bool" for kind in (*KINDS, "meta")},
 }  # fmt: skip
 SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which object's is
     "__(r|)(add|sub|mul|truediv|floordiv|mod|pow)__": "(self, other: Tensor | Number) -> Tensor",

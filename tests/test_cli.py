@@ -728,5 +728,6 @@ def test_two_files_of_a_command_have_two_names(flambeau, script, tmp_path, optio
 
 
 def test_the_package_has_pytorchs_name_under_as_torch(flambeau, script):
-    done = flambeau("run", "--as-torch", script("import torch\nfrom torch import fx\nprint(torch.__name__, fx.__name__)"))
+    program = "import torch\nfrom torch import fx\nprint(torch.__name__, fx.__name__)"
+    done = flambeau("run", "--as-torch", script(program))
     assert done.stdout == "torch flambeau.fx\n"

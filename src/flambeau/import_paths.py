@@ -171,6 +171,10 @@ TYPED = {
     "distributed.algorithms.join": Row(
         "uneven inputs of several processes", {".parallel.join": "Join, JoinHook, Joinable"}
     ),
+    "distributed.algorithms.model_averaging": Row(_SPREAD),
+    "distributed.algorithms.model_averaging.averagers": Row(
+        _SPREAD, {".parallel.process_group": "ModelAverager, PeriodicModelAverager"}
+    ),
     "distributed.constants": Row(
         "the default timeout of process groups", {".parallel.group": "TIMEOUT as default_pg_timeout"}
     ),
@@ -288,6 +292,15 @@ TYPED = {
                 "ProfilerAction, ProfilerActivity, SteppedProfile as profile, kineto_available, record_function, "
                 "schedule, supported_activities, tensorboard_trace_handler, trace"
             ),
+        },
+    ),
+    "profiler.profiler": Row(
+        "a module of torch.profiler",
+        {
+            ".tools.profiler": (
+                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, _always as _default_schedule_fn, "
+                "schedule, supported_activities, tensorboard_trace_handler"
+            )
         },
     ),
     "return_types": Row(
@@ -608,10 +621,6 @@ OTHERS = {
         },
     ),
     "distributed._tensor.experimental": Row(_SPREAD, {".parallel.process_group": "implicit_replication"}),
-    "distributed.algorithms.model_averaging": Row(_SPREAD),
-    "distributed.algorithms.model_averaging.averagers": Row(
-        _SPREAD, {".parallel.process_group": "ModelAverager, PeriodicModelAverager"}
-    ),
     "distributed.checkpoint.state_dict": Row(
         _SPREAD,
         {
@@ -694,15 +703,6 @@ OTHERS = {
                 "atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, "
                 "cdist, chain_matmul, einsum, lu, meshgrid, norm, pca_lowrank, split, svd_lowrank, tensordot, unique, "
                 "unique_consecutive, unravel_index"
-            )
-        },
-    ),
-    "profiler.profiler": Row(
-        "a module of torch.profiler",
-        {
-            ".tools.profiler": (
-                "ProfilerAction, ProfilerActivity, SteppedProfile as profile, _always as _default_schedule_fn, "
-                "schedule, supported_activities, tensorboard_trace_handler"
             )
         },
     ),

@@ -140,6 +140,8 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
     on_gpu = [device for device in devices if device.index >= 0]
+    if not on_gpu:  # of the CPU and of the device meta (see tensor/meta.py)
+        return next(device for device in devices if device is not CPU), []
     loose = [name for name, tensor in tensors if tensor._layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
     if len(on_gpu) == 1 and len(scalars) == len(loose):

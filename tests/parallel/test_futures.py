@@ -88,3 +88,7 @@ def test_the_host_waits_for_a_collective_on_the_cpu_when_its_value_is_asked_for(
     assert work.waits == 0 and not later.done()
     assert later.wait().tolist() == [4.0, 4.0] and later.wait() is later.value() and work.waits == 1
     assert future_of(work, [x]).done()
+
+
+def test_an_annotation_names_the_type_of_the_value():
+    assert torch.Future is torch.futures.Future and torch.Future[int].__origin__ is torch.Future

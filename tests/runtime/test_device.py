@@ -337,7 +337,7 @@ def test_the_module_of_a_device():
         torch.get_device_module("meta")
 
 
-@pytest.mark.parametrize("name", ["meta", "mps", "xpu"])
+@pytest.mark.parametrize("name", ["mps", "xpu"])
 def test_devices_that_are_names_only(name):
     device = torch.device(name)
     assert (device.type, device.index, str(device)) == (name, None, name) and device != torch.ones(1).device

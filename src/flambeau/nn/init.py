@@ -16,6 +16,7 @@ from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 from ..tensor.like_factories import empty_like
+from ..tensor.meta import is_meta
 from ..tensor.random import randperm
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
@@ -60,6 +61,8 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
         True
     """
     checks.tensor("uniform_", "tensor", tensor)
+    if is_meta(tensor):
+        return tensor
     with GradMode(False), naming("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
@@ -72,6 +75,8 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
         torch.Size([2, 3])
     """
     checks.tensor("normal_", "tensor", tensor)
+    if is_meta(tensor):
+        return tensor
     with GradMode(False), naming("normal_"):
         return tensor.normal_(mean, std, generator=generator)
 
@@ -88,6 +93,8 @@ def trunc_normal_(
         True
     """
     checks.tensor("trunc_normal_", "tensor", tensor)
+    if is_meta(tensor):
+        return tensor
     for name, value in (("mean", mean), ("std", std), ("a", a), ("b", b)):
         checks.number("trunc_normal_", name, value)
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -133,6 +140,8 @@ def constant_(tensor: Any, val: float) -> Any:
         tensor([0.5000, 0.5000])
     """
     checks.tensor("constant_", "tensor", tensor)
+    if is_meta(tensor):
+        return tensor
     with GradMode(False), naming("constant_"):
         return tensor.fill_(val)
 
@@ -261,7 +270,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
             hint="give a weight [out, in, *kernel]",
             operator="orthogonal_",
         )
-    if not tensor.numel():
+    if is_meta(tensor) or not tensor.numel():
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows

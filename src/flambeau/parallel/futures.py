@@ -10,17 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, Generic, TypeVar
+from types import GenericAlias
+from typing import Any
 
 from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ModeError
 from ..runtime.stream import Event, Stream, StreamGuard
 
-T = TypeVar("T")
 
-
-class Future(Generic[T]):
+class Future:
     """A value that becomes available later.
 
     devices: accepted; the devices are those of the value's tensors.
@@ -32,12 +31,14 @@ class Future(Generic[T]):
         (4, True)
     """
 
+    __class_getitem__: Any = classmethod(GenericAlias)  # annotations name the value's type: Future[int]
+
     def __init__(self, *, devices: Any = None) -> None:
         self._is_done = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
         self._events: list[Event] = []
-        self._callbacks: list[Callable[[Future[Any]], Any]] = []
+        self._callbacks: list[Callable[[Future], Any]] = []
         self.start: Callable[[], Any] | None = None  # makes the host wait for the value
         self._changing = threading.Lock()
 
@@ -127,7 +128,7 @@ class Future(Generic[T]):
         for callback in callbacks:
             callback(self)
 
-    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
+    def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return a future of the result of `callback(self)`, which is called when this future is done.
 
         Order: with tensors on GPUs, on a side stream that waits for the work that computes them.
@@ -138,7 +139,7 @@ class Future(Generic[T]):
             >>> doubled.wait()
             tensor([2., 2.], device='cuda:0')
         """
-        result: Future[Any] = Future()
+        result = Future()
         if self.start is not None:
             result.start = self._begin
         self.add_done_callback(lambda done: _set(result, callback, done))
@@ -150,7 +151,7 @@ class Future(Generic[T]):
         if start is not None:
             start()
 
-    def add_done_callback(self, callback: Callable[[Future[Any]], Any]) -> None:
+    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
         """Call `callback(self)` when this future is done; at once if it already is.
 
         Example:
@@ -166,7 +167,7 @@ class Future(Generic[T]):
         callback(self)
 
 
-def _set(result: Future[Any], callback: Callable[[Future[Any]], Any], done: Future[Any]) -> None:
+def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> None:
     """Complete `result` with the callback's value."""
     with ExitStack() as stack:
         if done._error is None:
@@ -180,9 +181,9 @@ def _set(result: Future[Any], callback: Callable[[Future[Any]], Any], done: Futu
             result.set_result(value)
 
 
-def future_of(work: Any, outputs: Sequence[Any]) -> Future[Any]:
+def future_of(work: Any, outputs: Sequence[Any]) -> Future:
     """Return the future of a collective's outputs.  work: the Work that waits for them."""
-    future: Future[Any] = Future()
+    future = Future()
     devices = _devices(outputs)
     if not devices:
 
@@ -208,7 +209,7 @@ def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
         stack.enter_context(StreamGuard(Stream(device)))
 
 
-def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
+def wait_all(futures: Sequence[Future]) -> list[Any]:
     """Return the values of futures, or raise the first error.
 
     Example:
@@ -220,7 +221,7 @@ def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     return [future.wait() for future in futures]
 
 
-def collect_all(futures: Sequence[Future[Any]]) -> Future[Any]:
+def collect_all(futures: Sequence[Future]) -> Future:
     """Return a future of a list of futures, which is done when all of them are.
 
     Example:
@@ -230,10 +231,9 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[Any]:
         >>> [each.value() for each in all_of_them.wait()]
         [3]
     """
-    result: Future[Any] = Future()
-    missing = [len(futures)]
+    result, missing = Future(), [len(futures)]
 
-    def one(done: Future[Any]) -> None:
+    def one(done: Future) -> None:
         missing[0] -= 1
         if missing[0] == 0:
             result.set_result(list(futures))

@@ -16,7 +16,7 @@ from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceN
 
 CPU_INDEX = -1
 LARGEST_INDEX = (1 << 31) - 1  # the largest device index that fits the drivers' interfaces
-ELSEWHERE = ("meta", "mps", "xpu")  # device types that programs compare with; no tensor is on them
+ELSEWHERE = ("meta", "mps", "xpu")  # device types without a memory of their own: tensor/meta.py makes those of meta
 INDEX_HINT = "give a torch.device, a string or an index"
 
 

@@ -31,6 +31,7 @@ from ..errors import (
     DeviceMismatchError,
     DtypeError,
     FlambeauError,
+    NotSupportedError,
     ShapeError,
     ValueRangeError,
     name_error,
@@ -39,7 +40,7 @@ from ..errors import (
 )
 from ..host import address_of, array_at, np, rounded
 from ..strides import Size, extent
-from . import checks, foreign, storages
+from . import checks, foreign, meta, storages
 
 LIST_LIKE = (bytearray, memoryview, number_array, ForeignArray)  # types that `tensor` reads as lists of numbers
 BUFFERS = (bytes, *LIST_LIKE)  # types whose memory `asarray` shares
@@ -372,6 +373,8 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
             kept = kept.pin_memory() if pin_memory else kept
         return transfer.to(kept, where, kept.dtype)
     except FlambeauError as error:
+        if meta.is_meant(device):
+            return meta.marked(_copied(name, data, wanted, "cpu"))
         _retell(error, name)
         raise
 
@@ -406,6 +409,9 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
         data = foreign.of_interface(name, data)
     elif not isinstance(data, TensorBase):
         return _copied(name, data, wanted, device)
+    if device is not None and (meta.is_meta(data) or meta.is_meant(device)):
+        with naming(name):
+            return data.to(device, wanted or data.dtype)
     with naming(name):
         where = resolve(device) if device is not None or not data.is_cuda else data.device_index
     return transfer.to(data, where, wanted or data.dtype)
@@ -486,6 +492,8 @@ def _explained(error: Exception, name: str, size: Any, dtype: Any, where: Any, p
     element_type = checks.factory_dtype(name, size, dtype)
     if element_type is not dtype:
         return unset(name, size, element_type, where, pin_memory)
+    if meta.is_meant(where) and isinstance(error, NotSupportedError):
+        return meta.marked(unset(name, size, dtype, "cpu"))
     if isinstance(error, checks.OF_DEVICES):
         name_error(error, name)
     if not isinstance(error, FlambeauError):

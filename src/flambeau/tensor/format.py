@@ -18,6 +18,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import alias_of
 from ..errors import ArgumentError, AutogradError
 from ..ops.operator import REGISTRY
+from .meta import is_meta
 
 WIDE_RANGE = 1000.0
 GREAT, SMALL = 1e8, 1e-4
@@ -207,7 +208,7 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 
 def _facts(tensor: Any) -> list[str]:
     """Return the properties to print after the values."""
-    facts = [f"device='{tensor.device}'"] if tensor.is_cuda else []
+    facts = [f"device='{tensor.device}'"] if tensor.is_cuda or is_meta(tensor) else []
     usual = {dtypes.default.floating, dtypes.int64, dtypes.bool_}
     if tensor.numel() == 0:
         usual = {dtypes.default.floating}

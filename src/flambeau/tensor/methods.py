@@ -38,7 +38,7 @@ from ..runtime import device as devices
 from ..runtime import pending_copies
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..strides import broadcast
-from . import checks, factories, indexing, inplace_views, interop, legacy, like_factories, pickling, storages
+from . import checks, factories, indexing, inplace_views, interop, legacy, like_factories, meta, pickling, storages
 from .operators import AsMethod, put
 
 
@@ -310,7 +310,7 @@ QUERY_METHODS = (
     is_set_to, dim_order,
 )  # fmt: skip
 KINDS = (  # unsupported kinds of tensors: the flag `x.is_<kind>` is False
-    "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
+    "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
     "xpu",
 )  # fmt: skip
 
@@ -450,12 +450,23 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         formats.check("to", format)
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
+        if device is not None and tensor._layout.device is meta.META and not meta.is_meant(device):
+            meta.check_not_left("to", tensor)
         index = tensor.device_index if device is None else resolve(device)
         element_type = tensor._layout.dtype if wanted is None else wanted
         return transfer.to(tensor, index, element_type, non_blocking, copy, format)
     except FlambeauError as error:
+        if device is not None and meta.is_meant(device):
+            return _to_meta(tensor, tensor._layout.dtype if wanted is None else wanted, copy, format)
         name_error(error, "to")
         raise
+
+
+def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
+    """Return a tensor on meta, unknown to autograd unless it is there."""
+    is_there = meta.is_meta(tensor)
+    found = transfer.to(tensor if is_there else tensor.detach(), CPU_INDEX, wanted, False, copy or not is_there, format)
+    return found if is_there else meta.marked(found)
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
@@ -471,6 +482,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
     except FlambeauError as error:
         name_error(error, "cuda")
         raise
+    meta.check_not_left("cuda", self)
     if non_blocking is not False and non_blocking is not True:
         raise _no_flag("cuda", "non_blocking", non_blocking)
     if memory_format is not None:
@@ -486,6 +498,7 @@ def cpu(self: Any, memory_format: Any = None) -> Any:
         >>> torch.tensor([1, 2]).cpu()
         tensor([1, 2])
     """
+    meta.check_not_left("cpu", self)
     if memory_format is not None:
         formats.check("cpu", memory_format)
     return transfer.to(self, CPU_INDEX, self.dtype, False, False, memory_format)

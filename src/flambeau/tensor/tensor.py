@@ -32,7 +32,7 @@ from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.stream import Stream, adopted, check_alive
-from . import checks, factories, gradient, legacy, methods, operators, storages, subclass
+from . import checks, factories, gradient, legacy, meta, methods, operators, storages, subclass
 from .format import to_text
 
 PLAIN = (float, int)
@@ -351,7 +351,12 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     @property
     def is_cpu(self) -> bool:
         """Whether this tensor is on the CPU."""
-        return not self.is_cuda
+        return not self.is_cuda and not meta.is_meta(self)
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether this tensor is on the device meta."""
+        return meta.is_meta(self)
 
     def data_ptr(self) -> int:
         """Return the address of the first element; 0 if there are no elements.

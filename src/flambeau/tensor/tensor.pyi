@@ -637,7 +637,7 @@ class Tensor:
         """False: there are no tensors of the kind maia."""
     @property
     def is_meta(self) -> _bool:
-        """False: there are no tensors of the kind meta."""
+        """Whether this tensor is on the device meta."""
     @property
     def is_mkldnn(self) -> _bool:
         """False: there are no tensors of the kind mkldnn."""
