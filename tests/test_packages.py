@@ -86,6 +86,93 @@ loss = net(x, labels=x).loss
 loss.backward()
 print(2 < loss.item() < 6, net.generate(x[:, :3], max_new_tokens=4, do_sample=False, pad_token_id=0).shape == (2, 7))
 """
+FROM_PRETRAINED = """
+import tempfile
+from transformers import LlamaConfig, LlamaForCausalLM
+sizes = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
+net = LlamaForCausalLM(LlamaConfig(vocab_size=64, **sizes)).cuda().eval()
+x = torch.arange(3, 10).reshape(1, 7).cuda()
+with tempfile.TemporaryDirectory() as folder:
+    net.save_pretrained(folder)
+    again = LlamaForCausalLM.from_pretrained(folder)
+print(not any(each.is_meta for each in (*again.parameters(), *again.buffers())))
+print(torch.equal(again.cuda().eval()(x).logits, net(x).logits))
+greedy, beams = (net.generate(x, max_new_tokens=4, num_beams=n, do_sample=False, pad_token_id=0) for n in (1, 3))
+print(greedy.shape[1] <= 11, beams.shape[1] <= 11)
+"""
+GPYTORCH = """
+import gpytorch
+from gpytorch.distributions import MultivariateNormal
+class Process(gpytorch.models.ExactGP):
+    def __init__(self, x, y, likelihood):
+        super().__init__(x, y, likelihood)
+        self.mean, self.kernel = gpytorch.means.ConstantMean(), gpytorch.kernels.RBFKernel()
+    def forward(self, x):
+        return MultivariateNormal(self.mean(x), self.kernel(x))
+x = torch.linspace(0, 1, 15).cuda()
+y, likelihood = torch.sin(6 * x), gpytorch.likelihoods.GaussianLikelihood().cuda()
+net = Process(x, y, likelihood).cuda()
+optimizer = torch.optim.Adam(net.parameters(), 0.1)
+objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, net)
+losses = []
+for _ in range(5):
+    optimizer.zero_grad()
+    losses.append(-objective(net(x), y))
+    losses[-1].backward()
+    optimizer.step()
+net.eval(), likelihood.eval()
+print(bool(losses[-1] < losses[0]), bool((likelihood(net(x)).variance > 0).all()))
+"""
+LIGHTNING = """
+import logging, tempfile, lightning
+from torch.utils.data import DataLoader, TensorDataset
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+    def training_step(self, batch, index):
+        loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
+        self.log("loss", loss)
+        return loss
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), 0.1)
+batches = DataLoader(TensorDataset(torch.randn(16, 4), torch.zeros(16, 1)), 4)
+with tempfile.TemporaryDirectory() as folder:
+    trainer = lightning.Trainer(max_epochs=3, accelerator="gpu", devices=1, logger=False, default_root_dir=folder,
+                                enable_progress_bar=False, enable_checkpointing=False, enable_model_summary=False)
+    trainer.fit(Net(), batches)
+print(trainer.global_step == 12, 0 < trainer.callback_metrics["loss"].item() < 2)
+"""
+PYRO = """
+import pyro
+from pyro import distributions as D
+from pyro.infer import MCMC, NUTS, SVI, Trace_ELBO
+from pyro.infer.autoguide import AutoNormal
+torch.set_default_device("cuda")
+x = torch.linspace(-1, 1, 20)
+def model(y):
+    slope, scale = pyro.sample("slope", D.Normal(0.0, 2.0)), pyro.sample("scale", D.LogNormal(0.0, 1.0))
+    with pyro.plate("data", len(x)):
+        pyro.sample("y", D.Normal(slope * x, scale), obs=y)
+inference = SVI(model, AutoNormal(model), pyro.optim.Adam({"lr": 0.1}), Trace_ELBO())
+losses = [inference.step(2 * x) for _ in range(20)]
+chain = MCMC(NUTS(model), num_samples=2, warmup_steps=2, disable_progbar=True)
+chain.run(2 * x)
+print(losses[-1] < losses[0], chain.get_samples()["slope"].shape == (2,))
+"""
+TORCH_GEOMETRIC = """
+from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
+from torch_geometric.nn import GATConv, GCNConv, global_mean_pool
+graphs = [Data(x=torch.randn(n, 3), edge_index=torch.randint(0, n, (2, 9)), y=torch.tensor([n % 2])) for n in (4, 5, 6)]
+first, second = GCNConv(3, 8).cuda(), GATConv(8, 2, heads=2, concat=False).cuda()
+batch = next(iter(DataLoader(graphs, 3))).to("cuda")
+x = second(first(batch.x, batch.edge_index).relu(), batch.edge_index)
+loss = torch.nn.functional.cross_entropy(global_mean_pool(x, batch.batch), batch.y)
+loss.backward()
+print(0 < loss.item() < 5, bool(first.lin.weight.grad.abs().sum() > 0))
+"""
 TORCHMETRICS = """
 from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
@@ -154,9 +241,10 @@ print(summary(torch.nn.Linear(4, 8), (3, 4), verbose=0).total_params == 40)
 """
 PROGRAMS = {
     "accelerate": ACCELERATE, "array_api_compat": ARRAY_API_COMPAT, "diffusers": DIFFUSERS, "einops": EINOPS,
-    "kornia": KORNIA, "peft": PEFT, "safetensors": SAFETENSORS, "timm": TIMM, "torchinfo": TORCHINFO,
-    "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION, "transformers": TRANSFORMERS, "vit_pytorch": VIT,
-    "x_transformers": X_TRANSFORMERS,
+    "gpytorch": GPYTORCH, "kornia": KORNIA, "lightning": LIGHTNING, "peft": PEFT, "pyro": PYRO,
+    "safetensors": SAFETENSORS, "timm": TIMM, "torch_geometric": TORCH_GEOMETRIC, "torchinfo": TORCHINFO,
+    "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION, "transformers": TRANSFORMERS,
+    "transformers.modeling_utils": FROM_PRETRAINED, "vit_pytorch": VIT, "x_transformers": X_TRANSFORMERS,
 }  # fmt: skip
 
 ARRAY_API_PROGRAMS = {"scipy": SCIPY, "sklearn": SCIKIT_LEARN}
@@ -164,9 +252,9 @@ ARRAY_API_PROGRAMS = {"scipy": SCIPY, "sklearn": SCIKIT_LEARN}
 
 @pytest.mark.parametrize("package", PROGRAMS)
 def test_a_package_runs(package, tmp_path):
-    if find_spec(package) is None:
+    if find_spec(package.partition(".")[0]) is None:
         pytest.skip(f"{package} is not installed")
-    if package in ("peft", "transformers") and find_spec("torchaudio"):
+    if package.partition(".")[0] in ("peft", "transformers") and find_spec("torchaudio"):
         pytest.skip(f"{package} imports torchaudio, whose compiled extension of PyTorch cannot be loaded")
     (tmp_path / "program.py").write_text(f"import torch\ntorch.manual_seed(0)\n{PROGRAMS[package]}")
     environment = {**os.environ, "PYTHONPATH": SOURCE, "FLAMBEAU_PURE": "1"}

@@ -505,6 +505,10 @@ OTHERS = {
         _IMPORTED,
         {".autograd.transforms": "vmap", ".tools.eager": "transform_level as _maybe_remove_batch_dim"},
     ),
+    "_higher_order_ops": Row("scans of a program's own function"),
+    "_higher_order_ops.associative_scan": Row(
+        "scans of a program's own function", {".tools.eager": "associative_scan"}
+    ),
     "_inductor": Row("a compiler that is not there"),
     "_inductor.config": Row(
         _SETTINGS,

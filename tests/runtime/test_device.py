@@ -124,6 +124,7 @@ def test_nothing_starts_before_the_first_use():
     previous = thread.swap_machine(made)
     try:
         assert torch.cuda.device_count() == 3 and torch.cuda.is_available() and not torch.cuda.is_initialized()
+        assert torch.cuda._initialized is False
         assert torch.cuda.memory_stats() == {} and torch.cuda.memory_allocated() == 0
         torch.manual_seed(7)
         torch.cuda.manual_seed_all(8)

@@ -223,3 +223,22 @@ def test_conditions_of_programs():
         torch._check(False, lambda: f"{3} rows")
     with pytest.raises(AssertionError, match="^text$"):
         torch._assert(False, "text")
+
+
+def test_a_scan_combines_each_slice_with_those_before_it():
+    from flambeau._higher_order_ops.associative_scan import associative_scan
+
+    def compose(first, second):
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    a, b = torch.rand(2, 5, requires_grad=True), torch.rand(2, 5)
+    slopes, values = associative_scan(compose, (a, b), 1)
+    h, expected = torch.zeros(2), []
+    for t in range(5):
+        h = a[:, t] * h + b[:, t]
+        expected.append(h)
+    assert torch.allclose(values, torch.stack(expected, 1)) and torch.allclose(slopes, a.cumprod(1))
+    values.sum().backward()
+    assert a.grad.shape == (2, 5)
+    assert associative_scan(torch.add, torch.tensor([1, 2, 3]), 0, reverse=True).tolist() == [6, 5, 3]
+    assert associative_scan(torch.add, torch.ones(0, 2), 0).shape == (0, 2)

@@ -116,6 +116,8 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name in ("CudaKernel", "kernel", "_compile_kernel"):
         return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
+    if name == "_initialized":
+        return is_initialized()
     if name == "default_generators":
         return _cuda_generators()
     return _submodule(__name__, name)

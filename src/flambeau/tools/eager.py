@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import logging
 import os
 import typing
@@ -23,6 +24,7 @@ from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, no_att
 from ..nn.module import Module
 from ..tensor import functions
 from ..tensor.tensor import Tensor
+from . import pytree
 
 log = logging.getLogger("flambeau")
 _said: list[str] = []  # functions that have already logged that their results run eagerly
@@ -671,6 +673,28 @@ def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         True
     """
     return same
+
+
+def associative_scan(
+    combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
+) -> Any:
+    """Combine the slices of tensors along a dimension with all before them, one after the other.
+
+    combine_fn: (so far, next slice) -> their combination, as trees of tensors like `xs` without the dimension.
+    reverse: begin with the last slice.  combine_mode: has no effect.
+    Shapes: the result is a tree of tensors with the shapes of `xs`.
+    Example:
+        >>> from flambeau._higher_order_ops.associative_scan import associative_scan
+        >>> associative_scan(torch.mul, torch.tensor([1, 2, 3, 4]), 0)
+        tensor([ 1,  2,  6, 24])
+    """
+    leaves, spec = pytree.tree_flatten(xs)
+    slices = [pytree.tree_unflatten(each, spec) for each in zip(*(leaf.unbind(dim) for leaf in leaves), strict=True)]
+    found = list(itertools.accumulate(reversed(slices) if reverse else slices, combine_fn))
+    if not found:
+        return xs
+    columns = zip(*(pytree.tree_leaves(each) for each in (reversed(found) if reverse else found)), strict=True)
+    return pytree.tree_unflatten([functions.stack(column, dim) for column in columns], spec)
 
 
 class DispatchKey(Flag):
