@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ..autograd.function import Function
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, no_attribute, shown
 from ..nn.module import Module
+from ..ops.operator import REGISTRY
 from ..tensor import functions
 from ..tensor.tensor import Tensor
 from . import pytree
@@ -694,7 +695,7 @@ def associative_scan(
     if not found:
         return xs
     columns = zip(*(pytree.tree_leaves(each) for each in (reversed(found) if reverse else found)), strict=True)
-    return pytree.tree_unflatten([functions.stack(column, dim) for column in columns], spec)
+    return pytree.tree_unflatten([REGISTRY["stack"](list(column), dim) for column in columns], spec)
 
 
 class DispatchKey(Flag):
