@@ -27,7 +27,7 @@ from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write
-from .core.thread import CPU, Device
+from .core.thread import CPU, CPU_INDEX, META, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel, Pointer, Pointers
@@ -38,7 +38,7 @@ from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
-AS_NUMBERS = -2  # the device of MovedScalars that are passed as numbers
+AS_NUMBERS, ON_META = -2, -3  # the device of MovedScalars that are passed as numbers, or are copied to meta
 NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool", "Dims")  # annotations of numbers
 AT_ONCE = 2  # a call with at most this many allocations makes all of them before its first step
 
@@ -312,7 +312,7 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     if target is not None:
         _check_given(operator, device, target)
     if scalars:
-        return MovedScalars(scalars, device.index, _names(operator, scalars))
+        return MovedScalars(scalars, ON_META if device is META else device.index, _names(operator, scalars))
     if operator.kind is COMPOSITE:
         return _composite_entry(operator, bound, device)
     members = _members(bound)
@@ -607,9 +607,12 @@ class _Lowering(Lowering):
         arguments = bound[:]
         for index, name in zip(moved.indexes, moved.names):
             value = bound[index]
-            arguments[index] = (
-                _number(name, value) if moved.device == AS_NUMBERS else transfer.move(value, moved.device)
-            )
+            if moved.device == AS_NUMBERS:
+                arguments[index] = _number(name, value)
+            elif moved.device == ON_META:
+                arguments[index] = transfer.on_meta(transfer.to(value.detach(), CPU_INDEX, value.dtype, copy=True))
+            else:
+                arguments[index] = transfer.move(value, moved.device)
         return arguments
 
     def copy_(self, target: TensorBase, first: int, source: TensorBase) -> Any:

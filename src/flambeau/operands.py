@@ -14,7 +14,15 @@ from .core.host_calls import check_storages
 from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
-from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError, name_error, shown
+from .errors import (
+    ArgumentTypeError,
+    DeviceMismatchError,
+    FlambeauError,
+    NotSupportedError,
+    ShapeError,
+    name_error,
+    shown,
+)
 
 MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # explained by `misuse`
 
@@ -104,6 +112,15 @@ def without_gradient(operator: Operator, name: str, value: Any) -> ArgumentTypeE
     )
 
 
+def without_values(name: str, tensor: TensorBase) -> NotSupportedError:
+    """Return the error for a call that needs the values of a tensor on the device meta."""
+    return NotSupportedError(
+        f"Cannot copy out of meta tensor; no data: {tensor.describe()}",
+        hint="make it with torch.empty_like(tensor, device=...), or call Module.to_empty()",
+        operator=name,
+    )
+
+
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
     """Return the error for a failed call: an error about the wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
@@ -139,13 +156,11 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
             raise former_machine(operator.called, tensor._storage, machine)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
-    on_gpu = [device for device in devices if device.index >= 0]
-    if not on_gpu:  # of the CPU and of the device meta (see tensor/meta.py)
-        return next(device for device in devices if device is not CPU), []
+    further = [device for device in devices if device is not CPU]
     loose = [name for name, tensor in tensors if tensor._layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
-    if len(on_gpu) == 1 and len(scalars) == len(loose):
-        return on_gpu[0], scalars
+    if len(further) == 1 and len(scalars) == len(loose):
+        return further[0], scalars
     raise _mismatch(operator, tensors)
 
 

@@ -26,7 +26,7 @@ from .dtypes import dtype, uint8
 from .errors import ShapeError
 from .kernel import Access
 from .memory_formats import lies_in, preserve_format, suggested
-from .operands import check_own_overlap, overlap_of
+from .operands import check_own_overlap, overlap_of, without_values
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime import sync_debug
 from .runtime.copy import Route, copy_between, copy_bytes, route_of
@@ -218,7 +218,9 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 
 def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     here, there = source.device_index, target.device_index
-    if target._layout.numel == 0 or target is source:
+    if source._layout.device is thread.META and target._layout.device is not thread.META:
+        raise without_values("copy_", source)
+    if target._layout.numel == 0 or target is source or target._layout.device is thread.META:
         return
     if shrunk:
         check_storages((target, source), "copy_")
@@ -313,10 +315,18 @@ def _landing(machine: Any) -> Landing:
     return Landing(machine)
 
 
+def on_meta(tensor: TensorBase) -> TensorBase:
+    """Return a tensor of the CPU, which nothing else uses, as one of the device meta."""
+    tensor._storage.device = thread.META
+    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
+
+
 def read(tensor: TensorBase) -> Any:
     """Return a tensor's values as a NumPy array of its memory, or a copy.  Host: waits for the current stream."""
     layout = tensor._layout
     if layout.device.index < 0:
+        if layout.device is thread.META:
+            raise without_values("", tensor)
         try:
             return tensor.array()
         except (TypeError, ValueError):  # of NumPy, whose text names neither the tensor nor the sizes

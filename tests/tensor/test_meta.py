@@ -1,5 +1,9 @@
 """Tensors of the device meta: how they are made, what their results are, and what programs do with them."""
 
+import io
+import pickle
+
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -89,3 +93,45 @@ def test_values_do_not_leave(leave):
         leave(torch.ones(2, device="meta"))
     with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
         leave(torch.nn.Linear(1, 1, device="meta"))
+
+
+READS = {
+    "item": lambda x: x.sum().item(),
+    "bool": lambda x: bool(x.sum()),
+    "tolist": lambda x: x.tolist(),
+    "numpy": lambda x: x.numpy(),
+    "array": lambda x: np.asarray(x),
+    "dlpack": lambda x: x.__dlpack__(),
+    "storage": lambda x: x.untyped_storage().tolist(),
+    "save": lambda x: torch.save(x, io.BytesIO()),
+    "pickle": lambda x: pickle.dumps(x),
+    "equal": lambda x: torch.equal(x, x),
+    "nonzero": lambda x: x.nonzero(),
+    "mask": lambda x: x[x > 0],
+    "to the CPU": lambda x: torch.zeros(2, 3).copy_(x),
+    "to a GPU": lambda x: torch.zeros(2, 3, device="cuda").copy_(x),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_no_call_returns_values(read):
+    with pytest.raises((NotImplementedError, TypeError), match="meta"):
+        read(torch.ones(2, 3, device="meta"))
+
+
+def test_shapes_are_printed_without_values():
+    x = torch.zeros(2, 3, device="meta", dtype=torch.int64)
+    assert repr(x) == "tensor(..., device='meta', size=(2, 3), dtype=torch.int64)" and x.data_ptr() == 0
+    assert repr(x.sum()) == "tensor(..., device='meta', size=(), dtype=torch.int64)"
+
+
+def test_numbers_mix_with_them_and_other_tensors_do_not():
+    x = torch.ones(2, 3, device="meta")
+    for y in (torch.tensor(2.0) * x, x * torch.tensor(2.0), x + 1, torch.where(x > 0, x, torch.tensor(0.0))):
+        assert y.is_meta and y.view(-1).is_meta and y.shape == (2, 3)
+    for other in (torch.ones(3), torch.ones(3, device="cuda")):
+        with pytest.raises(
+            RuntimeError, match=r"same device: input is float32\[2, 3\] on meta, other is float32\[3\] on c"
+        ):
+            x * other
+    assert x.copy_(torch.ones(3)).is_meta and x.copy_(torch.ones(3, device="cuda")).is_meta

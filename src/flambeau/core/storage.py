@@ -17,7 +17,7 @@ from ..dtypes import uint8
 from ..errors import OutOfMemoryError
 from . import call_errors, thread
 from .layout import WIDEST_ACCESS, Layout
-from .thread import CPU, Device
+from .thread import Device
 
 if TYPE_CHECKING:
     from ..memory.allocator import CachingAllocator
@@ -189,7 +189,7 @@ def add_twins(memory: Storage, mirror: Any) -> None:
 
 def of_array(array: Any, layout: Layout) -> Storage:
     """Make a storage of a NumPy array that is a tensor of `layout`, which has no gaps."""
-    storage = _new(CPU, layout.nbytes)
+    storage = _new(layout.device, layout.nbytes)
     storage._has_address = False
     storage.whole = array
     storage.whole_layout = layout

@@ -217,7 +217,7 @@ def new_on_host(layout: Layout) -> TensorBase:
         layout.prepare()
     if layout.dense:
         return new_tensor(storage.of_array(storage.new_array(layout.shape, layout.plain), layout), layout)
-    return new_tensor(on_host(layout.nbytes), layout)
+    return new_tensor(on_host(layout.nbytes, layout.device), layout)
 
 
 def empty_tensor(

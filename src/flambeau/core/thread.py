@@ -55,10 +55,10 @@ class Device:
         self.public = None
 
     def __str__(self) -> str:
-        return "cpu" if self.index < 0 else f"cuda:{self.index}"
+        return str(self.public) if self.index < 0 else f"cuda:{self.index}"
 
 
-CPU = Device(CPU_INDEX)
+CPU, META = Device(CPU_INDEX), Device(CPU_INDEX)  # tensors on META have no values to read: see tensor/meta.py
 
 
 class Plans:

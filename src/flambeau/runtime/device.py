@@ -141,6 +141,7 @@ def expose() -> None:
 _known: dict[str, device] = {}  # by the text of the device; filled as texts are used
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
+thread.META.public = _make("meta", None)
 CUDA = _make("cuda", None)
 
 

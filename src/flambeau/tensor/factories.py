@@ -374,7 +374,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
         return transfer.to(kept, where, kept.dtype)
     except FlambeauError as error:
         if meta.is_meant(device):
-            return meta.marked(_copied(name, data, wanted, "cpu"))
+            return transfer.on_meta(_copied(name, data, wanted, "cpu"))
         _retell(error, name)
         raise
 
@@ -493,7 +493,7 @@ def _explained(error: Exception, name: str, size: Any, dtype: Any, where: Any, p
     if element_type is not dtype:
         return unset(name, size, element_type, where, pin_memory)
     if meta.is_meant(where) and isinstance(error, NotSupportedError):
-        return meta.marked(unset(name, size, dtype, "cpu"))
+        return transfer.on_meta(unset(name, size, dtype, "cpu"))
     if isinstance(error, checks.OF_DEVICES):
         name_error(error, name)
     if not isinstance(error, FlambeauError):

@@ -107,6 +107,8 @@ def to_text(tensor: Any, *, tensor_contents: str | None = None) -> str:
 
 def values_to_text(tensor: Any, indent: int) -> str:
     """Return a tensor's values as text, of which all lines but the first are indented.  Host: waits on a GPU."""
+    if is_meta(tensor):
+        return "..."
     if tensor.numel() == 0:
         return "[]"
     values, cut = _values(tensor)
@@ -209,8 +211,10 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 def _facts(tensor: Any) -> list[str]:
     """Return the properties to print after the values."""
     facts = [f"device='{tensor.device}'"] if tensor.is_cuda or is_meta(tensor) else []
+    if is_meta(tensor):
+        facts.append(f"size={tuple(tensor.shape)}")
     usual = {dtypes.default.floating, dtypes.int64, dtypes.bool_}
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or is_meta(tensor):
         usual = {dtypes.default.floating}
         facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
     elif options.edgeitems == 0:

@@ -19,6 +19,7 @@ from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX
 from . import checks, factories, foreign, storages
 from .factories import as_leaf, from_array, of_buffer
+from .meta import is_meta
 
 ARRAY_API = ("2021.12", "2022.12", "2023.12", "2024.12")
 
@@ -93,6 +94,12 @@ def dlpack(
     Raises: ExchangeError (NotSupportedError, BufferError) for virtual GPUs and unknown devices, and for a copy that
             copy=False forbids; ExchangeGraphError (AutogradError, BufferError) for a tensor in a graph.
     """
+    if is_meta(self):
+        raise foreign.ExchangeError(
+            f"tensors on meta have no values for other libraries, this is {self.describe()}",
+            hint="make it with torch.empty_like(tensor, device=...)",
+            operator="__dlpack__",
+        )
     if self.requires_grad:
         raise foreign.ExchangeGraphError(
             f"can't export tensors that require gradient: {self.describe()}",

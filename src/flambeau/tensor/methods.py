@@ -450,7 +450,7 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         formats.check("to", format)
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
-        if device is not None and tensor._layout.device is meta.META and not meta.is_meant(device):
+        if device is not None and meta.is_meta(tensor) and not meta.is_meant(device):
             meta.check_not_left("to", tensor)
         index = tensor.device_index if device is None else resolve(device)
         element_type = tensor._layout.dtype if wanted is None else wanted
@@ -466,7 +466,7 @@ def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
     """Return a tensor on meta, unknown to autograd unless it is there."""
     is_there = meta.is_meta(tensor)
     found = transfer.to(tensor if is_there else tensor.detach(), CPU_INDEX, wanted, False, copy or not is_there, format)
-    return found if is_there else meta.marked(found)
+    return found if is_there else transfer.on_meta(found)
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:

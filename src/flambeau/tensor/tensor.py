@@ -359,7 +359,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return meta.is_meta(self)
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 if there are no elements.
+        """Return the address of the first element; 0 if there are no elements, and on the device meta.
 
         Example:
             >>> x = torch.arange(4)
@@ -369,7 +369,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         devices.unmirror("the program asked for an address")
         if self.is_cuda:
             devices.expose()
-        return self.address() if self.numel() else 0
+        return self.address() if self.numel() and not meta.is_meta(self) else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
         """Return the memory of this tensor as a storage of bytes.
@@ -671,7 +671,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             checks.flag("numpy", "force", force)
         if force:
             return self.detach().cpu().numpy()
-        if self.is_cuda:
+        if not self.is_cpu:
             raise ArgumentTypeError(
                 f"can't convert {self.device} device type tensor to numpy: {self.describe()}",
                 hint="use Tensor.cpu() to copy it to the host first",

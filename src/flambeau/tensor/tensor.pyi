@@ -364,7 +364,7 @@ class Tensor:
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
-        """Return the address of the first element; 0 if there are no elements."""
+        """Return the address of the first element; 0 if there are no elements, and on the device meta."""
     def deg2rad(self) -> Tensor:
         """Return an angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
