@@ -124,6 +124,28 @@ def test_the_page_works_in_a_browser(tmp_path, options):
     assert found["found"] == "train</script>.py:3 in step" and found["none"] == 0
 
 
+LOOK = """
+const texts = [], context = CanvasRenderingContext2D.prototype, former = context.fillText;
+context.fillText = function (text, x) {
+  texts.push([text, x, x + this.measureText(text).width, this.canvas.clientWidth]);
+};
+zoom(0.1, 5); document.getElementById("end").click(); paint();
+context.fillText = former;
+const key = new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}), before = chosen;
+document.getElementById("device").dispatchEvent(key);
+return {seen: view[0] <= chosen && chosen < view[1], texts, moved: chosen != before};
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+def test_the_moment_and_texts_are_inside_of_the_chart(tmp_path):
+    found = browse(tmp_path, memory_snapshot.page(snapshot(), "a"), LOOK, "--window-size=400,700")
+    assert found["seen"] and not found["moved"]
+    assert "out of memory" in [text for text, *_ in found["texts"]]
+    assert all(left >= 0 and right <= width for _, left, right, width in found["texts"])
+
+
 MEASURE = """
 const began = performance.now(); open(0); paint(); const opened = performance.now() - began;
 for (let i = 0; i < 20; i++) { pan(i * 1000, 30000); paint(); }
