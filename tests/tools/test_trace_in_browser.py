@@ -163,3 +163,78 @@ def test_100_000_spans_open_in_two_seconds_and_move_at_30_frames_a_second(opened
     assert 0 < ready < 2000, f"{ready} ms; {writing:.1f} s with writing"
     frames = page.execute_async_script(FRAMES)
     assert frames >= 30
+
+
+def texts(page, script="", *arguments):
+    """Run a script and draw; return what was written on the timeline: [text, x, y] of each."""
+    record = """
+    const context = CanvasRenderingContext2D.prototype, former = context.fillText, found = [];
+    context.fillText = function (text, x, y) { if (this.canvas.id == "canvas") found.push([text, x, y]); };
+    timeline.draw(); context.fillText = former; return found;
+    """
+    run(page, script, *arguments)
+    return page.execute_script(record)
+
+
+def test_times_of_a_narrow_view_differ(opened):
+    page = opened(400)
+    low = page.execute_script("return timeline.view[0]")
+    ticks = [
+        text
+        for text, _, y in texts(page, "timeline.show(arguments[0] + 1500000, arguments[0] + 1500100)", low)
+        if y == 10
+    ]
+    assert len(ticks) > 5 and len(set(ticks)) == len(ticks)
+    run(page, "timeline.look('kernel_7'); document.activeElement.blur()")
+    press(page, "n")
+    press(page, "n")
+    begin, end = page.execute_script(
+        "return /from (.*) to (.*) \\(/.exec(document.getElementById('detail').textContent).slice(1)"
+    )
+    assert float(end.split()[0]) > float(begin.split()[0])
+
+
+def several_devices(browser, tmp_path, count=6):
+    trace = made(20)
+    trace.spans = [each._replace(device=device) for device in range(count) for each in trace.spans]
+    trace.memory = [each._replace(device=device) for device in range(count) for each in trace.memory]
+    trace.arrows = []
+    trace_writers.write_page(trace, tmp_path / "t.html")
+    size = {"width": 1200, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(f"file://{tmp_path / 't.html'}")
+
+
+def test_the_details_and_the_times_are_in_sight_with_many_lanes(browser, tmp_path):
+    several_devices(browser, tmp_path)
+    script = """
+    const box = document.getElementById("lanes"), top = box.getBoundingClientRect().top;
+    box.scrollTop = 1000;
+    return [box.scrollTop, document.getElementById("detail").getBoundingClientRect().bottom - top];
+    """
+    scrolled, below = run(browser, script)
+    assert scrolled > 0 and below < 700
+    assert ["0 ns", scrolled + 10] in [[text, y] for text, _, y in texts(browser)]
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_memory_is_aligned_with_the_lanes(browser, tmp_path, count):
+    several_devices(browser, tmp_path, count)
+    for width in (1200, 390):
+        size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.execute_async_script("const done = arguments[0]; setTimeout(done, 200)")
+        script = """
+        const canvas = document.getElementById("canvas"), place = canvas.getBoundingClientRect();
+        const plots = [...document.querySelectorAll(".u-over")].map((each) => each.getBoundingClientRect());
+        return [canvas.width - place.width, ...plots.map((each) => each.left - place.left)];
+        """
+        wider, *left = browser.execute_script(script)
+        (zero,) = [x - 3 for text, x, _ in texts(browser) if text == "0 ns"]
+        assert wider == pytest.approx(-2) and left == pytest.approx([zero] * count, abs=2)
+
+
+def test_rows_of_tables_are_low_on_a_narrow_page(opened):
+    page = opened(400, width=390)
+    heights = run(page, "return [...document.querySelectorAll('tbody tr')].map((each) => each.offsetHeight)")
+    assert len(heights) > 20 and max(heights) < 90

@@ -133,7 +133,7 @@ def _numbers(*texts: str) -> str:
 def _ranking(analysis: Analysis) -> str:
     rows = (
         f"<tr>{_numbers(duration(each.gain_ns), percent(each.gain_ns, analysis.length_ns), str(each.times))}"
-        f"<td>{escape(each.cause)}</td><td>{_line(each.site)}</td><td>{escape(each.advice)}</td></tr>"
+        f"<td>{escape(each.cause)}</td><td>{_line(each.site)}</td><td class='text'>{escape(each.advice)}</td></tr>"
         for each in analysis.ranking[:ROWS]
     )
     about = "Lines by the time in which devices ran no kernel because of them: at most this much is saved."
@@ -145,7 +145,7 @@ def _hidden(analysis: Analysis) -> str:
     rows = (
         f"<tr>{_numbers(duration(each.blocked_ns), str(each.times))}<td>{escape(each.name)}</td>"
         f"<td>{_line(each.site)}</td>"
-        f"<td>{escape(each.reason)}<br><span class='soft'>{escape(each.hint)}</span></td></tr>"
+        f"<td class='text'>{escape(each.reason)}<br><span class='soft'>{escape(each.hint)}</span></td></tr>"
         for each in analysis.hidden[:ROWS]
     )
     about = "Calls that make the host wait for a device, other than synchronize."
@@ -157,8 +157,8 @@ def _gaps(analysis: Analysis) -> str:
     rows = (
         f'<tr tabindex="0" data-from="{gap.start_ns}" data-to="{gap.end_ns}">'
         f"{_numbers(duration(gap.length_ns), duration(gap.start_ns - analysis.window[0]))}"
-        f"<td>{escape(analysis.trace.device_name(gap.device))}</td><td>{escape(gap.cause)}</td><td>{escape(gap.text)}</td>"
-        f"<td>{_line(gap.site)}</td></tr>"
+        f"<td>{escape(analysis.trace.device_name(gap.device))}</td><td>{escape(gap.cause)}</td>"
+        f"<td class='text'>{escape(gap.text)}</td><td>{_line(gap.site)}</td></tr>"
         for gap in found[:ROWS]
     )
     about = "Times in which a device ran no kernel, and what its next kernel waited for.  A click shows one."

@@ -30,16 +30,25 @@
   }
   function fit() {
     const ratio = window.devicePixelRatio || 1;
-    width = box.clientWidth - 2; side = Math.min(190, Math.max(84, width * 0.2));
-    canvas.style.height = height + "px"; canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+    canvas.style.height = height + "px";  // first: it decides whether the box has a scroll bar
+    width = canvas.clientWidth; side = Math.min(190, Math.max(84, width * 0.2));
+    canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (plot) for (const p of plots) p.setSize({ width: width, height: 130 });
     ask();
   }
+  function refit() { if (canvas.clientWidth !== width) fit(); }
   const x = (t) => side + (t - view[0]) / (view[1] - view[0]) * (width - side);
   const time = (px) => view[0] + (px - side) / (width - side) * (view[1] - view[0]);
-  function ns(t) {
+  // The text of a time, with four digits, or with those that times `step` apart need.
+  function ns(t, step) {
     const a = Math.abs(t);
+    if (step) {
+      const [unit, name] = a >= 1e9 ? [1e9, " s"] : a >= 1e6 ? [1e6, " ms"] : a >= 1e3 ? [1e3, " µs"] : [1, " ns"];
+      let digits = 0;
+      for (let share = step / unit; digits < 9 && Math.abs(share - Math.round(share)) > 1e-6; share *= 10) digits++;
+      return (t / unit).toFixed(digits) + name;
+    }
     return a >= 1e9 ? (t / 1e9).toPrecision(4) + " s" : a >= 1e6 ? (t / 1e6).toPrecision(4) + " ms" : a >= 1e3 ? (t / 1e3).toPrecision(4) + " µs" : Math.round(t) + " ns";
   }
   function lower(array, value) { let a = 0, b = array.length; while (a < b) { const m = (a + b) >> 1; if (array[m] < value) a = m + 1; else b = m; } return a; }
@@ -53,10 +62,10 @@
     const least = (view[1] - view[0]) / Math.max(1, (width - side) / 90);
     let step = Math.pow(10, Math.ceil(Math.log10(least)));
     if (step / 5 >= least) step /= 5; else if (step / 2 >= least) step /= 2;
-    ctx.fillStyle = colors.soft; ctx.strokeStyle = colors.line; ctx.beginPath();
-    for (let t = Math.ceil((view[0] - from0) / step) * step + from0; t <= view[1]; t += step) {
-      const px = Math.round(x(t)) + 0.5; ctx.moveTo(px, HEAD - 4); ctx.lineTo(px, height); ctx.fillText(ns(t - from0), px + 3, 10);
-    }
+    const ticks = [];
+    for (let k = Math.ceil((view[0] - from0) / step); k * step <= view[1] - from0; k++) ticks.push(k * step);
+    ctx.strokeStyle = colors.line; ctx.beginPath();
+    for (const t of ticks) { const px = Math.round(x(t + from0)) + 0.5; ctx.moveTo(px, HEAD - 4); ctx.lineTo(px, height); }
     ctx.stroke();
     ctx.save(); ctx.beginPath(); ctx.rect(side, HEAD, width - side, height - HEAD); ctx.clip();
     for (const lane of lanes) drawLane(lane, scale);
@@ -66,6 +75,12 @@
     for (const lane of lanes) {
       if (lane.heading !== undefined) { ctx.fillStyle = colors.panel; ctx.fillRect(0, lane.heading, width, GROUP - 3); ctx.fillStyle = colors.text; ctx.fillText(lane.group, 6, lane.heading + GROUP / 2 - 1); }
       ctx.fillStyle = colors.soft; ctx.fillText(clip(lane.label, side - 14), 10, lane.y + ROW / 2);
+    }
+    const top = box.scrollTop;  // the times stay in sight
+    ctx.fillStyle = colors.back; ctx.fillRect(0, top, width, HEAD - 4); ctx.fillStyle = colors.soft;
+    for (const t of ticks) {
+      const text = ns(t, step), px = Math.round(x(t + from0)) + 3.5;
+      if (px + ctx.measureText(text).width <= width) ctx.fillText(text, px, top + 10);
     }
     stats.frames++; stats.ms = performance.now() - began;
     if (plot && (plots[0].shown === undefined || plots[0].shown[0] !== view[0] || plots[0].shown[1] !== view[1]))
@@ -137,7 +152,8 @@
     return null;
   }
   function describe(s) {
-    const l = s.lane, i = s.i, out = [D.names[l.name[i]] + "   " + ns(l.end[i] - l.start[i]) + ", from " + ns(l.start[i] - from0) + " to " + ns(l.end[i] - from0) + " (" + D.times + ")", l.group + ", " + l.label + (l.bytes && l.bytes[i] ? ", " + l.bytes[i].toLocaleString("en") + " bytes" + (l.end[i] > l.start[i] ? ", " + (l.bytes[i] / (l.end[i] - l.start[i])).toFixed(1) + " GB/s" : "") : "")];
+    const l = s.lane, i = s.i, digit = Math.max(1, Math.pow(10, Math.floor(Math.log10(Math.max(1, l.end[i] - l.start[i]))) - 2));
+    const out = [D.names[l.name[i]] + "   " + ns(l.end[i] - l.start[i]) + ", from " + ns(l.start[i] - from0, digit) + " to " + ns(l.end[i] - from0, digit) + " (" + D.times + ")", l.group + ", " + l.label + (l.bytes && l.bytes[i] ? ", " + l.bytes[i].toLocaleString("en") + " bytes" + (l.end[i] > l.start[i] ? ", " + (l.bytes[i] / (l.end[i] - l.start[i])).toFixed(1) + " GB/s" : "") : "")];
     if (D.sites[l.site[i]]) out.push(D.sites[l.site[i]]);
     if (l.note && l.note[i]) out.push(D.notes[l.note[i]]);
     if (l.from && l.from[i]) { const a = at(l.from[i]); out.push("submitted " + ns(l.start[i] - a.lane.start[a.i]) + " before it began, by " + D.names[a.lane.name[a.i]]); }
@@ -199,7 +215,7 @@
       const stepped = uPlot.paths.stepped({ align: 1 }), axis = { stroke: colors.soft, grid: { stroke: colors.line, width: 1 }, ticks: { stroke: colors.line } };
       plots.push(new uPlot({ width: width, height: 130, title: "memory of " + m.device, padding: [null, 0, null, 0], cursor: { drag: { x: false, y: false }, sync: { key: "memory" } }, legend: { live: true },
         scales: { x: { time: false }, y: { range: () => [0, top] } },
-        axes: [Object.assign({}, axis, { values: (u, v) => v.map(ns), size: 26, space: 90 }), Object.assign({}, axis, { values: (u, v) => v.map(size), size: side, incrs: Array.from({ length: 50 }, (_, k) => 2 ** k) })],
+        axes: [Object.assign({}, axis, { values: (u, v, axis, space, step) => v.map((t) => ns(t, step)), size: 26, space: 90 }), Object.assign({}, axis, { values: (u, v) => v.map(size), size: () => side, incrs: Array.from({ length: 50 }, (_, k) => 2 ** k) })],
         series: [{ label: "time", value: (u, v) => v == null ? "" : ns(v) },
           { label: "allocated", stroke: colors.kernel, fill: colors.shade, width: 1.5, paths: stepped, points: { show: false }, value: (u, v) => v == null ? "" : size(v) },
           { label: "reserved", stroke: colors.soft, dash: [4, 3], width: 1, paths: stepped, points: { show: false }, value: (u, v) => v == null ? "" : size(v) }] }, thin(all, 0, to0 - from0), host));
@@ -237,7 +253,9 @@
   function jump(row) { const a = Number(row.dataset.from), b = Number(row.dataset.to), room = (b - a) * 0.5; show(a - room, b + room); box.scrollIntoView({ block: "center" }); }
   document.addEventListener("click", (e) => { const row = e.target.closest && e.target.closest("tr[data-from]"); if (row) jump(row); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { style(); memory(); ask(); });
+  box.addEventListener("scroll", ask);
   window.addEventListener("resize", fit);
-  style(); fit(); memory(); choose(null); draw();
+  new ResizeObserver(refit).observe(box);
+  style(); fit(); memory(); choose(null); refit(); draw();
   window.timeline = { get view() { return view; }, get selected() { return selected; }, get hits() { return hits.length; }, stats: stats, lanes: lanes, show: show, draw: draw, look: look };
 })();
