@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -334,7 +335,20 @@ def _finalize(drain: object) -> None:
     util.Finalize(None, _drain, exitpriority=DRAIN_PRIORITY)
 
 
+def abandon_work() -> None:
+    """Leave the queued work of this process undone at exit, where nothing may wait for it any more."""
+    global _drains_in
+    _drains_in = 0
+
+
+def _is_interrupted() -> bool:
+    """Return whether KeyboardInterrupt ends the process."""
+    return getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1")
+
+
 def _drain() -> None:
+    if _is_interrupted():
+        return
     machine = thread.machine() if thread.has_machine() else None
     if machine is not None and machine.is_started and machine.forked is None and _drains_in == os.getpid():
         machine.driver.drain()
