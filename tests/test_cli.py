@@ -4,9 +4,11 @@ import importlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -731,3 +733,112 @@ def test_the_package_has_pytorchs_name_under_as_torch(flambeau, script):
     program = "import torch\nfrom torch import fx\nprint(torch.__name__, fx.__name__)"
     done = flambeau("run", "--as-torch", script(program))
     assert done.stdout == "torch flambeau.fx\n"
+
+
+LATE = """
+import threading, time
+import flambeau
+def late():
+    time.sleep(0.2)
+    x = flambeau.ones(3, device="cuda")
+    side = flambeau.cuda.Stream()
+    y = x * 2
+    with flambeau.cuda.stream(side):
+        z = y + 1
+    print("late")
+threading.Thread(target=late).start()
+"""
+
+
+def test_reports_wait_for_the_program_s_threads(flambeau, script):
+    done = flambeau("check", "--gpus", "virtual:1", script(LATE))
+    assert done.returncode == 1 and done.stdout.startswith("late\n\nflambeau check: 1 pair of lines")
+    done = flambeau("memory", "--gpus", "virtual:1", script(LATE))
+    assert done.returncode == 0 and "program.py: 1 device" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "memory", "trace", "fit --card l4"])
+def test_reports_do_not_wait_for_idle_executors(flambeau, script, tmp_path, command):
+    text = "from concurrent.futures import ThreadPoolExecutor\nwork = ThreadPoolExecutor()\nwork.submit(print, 1)\n"
+    done = flambeau(*command.split(), script(text), cwd=tmp_path, FLAMBEAU_GPUS="virtual:1")
+    assert (done.returncode, done.stdout[:3]) == (0, "1\n\n")
+
+
+@pytest.mark.parametrize("command", ["memory", "trace", "fit --card l4"])
+def test_only_the_first_process_of_a_program_that_forks_reports(flambeau, script, tmp_path, command):
+    text = """
+import os, sys
+import flambeau
+x = flambeau.ones(3, device="cuda")
+if (child := os.fork()) == 0:
+    sys.exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = flambeau(*command.split(), script(text), cwd=tmp_path, FLAMBEAU_GPUS="virtual:1")
+    assert (done.returncode, done.stdout[:3]) == (0, "3\n\n") and "Traceback" not in done.stderr
+
+
+QUEUED = """
+import time
+import flambeau
+x = flambeau.ones(400, 400, device="cuda")
+for _ in range(400):
+    x = (x @ x).clamp(0, 1)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "check", "memory", None])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_program_ends_at_once(script, tmp_path, command, number):
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
+    start = [sys.executable, *(["-m", "flambeau", command] if command else []), str(script(QUEUED))]
+    with subprocess.Popen(start, env=settings, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        began = time.monotonic()
+        program.send_signal(number)
+        rest = program.communicate(timeout=60)[0]
+        took = time.monotonic() - began
+    status = -number if command in ("run", None) else 128 + number
+    assert program.returncode == status and took < 2
+    assert bool(rest) == (command in ("check", "memory"))
+
+
+def test_an_interrupt_while_threads_are_awaited_ends_the_program(script, tmp_path):
+    text = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint(1, flush=True)\n"
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
+    start = [sys.executable, "-m", "flambeau", "memory", str(script(text))]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(start, env=settings, **pipes) as program:
+        program.stdout.readline()
+        time.sleep(0.2)
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate(timeout=30)
+    assert program.returncode == 130 and "did not use a GPU" in out
+    assert err.endswith("KeyboardInterrupt\n") and "flambeau" not in err
+
+
+def test_programs_on_stdin_may_have_any_encoding():
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
+    start = [sys.executable, "-m", "flambeau", "run", "-"]
+    text = b"# coding: latin-1\nprint(ascii('\xe9'))\n"
+    done = subprocess.run(start, env=settings, input=text, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, b"'\\xe9'\n")
+    for wrong, cause in (
+        (b"\xff", b"encoding declaration"),
+        (b"#\n#\n\xff", b"0xff in position 4"),
+        (b"# coding: none", b"none\n"),
+    ):
+        done = subprocess.run(start, env=settings, input=wrong, capture_output=True)
+        assert done.returncode == 1 and done.stderr.startswith(b"flambeau run: ") and cause in done.stderr
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["memory"], ["fit", "--card", "l4"], ["check"]])
+def test_a_report_that_cannot_be_written_is_one_line(script, command):
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
+    program = [] if command == ["doctor"] else [str(script("import flambeau"))]
+    with open("/dev/full", "w") as full:
+        start = [sys.executable, "-m", "flambeau", *command, *program]
+        done = subprocess.run(start, env=settings, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "flambeau: cannot write to stdout: No space left on device\n")

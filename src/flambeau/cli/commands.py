@@ -5,6 +5,7 @@ Data goes to stdout, messages to stderr.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import linecache
@@ -12,12 +13,13 @@ import os
 import runpy
 import signal
 import sys
+import threading
 import types
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import wraps
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import decode_source, find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -31,6 +33,9 @@ from . import as_torch, doctor, memory
 
 FALLBACK = "virtual:2"
 MAX_RANKS = 1024
+
+
+Job = Callable[[], None]
 
 
 class Program(NamedTuple):
@@ -250,8 +255,7 @@ def check(
 
     def run() -> int:
         status = _status_of(chosen, text, wants_torch)
-        _end_processes()
-        return status
+        return _ended(_end_processes) or status
 
     def show(report: Any, status: int) -> int:
         print_report(report, proof, status, style, stdout)
@@ -285,6 +289,19 @@ def _check_real(gpus: str, races: str, limit: Limit | None) -> None:
     for option, is_given in (("--prove", limit is not None), (f"--races {races}", races != "real")):
         if is_given:
             raise SystemExit(f"flambeau check: {option} is for virtual GPUs, not for {gpus!r}: --gpus virtual:2")
+
+
+def _end_threads() -> None:
+    """Wait for the program's threads as Python does at exit, which first lets those of executors end."""
+    shutdown: Any = threading._shutdown  # type: ignore[attr-defined]
+    shutdown()
+
+
+def _abandon_work() -> None:
+    """Leave queued work undone at exit: an interrupted program ends at once."""
+    from ..runtime.machine import abandon_work  # not before the program has begun
+
+    abandon_work()
 
 
 def _end_processes() -> None:
@@ -339,14 +356,20 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
 def _status_of(
     chosen: Program, gpus: str | None, wants_torch: bool, raised: tuple[type[BaseException], ...] = ()
 ) -> int:
-    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143.
+    """Run a program and wait for its threads; print the exception that ends it, and return its exit status.
 
-    raised: classes of exceptions to raise instead of printing them.
+    SIGTERM ends it with 143.  raised: classes of exceptions to raise instead of printing them.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
+    status = _ended(lambda: program(chosen, gpus, wants_torch), raised)
+    return _ended(_end_threads) or status
+
+
+def _ended(job: Job, raised: tuple[type[BaseException], ...] = ()) -> int:
+    """Run a job and return the exit status with which Python would end after it; print its exception."""
     try:
-        program(chosen, gpus, wants_torch)
+        job()
     except MissingProgram:
         raise
     except raised:
@@ -357,6 +380,7 @@ def _status_of(
         print(end.code, file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:
+        _abandon_work()
         sys.excepthook(KeyboardInterrupt, error, error.__traceback__)
         return 130
     except BaseException as error:  # noqa: BLE001  (the report is printed all the same)
@@ -390,6 +414,7 @@ def run_here(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
 
 def _terminate(number: int, _frame: object) -> None:
     """End the program, but not this process, which has a report to print."""
+    _abandon_work()
     sys.exit(128 + number)
 
 
@@ -405,17 +430,21 @@ def pick_gpus() -> str:
     return FALLBACK
 
 
-Job = Callable[[], None]
+UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def reporting(job: Job) -> Job:
-    """Make a job that prints a report end with status 1 if the reader of stdout ends first (`| head`)."""
+    """Make a job that prints a report end with status 1 if stdout is full, or its reader ends first (`| head`)."""
 
     def report() -> None:
         try:
             job()
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as failure:
+            if failure.errno not in UNWRITABLE:
+                raise
+            if not isinstance(failure, BrokenPipeError):
+                click.echo(f"flambeau: cannot write to stdout: {failure.strerror}", err=True)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes the rest of stdout at exit
             sys.exit(1)
 
@@ -520,8 +549,17 @@ def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool,
     if code:
         return Program("-c", arguments, False, script, command)
     if script == "-" and not module:
-        return Program("-", arguments, False, sys.stdin.read(), command)
+        return Program("-", arguments, False, _text_on_stdin(command), command)
     return Program(script, arguments, module, None, command)
+
+
+def _text_on_stdin(command: str) -> str:
+    """The program on stdin, in the encoding that it names, else UTF-8.  Exits with a message if it cannot be read."""
+    try:
+        return decode_source(sys.stdin.buffer.read()) if sys.stdin is not None else ""
+    except (SyntaxError, UnicodeDecodeError) as failure:
+        hint = "hint: a program that is not UTF-8 names its encoding in the first line, as in `# coding: latin-1`"
+        raise SystemExit(f"flambeau {command}: cannot read the program on stdin: {failure}\n{hint}") from None
 
 
 @commands.command("run", context_settings=PLAIN_SCRIPT)

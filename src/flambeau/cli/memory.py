@@ -59,10 +59,12 @@ def record_program(
     from ..runtime import cuda_memory
     from ..tools import memory_snapshot
 
-    kept = history.History(max_entries=MAX_EVENTS)
+    kept, process = history.History(max_entries=MAX_EVENTS), os.getpid()
     history.record(kept)
     status = run()
     sys.stdout.flush()
+    if os.getpid() != process:  # a fork of the program
+        sys.exit(status)
     if not thread.has_machine() or not thread.machine().is_started:
         print("\nflambeau memory: the program did not use a GPU")
         sys.exit(status)

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -24,7 +23,7 @@ PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which rank
 def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -> None:
     """Run a program, write its trace, print five lines, and exit with the program's status.
 
-    run: runs the program, prints its exception, and returns its exit status.
+    run: runs the program and its threads, prints its exception, and returns its exit status.
     """
     from ..tools.recorder import Recorder  # other commands do without it
 
@@ -34,12 +33,9 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
     report.recorder.begin()
     try:
         status = run()
-        _join_threads()
     except SystemExit:  # there is no such program
         report.recorder.end()
         raise
-    except KeyboardInterrupt:  # while it waited for threads
-        status = 130
     finally:
         signal.signal(signal.SIGTERM, former)
     is_written = report.write(f"the program ended with exit status {status}" if status else "")
@@ -71,13 +67,6 @@ def _places(output: str, chrome: str | None) -> list[Path]:
     return checked_places("trace", {"-o": output, "--chrome": chrome})
 
 
-def _join_threads() -> None:
-    """Wait for the program's threads, as Python does before it exits."""
-    for each in threading.enumerate():
-        if each is not threading.main_thread() and not each.daemon:
-            each.join()
-
-
 class _Report:
     """Writes the trace of a recorder, once, in the process that made it.  places: of the page and of the JSON file."""
 
@@ -104,7 +93,7 @@ class _Report:
         self.recorder.end()
         try:
             found = self.recorder.trace(waits)
-        except FlambeauError:  # the device has failed
+        except (FlambeauError, KeyboardInterrupt):  # the device has failed, or the user does not wait for it
             found = self.recorder.trace(waits=False)
         found.note = note
         folder = os.environ.get(PARTS)

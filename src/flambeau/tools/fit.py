@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
@@ -301,7 +300,7 @@ def size(nbytes: int) -> str:
 
 
 def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
-    """Run a program, a function that returns an exit status or raises OutOfMemoryError, in a forked process.
+    """Run a program and its threads, a function that returns a status or raises OutOfMemoryError, in a forked process.
 
     is_quiet: drop its output.  The child does not return: it ends with SystemExit and the program's status.
     """
@@ -340,29 +339,23 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
 
 def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> None:
     meter.begin()
-    ran_out = False
+    ran_out, process = False, os.getpid()
     try:
         status = run()
-        _join_threads()
     except OutOfMemoryError as error:
         status, ran_out = 1, bool(meter.shortage)
         if not ran_out:  # memory of the host
             sys.excepthook(type(error), error, error.__traceback__)
     except KeyboardInterrupt:
         status = 130
+    if os.getpid() != process:  # a fork of the program
+        sys.exit(status)
     meter.end()
     if not ran_out:
         meter.shortage = ""
     answer.write(meter.run(status, READ_HINT if status and has_read() else "").to_json().encode())
     answer.flush()
     sys.exit(status)
-
-
-def _join_threads() -> None:
-    """Wait for the program's threads, as Python does before it exits."""
-    for each in threading.enumerate():
-        if each is not threading.main_thread() and not each.daemon:
-            each.join()
 
 
 class Fit(NamedTuple):
