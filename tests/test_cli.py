@@ -431,6 +431,8 @@ def test_check_takes_its_options(flambeau, script, tmp_path):
     assert done.returncode == 1 and done.stdout == "" and "cannot be read" in done.stderr and "hint:" in done.stderr
     done = flambeau("check", "--prove", "--races", "error", script(RACY))
     assert (done.returncode, done.stdout) == (1, "") and "--races real" in done.stderr
+    done = flambeau("check", "--limit", "1000", script(RACY))
+    assert done.returncode == 2 and "--limit: only for" in done.stderr
     done = flambeau("check", "--prove", "--schedule", "seeded:1", script(RACY))
     assert (done.returncode, done.stdout) == (2, "") and "--schedule" in done.stderr
 
@@ -842,3 +844,13 @@ def test_a_report_that_cannot_be_written_is_one_line(script, command):
         start = [sys.executable, "-m", "flambeau", *command, *program]
         done = subprocess.run(start, env=settings, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, "flambeau: cannot write to stdout: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["run", "check", "memory", "trace"])
+def test_a_program_that_cannot_be_read_is_refused(monkeypatch, script, command):
+    from flambeau.cli import commands
+
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(SystemExit) as refused:
+        commands.main([command, "--gpus", "virtual:1", str(script("print(1)"))])
+    assert re.fullmatch(rf"flambeau {command}: cannot read '.*program.py': Permission denied", str(refused.value))

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
@@ -92,6 +93,8 @@ def _check(chosen: Program) -> None:
     if not chosen.is_module:
         if not os.path.exists(chosen.name):
             raise MissingProgram(f"flambeau {chosen.command}: there is no file {chosen.name!r} in {os.getcwd()}")
+        if not os.access(chosen.name, os.R_OK):
+            raise MissingProgram(f"flambeau {chosen.command}: cannot read {chosen.name!r}: {os.strerror(errno.EACCES)}")
         if os.path.isdir(chosen.name) and not os.path.exists(os.path.join(chosen.name, "__main__.py")):
             raise MissingProgram(f"flambeau {chosen.command}: the folder {chosen.name!r} has no __main__.py")
     elif why := _why_missing(chosen.name):
@@ -696,6 +699,8 @@ def check_command(
     if prove and schedule is not None:
         raise click.UsageError("--schedule: --prove chooses the schedules itself")
     wanted = with_schedule(gpus, schedule)
+    if not prove and click.get_current_context().get_parameter_source("limit") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--limit: only for a search of schedules, with --prove")
     return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
 
 
