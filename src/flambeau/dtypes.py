@@ -127,6 +127,10 @@ uint1, uint2, uint3, uint4, uint5, uint6, uint7 = [
     dtype(f"uint{bits}", 1, INTEGER, False, "", "") for bits in range(1, 8)
 ]
 chalf, cfloat, cdouble = complex32, complex64, complex128
+NAMES_ONLY = (
+    *(complex32, complex64, complex128),
+    *(float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu),
+)
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
 UNSIGNED = (uint16, uint32, uint64)  # operators accept them like uint8; no samples have them

@@ -436,3 +436,38 @@ def test_a_file_that_cannot_be_written_is_a_runtime_error_and_an_os_error(tmp_pa
             torch.save(1, path)
         assert isinstance(caught.value, OSError) and caught.value.errno == reason
         assert str(path) in str(caught.value) and list(tmp_path.iterdir()) == []
+
+
+def test_typed_storages_come_back_with_their_type_and_share_memory():
+    x = torch.arange(4.0)
+    storage, tensor, number = again([x.storage(), x[1:], torch.LongStorage([5])])
+    assert type(storage) is torch.TypedStorage and storage.dtype is torch.float32 and storage.tolist() == [0, 1, 2, 3]
+    assert number.dtype is torch.int64 and number.tolist() == [5]
+    tensor.fill_(7)
+    assert storage.tolist() == [0, 7, 7, 7]
+    with pytest.raises(RuntimeError, match="save: .*as different types: torch.float32 and bytes"):
+        saved([x.storage(), x.untyped_storage()])
+    with pytest.raises(PicklingError, match="a TypedStorage at object: <torch.TypedStorage: 1 .* storages of uint16"):
+        saved(torch.ones(1, dtype=torch.uint16).storage())
+
+
+def test_names_of_types_and_layouts_that_no_tensor_has_come_back():
+    names = [torch.float8_e4m3fn, torch.complex64, torch.strided, torch.sparse_coo, torch.jagged]
+    assert all(found is name for found, name in zip(again(names), names))
+
+
+def test_files_of_storages_and_layouts_are_those_of_pytorch():
+    pytorch = pytest.importorskip("torch")
+    pytorch.storage._warn_typed_storage_removal.__dict__["has_warned"] = True
+    for write, read in ((pytorch, torch), (torch, pytorch)):
+        file = io.BytesIO()
+        write.save([write.ones(2).storage(), write.sparse_coo, write.float8_e5m2], file)
+        file.seek(0)
+        storage, layout, kind = read.load(file)
+        assert (storage.tolist(), storage.dtype) == ([1, 1], read.float32)
+        assert layout is read.sparse_coo and kind is read.float8_e5m2
+    file = io.BytesIO()
+    pytorch.save(pytorch.ones(2).to(pytorch.float8_e5m2), file)
+    file.seek(0)
+    with pytest.raises(UnpicklingError, match="a tensor of float8_e5m2, which no tensor of flambeau can have"):
+        torch.load(file)

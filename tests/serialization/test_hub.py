@@ -9,7 +9,7 @@ import flambeau as torch
 from flambeau.errors import ArgumentError, FileFormatError, NamingError, NotSupportedError
 from flambeau.serialization import hub
 
-PROGRAM = '''
+PROGRAM = """
 import helper
 dependencies = ["numpy"]
 def net(size, *, bias=True):
@@ -17,7 +17,7 @@ def net(size, *, bias=True):
     return helper.make(size, bias)
 def _hidden():
     pass
-'''
+"""
 HELPER = "from flambeau import nn\ndef make(size, bias):\n    return nn.Linear(size, 1, bias)\n"
 
 

@@ -22,11 +22,12 @@ from ..core.storage import Storage
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, shown
+from ..memory_formats import layout
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
 from ..tensor import pickling
-from ..tensor.storages import UntypedStorage
+from ..tensor.storages import TypedStorage, UntypedStorage
 from ..tensor.tensor import Tensor
 
 PROTOCOL = 2
@@ -85,6 +86,7 @@ REBUILD_WITH_STATE = Global("torch._tensor", "_rebuild_from_type_v2")
 ORDERED_DICT = Global("collections", "OrderedDict")
 UNTYPED_STORAGE = Global("torch.storage", "UntypedStorage")
 ENCODE = Global("_codecs", "encode")
+GET_LAYOUT = Global("torch.serialization", "_get_layout")
 TENSOR = Global("torch", "Tensor")
 RENAMED: dict[Any, Global] = {
     Tensor: TENSOR,
@@ -231,6 +233,19 @@ class Pickler:
 
     def _storage(self, value: UntypedStorage) -> None:
         self._reference(value._storage, None)
+
+    def _typed_storage(self, value: TypedStorage) -> Iterator[Part]:
+        if value.dtype.name not in STORAGE_TYPES:
+            raise Refusal(
+                f"the format has no storages of {value.dtype.name}: save the tensor, or its untyped_storage()"
+            )
+        self._reference(value._storage, value.dtype)
+        yield from ()
+
+    def _layout(self, value: layout) -> None:
+        self._name(GET_LAYOUT)
+        self._str(f"torch.{value.name}")
+        self._op(pickle.TUPLE1 + pickle.REDUCE)
 
     def _size(self, value: Size) -> None:
         self._name(RENAMED[Size])
@@ -404,6 +419,7 @@ ATOMS: dict[type, Callable[[Pickler, Any], None]] = {
     bytes: Pickler._bytes,
     Global: Pickler._name,
     dtype: Pickler._dtype,
+    layout: Pickler._layout,
     device: Pickler._device,
     Size: Pickler._size,
     UntypedStorage: Pickler._storage,
@@ -412,6 +428,7 @@ COMPOSITES: dict[type, Callable[[Pickler, Any], Iterator[Part]]] = {
     tuple: Pickler._tuple,
     list: Pickler._list,
     dict: Pickler._dict,
+    TypedStorage: Pickler._typed_storage,
 }
 
 

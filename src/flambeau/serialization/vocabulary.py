@@ -17,16 +17,18 @@ from typing import Any
 from ..core.locks import whole
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, new_tensor_of
-from ..dtypes import BY_NAME, bfloat16, dtype
+from ..dtypes import BY_NAME, NAMES_ONLY, bfloat16, dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown
 from ..host import np
+from ..memory_formats import LAYOUTS, layout
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
 from ..tensor import pickling, storages
-from ..tensor.storages import UntypedStorage
+from ..tensor.storages import TypedStorage, UntypedStorage
 from ..tensor.tensor import Tensor
 from .pickler import (
+    GET_LAYOUT,
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
     REBUILD_TENSOR,
@@ -63,7 +65,9 @@ class FileVocabulary:
     def __init__(self, load_storage: LoadStorage, budget: Budget) -> None:
         self._load_storage = load_storage
         self._budget = budget
-        self._storages: dict[int, tuple[UntypedStorage, dtype | None]] = {}  # loaded storages by their memory's ids
+        self._storages: dict[
+            int, tuple[UntypedStorage | TypedStorage, dtype | None]
+        ] = {}  # loaded storages by their memory's ids
         self._listed = listed()
         self._listed_ids = {id(value) for value in self._listed.values()}
 
@@ -111,7 +115,7 @@ class FileVocabulary:
         else:
             raise Refusal(f"the state of a {cls.__name__} may not be set")
 
-    def load_persistent(self, reference: Any) -> UntypedStorage:
+    def load_persistent(self, reference: Any) -> UntypedStorage | TypedStorage:
         if type(reference) is not tuple or len(reference) != 5:
             raise Refusal("a persistent id that is not a storage of five parts")
         what, storage_type, key, location, count = reference
@@ -123,14 +127,15 @@ class FileVocabulary:
             raise Refusal(f"a storage of {pickling.brief(count)} elements")
         element_type = storage_type.element_type
         storage = self._load_storage(texts[1], element_type, texts[2], count)
-        found, known_type = self._storages.setdefault(id(storage), (storages.of(storage), element_type))
+        wrapper = storages.of(storage) if element_type is None else storages.typed(storage, element_type)
+        found, known_type = self._storages.setdefault(id(storage), (wrapper, element_type))
         if known_type is not element_type:
             raise Refusal(f"storage {cut(texts[1])} has the memory of one with another type of elements")
         return found
 
     def _loaded(self, storage: Any) -> tuple[Storage, dtype | None]:
         """Return the memory and the element type of a storage of this file.  Raises Refusal for anything else."""
-        if type(storage) is not UntypedStorage or id(storage._storage) not in self._storages:
+        if type(storage) not in (UntypedStorage, TypedStorage) or id(storage._storage) not in self._storages:
             raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
         return storage._storage, self._storages[id(storage._storage)][1]
 
@@ -217,6 +222,12 @@ class FileVocabulary:
             raise Refusal("a complex number with parts that are not floats")
         return complex(real, imag)
 
+    def _layout(self, name: Any) -> layout:
+        found = LAYOUTS.get(name) if type(name) is str else None
+        if found is None:
+            raise Refusal(f"the layout {pickling.brief(name)}")
+        return found
+
     # tensors
 
     def _tensor(
@@ -234,6 +245,8 @@ class FileVocabulary:
         memory, _ = self._loaded(storage)
         if not isinstance(element_type, dtype):
             raise Refusal(f"a tensor over a {type(storage).__name__}, of type {_named(element_type)}")
+        if element_type in NAMES_ONLY:
+            raise Refusal(f"a tensor of {element_type.name}, which no tensor of flambeau can have")
         return _over(memory, element_type, shape, strides, offset, requires_grad, hooks, metadata)
 
     def _parameter(self, data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
@@ -455,8 +468,8 @@ def _add_function(names: str, least: int, most: int, function: Callable[..., Any
 
 
 def _add_all() -> None:
-    for element_type in BY_NAME.values():
-        _add(f"torch.{element_type.name}", element_type)
+    for named in (*BY_NAME.values(), *NAMES_ONLY):
+        _add(f"torch.{named.name}", named)
     for name, storage in STORAGE_TYPES.items():
         _add(f"torch.{storage}", StorageType(BY_NAME[name]))
     for value, full_name in RENAMED.items():
@@ -472,6 +485,7 @@ def _add_all() -> None:
     _add("builtins.complex", complex, 2, 2, files._complex)
     _add("torch.Size", Size, 1, 1, files._size)
     _add("torch.device", device, 1, 2, files._device)
+    _add_function(".".join(GET_LAYOUT), 1, 1, files._layout)
     _add_function("_codecs.encode", 2, 2, files._encoded)
     _add_function(".".join(REBUILD_TENSOR), 6, 7, files._tensor)
     _add_function(".".join(REBUILD_TENSOR_OF_TYPE), 7, 8, files._tensor_of_type)

@@ -623,7 +623,8 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return of(self._storage)
 
     def __repr__(self) -> str:
-        return f"<torch.{CLASSES[self._type].__name__}: {self.size()} elements of {self._type.name} on {self.device}>"
+        name = CLASSES.get(self._type, TypedStorage).__name__  # unsigned types have no class
+        return f"<torch.{name}: {self.size()} elements of {self._type.name} on {self.device}>"
 
 
 def _class(name: str, element_type: dtypes.dtype) -> Any:
