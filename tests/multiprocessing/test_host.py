@@ -1,5 +1,6 @@
 """CPU tensors in shared memory (semantics 1.18.6), by either strategy."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -146,3 +147,38 @@ def test_descriptors_are_given_back(other):
     for _ in range(5):
         other.do("kept = x", x=torch.ones(3))
     assert count() <= before
+
+
+def test_a_shared_storage_has_at_most_one_descriptor(strategy):
+    before = len(os.listdir("/proc/self/fd"))
+    kept = [torch.ones(3).share_memory_() for _ in range(10)]
+    assert len(os.listdir("/proc/self/fd")) - before == (10 if strategy == "file_descriptor" else 0)
+    view = kept[0][1:]
+    del kept
+    assert len(os.listdir("/proc/self/fd")) - before == int(strategy == "file_descriptor")
+    assert view.fill_(2).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "number"),
+    [("file_descriptor", "memfd_create", errno.EMFILE), ("file_system", "posix_fallocate", errno.ENOSPC)],
+)
+def test_memory_that_the_system_does_not_share_is_an_error(monkeypatch, name, call, number):
+    def refuse(*arguments):
+        raise OSError(number, os.strerror(number))
+
+    former, files = mp.get_sharing_strategy(), named_files()
+    open_files = len(os.listdir("/proc/self/fd"))
+    mp.set_sharing_strategy(name)
+    monkeypatch.setattr(os, call, refuse)
+    x = torch.ones(3)
+    try:
+        with pytest.raises(
+            RuntimeError, match="(?s)share_memory_: 12 bytes of .*hint: .*ulimit -n|--shm-size"
+        ) as refused:
+            x.share_memory_()
+    finally:
+        mp.set_sharing_strategy(former)
+    assert isinstance(refused.value, OSError) and refused.value.errno == number
+    assert not x.is_shared() and x.tolist() == [1.0, 1.0, 1.0]
+    assert named_files() == files and len(os.listdir("/proc/self/fd")) == open_files

@@ -14,6 +14,8 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -23,6 +25,7 @@ import struct
 import tempfile
 import threading
 import weakref
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ from ..core.locks import whole
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
-from ..errors import ArgumentError, ConfigError
+from ..errors import ArgumentError, ConfigError, FlambeauError
 from ..kernel import Access
 from .ipc import Exports, Handle, ask
 
@@ -59,8 +62,7 @@ class SharedFile:
         self._maker = os.getpid() if is_maker else 0
         status = os.fstat(descriptor)
         self.identity = status.st_dev, status.st_ino
-        mapped = mmap.mmap(descriptor, max(nbytes, 1))
-        self.array = host.np.frombuffer(mapped, "uint8", nbytes)
+        self.array = host.np.frombuffer(_mapped(descriptor, max(nbytes, 1)), "uint8", nbytes)
         if name:
             os.close(descriptor)
             self.descriptor = -1
@@ -70,6 +72,31 @@ class SharedFile:
             os.close(self.descriptor)
         if self._maker == os.getpid():
             (_directory() / self.name).unlink(missing_ok=True)
+
+
+class SharingError(FlambeauError, OSError, RuntimeError):
+    """The system refuses to share memory.  `errno` is its number."""
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    size = ctypes.c_size_t
+    libc.mmap.argtypes = ctypes.c_void_p, size, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ssize_t
+    libc.mmap.restype = ctypes.c_void_p
+    libc.munmap.argtypes = ctypes.c_void_p, size
+    return libc
+
+
+def _mapped(descriptor: int, nbytes: int) -> Any:
+    """Map a file until the buffer is freed.  Unlike Python's mmap, the mapping keeps no duplicate of the descriptor."""
+    address = _libc().mmap(None, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
+    if address == ctypes.c_void_p(-1).value:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    buffer = (ctypes.c_uint8 * nbytes).from_address(address)
+    weakref.finalize(buffer, _libc().munmap, address, nbytes).atexit = False
+    return buffer
 
 
 class Host:
@@ -205,12 +232,35 @@ def set_strategy(new_strategy: str) -> None:
     _host.strategy = new_strategy
 
 
+HINTS = {
+    errno.EMFILE: "each shared storage has an open file: raise the limit with `ulimit -n`, "
+    "or use torch.multiprocessing.set_sharing_strategy('file_system')",
+    errno.ENOSPC: "the file system of shared memory is full: make it larger (docker run --shm-size=8g), "
+    "or use torch.multiprocessing.set_sharing_strategy('file_descriptor')",
+}
+
+
 def _new_file(nbytes: int, strategy: str) -> SharedFile:
-    if strategy == "file_system":
-        return _new_named_file(nbytes)
+    try:
+        return _new_named_file(nbytes) if strategy == "file_system" else _new_unnamed_file(nbytes)
+    except OSError as error:
+        refusal = SharingError(
+            f"{nbytes} bytes of shared memory: {error.strerror}",
+            hint=HINTS.get(error.errno or 0, ""),
+            operator="share_memory_",
+        )
+        refusal.errno = error.errno
+        raise refusal from error
+
+
+def _new_unnamed_file(nbytes: int) -> SharedFile:
     descriptor = os.memfd_create("flambeau-shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(descriptor, max(nbytes, 1))
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    try:
+        os.ftruncate(descriptor, max(nbytes, 1))
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    except OSError:
+        os.close(descriptor)
+        raise
     return SharedFile(nbytes, descriptor)
 
 
@@ -219,7 +269,12 @@ def _new_named_file(nbytes: int) -> SharedFile:
     _sweep(directory)
     name = f"{os.getpid()}-{os.urandom(12).hex()}"
     descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.ftruncate(descriptor, max(nbytes, 1))
+    try:
+        os.posix_fallocate(descriptor, 0, max(nbytes, 1))  # a write into a full file system would be a SIGBUS
+    except OSError:
+        os.close(descriptor)
+        (directory / name).unlink()
+        raise
     return SharedFile(nbytes, descriptor, name, is_maker=True)
 
 
