@@ -35,8 +35,9 @@ def test_functions_of_a_local_folder(folder):
 
 
 def test_what_a_folder_lacks(folder, tmp_path):
-    with pytest.raises(NamingError, match="hub.load: .*'absent'.*hubconf.py"):
+    with pytest.raises(NamingError, match="hub.load: .*'absent'.*hubconf.py") as missing:
         torch.hub.load(folder, "absent", source="local")
+    assert isinstance(missing.value, RuntimeError)
     (folder / "hubconf.py").write_text('dependencies = ["no_such_package_1"]\ndef net(): pass\n')
     with pytest.raises(RuntimeError, match="Missing dependencies: no_such_package_1"):
         torch.hub.load(folder, "net", source="local")

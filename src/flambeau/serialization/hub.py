@@ -27,6 +27,10 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # hash in file names such as resnet1
 READ_DATA_CHUNK = 128 * 1024  # bytes
 
 
+class NoFunctionError(NamingError, RuntimeError):
+    """A hubconf.py has no function of this name."""
+
+
 class Silence:
     """A progress bar that shows nothing, where the package tqdm is missing."""
 
@@ -100,8 +104,8 @@ def load(
     """Call the function `model` of a folder's hubconf.py and return its result.
 
     source: "local".  args, kwargs: the function's arguments.
-    Raises: NotSupportedError for source="github"; NamingError if there is no such function; RuntimeError if packages
-            are missing that hubconf.py lists in `dependencies`.
+    Raises: NotSupportedError for source="github"; NoFunctionError if there is no such function; RuntimeError if
+            packages are missing that hubconf.py lists in `dependencies`.
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +204,7 @@ def _entry(folder: Path, model: Any) -> Any:
         raise RuntimeError(f"hub.load: Missing dependencies: {', '.join(missing)}\nhint: install them")
     found = getattr(module, model, None)
     if not callable(found):
-        raise NamingError(
+        raise NoFunctionError(
             f"there is no function {model!r} in {folder / CONFIG}",
             hint="torch.hub.list(folder) lists them",
             operator="hub.load",
