@@ -1,5 +1,8 @@
 """Generators: seeds, states and offsets, per device.  Rows 1.19.*"""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -226,3 +229,15 @@ def test_a_generator_of_no_device_is_refused(given, error):
 def test_a_state_of_another_size_is_a_runtime_error():
     with pytest.raises(errors.ValueRangeError, match="set_state: .* 5056 bytes, got 3"):
         Generator().set_state(torch.zeros(3, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda generator: pickle.loads(pickle.dumps(generator))])
+def test_a_copy_continues_from_the_state_of_its_generator(device, copied):
+    generator = Generator(device).manual_seed(3)
+    torch.randn(3, device=device, generator=generator)
+    other = copied(generator)
+    assert (other.device, other.initial_seed()) == (torch.device(device), 3)
+    wanted = [torch.randn(5, device=device, generator=generator).tolist() for _ in range(2)]
+    assert [torch.randn(5, device=device, generator=other).tolist() for _ in range(2)] == wanted
+    assert copied(torch.default_generator) is not torch.default_generator

@@ -472,12 +472,22 @@ class Generator:
         """
         return self._of(self.random_state.copy())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.device, self.state_bytes())
+
     def _of(self, state: State) -> Generator:
         return _made(self.device_index, state)
 
 
 def _state_of(index: int, seed: int) -> State:
     return TwisterState(seed) if index == devices.CPU_INDEX else State(seed)
+
+
+def _restored(device: devices.device, data: bytes) -> Generator:
+    """Return a generator in a state that another one has had; for copies and pickles."""
+    generator = Generator(device)
+    generator.set_state_bytes(data)
+    return generator
 
 
 def _made(index: int, state: State) -> Generator:
