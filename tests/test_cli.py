@@ -854,3 +854,23 @@ def test_a_program_that_cannot_be_read_is_refused(monkeypatch, script, command):
     with pytest.raises(SystemExit) as refused:
         commands.main([command, "--gpus", "virtual:1", str(script("print(1)"))])
     assert re.fullmatch(rf"flambeau {command}: cannot read '.*program.py': Permission denied", str(refused.value))
+
+
+def test_the_main_module_stays_until_the_process_ends(flambeau, script, tmp_path):
+    text = """
+import pickle, threading, time
+import flambeau
+class Named: pass
+def late():
+    time.sleep(0.2)
+    print(type(pickle.loads(pickle.dumps(Named()))).__name__, __package__, __spec__, __file__[-10:])
+kept = flambeau.ones(1 << 20, device="cuda")
+threading.Thread(target=late).start()
+"""
+    wanted = "Named None None program.py\n"
+    assert flambeau("run", "--gpus", "virtual:1", script(text), fresh=True).stdout == wanted
+    done = flambeau("memory", "--gpus", "virtual:1", script(text), cwd=tmp_path)
+    assert done.stdout.startswith(wanted)
+    module = flambeau("memory", "--gpus", "virtual:1", "-m", "program", cwd=tmp_path)
+    for text in (done.stdout, module.stdout):
+        assert re.search(r"GPU 0 at the end\n.*\n  live +4.00 MiB  in 1 block", text)

@@ -10,6 +10,7 @@ import io
 import json
 import linecache
 import os
+import pkgutil
 import runpy
 import signal
 import sys
@@ -71,17 +72,34 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
             if isinstance(file, io.TextIOWrapper):
                 file.reconfigure(line_buffering=True, write_through=False)  # a line is written at once
     if chosen.code is not None:
-        _run_code(chosen.code, "<string>" if chosen.name == "-c" else "<stdin>")
+        _run_text(chosen.code, "<string>" if chosen.name == "-c" else "<stdin>")
     elif chosen.is_module:
-        runpy.run_module(chosen.name, run_name="__main__", alter_sys=True)
+        _kept.append(runpy.run_module(chosen.name, run_name="__main__", alter_sys=True))
+    elif _is_source(chosen.name):
+        with io.open_code(chosen.name) as file:
+            _run_code(file.read(), chosen.name, __file__=chosen.name, __cached__=None)
     else:
-        runpy.run_path(chosen.name, run_name="__main__")
+        _kept.append(runpy.run_path(chosen.name, run_name="__main__"))
 
 
-def _run_code(code: str, file: str) -> None:
+_kept: list[Any] = []  # globals of the program: reports show what it holds at its end
+
+
+def _is_source(name: str) -> bool:
+    """Return whether a program is a Python file, rather than a folder, an archive or bytecode."""
+    return pkgutil.get_importer(name) is None and not name.endswith(".pyc")
+
+
+def _run_text(code: str, file: str) -> None:
     """Run a text as `__main__`.  Its lines are shown in tracebacks and reports."""
     linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
+    _run_code(code, file)
+
+
+def _run_code(code: str | bytes, file: str, **attributes: Any) -> None:
+    """Run code as the module `__main__`, which stays until the process ends: reports and threads still use it."""
     main = types.ModuleType("__main__")
+    vars(main).update(attributes)
     sys.modules["__main__"] = main
     exec(compile(code, file, "exec"), vars(main))
 
