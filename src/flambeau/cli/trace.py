@@ -17,6 +17,7 @@ from typing import Any
 
 from .output import checked_places
 
+INTERRUPTED = 130  # status of a program that KeyboardInterrupt has ended
 PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which ranks write their traces
 
 
@@ -38,7 +39,8 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
         raise
     finally:
         signal.signal(signal.SIGTERM, former)
-    is_written = report.write(f"the program ended with exit status {status}" if status else "")
+    waits = status != INTERRUPTED or not report.recorder.found.modelled  # modelled times are known without waiting
+    is_written = report.write(f"the program ended with exit status {status}" if status else "", waits)
     sys.exit(status or int(not is_written))
 
 
