@@ -316,7 +316,7 @@ def test_a_device_that_is_missing_suggests_map_location():
         (3, TypeError, "got 3"),
         ([], TypeError, "got []"),
         ("mps", RuntimeError, "'mps'"),
-        ({"cpu": "meta"}, RuntimeError, "'meta'"),
+        ({"cpu": "mps"}, RuntimeError, "'mps'"),
         ({"cpu": 1.5}, RuntimeError, "1.5"),
         (lambda storage, location: "cpu", TypeError, "'cpu'"),
         (lambda storage, location: storage[:1].clone(), ValueError, "1 bytes for a storage of 8"),
@@ -326,6 +326,11 @@ def test_other_map_locations_are_errors(where, error, fact):
     with pytest.raises(error, match="load: ") as caught:
         again(torch.ones(2), map_location=where)
     assert fact in str(caught.value) and caught.value.hint
+
+
+@pytest.mark.parametrize("where", ["meta", torch.device("meta"), {"cpu": "meta"}])
+def test_shapes_are_loaded_to_meta(where):
+    assert repr(again([torch.ones(2)], map_location=where)) == "[tensor(..., device='meta', size=(2,))]"
 
 
 def test_one_storage_for_two_types_is_an_error():

@@ -211,12 +211,10 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 def _facts(tensor: Any) -> list[str]:
     """Return the properties to print after the values."""
     facts = [f"device='{tensor.device}'"] if tensor.is_cuda or is_meta(tensor) else []
-    if is_meta(tensor):
-        facts.append(f"size={tuple(tensor.shape)}")
     usual = {dtypes.default.floating, dtypes.int64, dtypes.bool_}
     if tensor.numel() == 0 or is_meta(tensor):
         usual = {dtypes.default.floating}
-        facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
+        facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 or is_meta(tensor) else []
     elif options.edgeitems == 0:
         facts.append(f"size={tuple(tensor.shape)}")
     if tensor.dtype not in usual:
