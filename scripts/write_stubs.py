@@ -324,7 +324,7 @@ def documentation(found: Any, indent: str) -> str:
 
 
 def first_line(found: Any) -> str:
-    return (inspect.getdoc(found) or "").split("\n")[0].replace("\\", "\\\\")
+    return "" if found is None else (inspect.getdoc(found) or "").split("\n")[0].replace("\\", "\\\\")
 
 
 def tensor_stub() -> str:

@@ -284,6 +284,15 @@ class ReentryError(FlambeauError, RuntimeError):
     """A finalizer or a hook called the library while its thread held the lock that the call needs."""
 
 
+def raiser(error: BaseException) -> Any:
+    """Return a function that raises an error, whatever its arguments."""
+
+    def raise_error(*args: object) -> None:
+        raise error
+
+    return raise_error
+
+
 def reentered() -> ReentryError:
     """Return the error for a lock that its own thread holds."""
     return ReentryError(

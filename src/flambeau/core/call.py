@@ -179,9 +179,7 @@ def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -
     """Make the special method of `x + y` and the like.  otherwise: called if y is neither a tensor nor a number."""
 
     def method(self: Any, other: Any) -> Any:
-        if is_operand(other):
-            return call_two(operator, self, other)
-        return otherwise(self, other)
+        return call_two(operator, self, other) if is_operand(other) else otherwise(self, other)
 
     return method
 
@@ -190,9 +188,7 @@ def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]
     """Like `binary_method_of`, for `y + x` where y's class is not Tensor."""
 
     def method(self: Any, other: Any) -> Any:
-        if is_operand(other):
-            return call_two(operator, other, self)
-        return otherwise(self, other)
+        return call_two(operator, other, self) if is_operand(other) else otherwise(self, other)
 
     return method
 
@@ -261,9 +257,7 @@ def _called(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
         return _call_out(now, operator, bound, out)
     if operator.kind is VIEW:
         return computed_view(operator, bound)
-    if operator.mutates:
-        return _call_mutating(now, operator, bound)
-    return _run(now, operator, bound)
+    return _call_mutating(now, operator, bound) if operator.mutates else _run(now, operator, bound)
 
 
 def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:

@@ -233,9 +233,7 @@ class GraphTask:
             waiting.captured = grads
         if not goes_on:
             return end_at(self, node, grads)
-        if self.watch is not None:
-            return self.watch.run(self, node, grads)
-        return self.apply_node(node, grads)
+        return self.watch.run(self, node, grads) if self.watch is not None else self.apply_node(node, grads)
 
     def _call_leaf_hooks(self, node: AccumulateGrad, grads: list[Any]) -> None:
         for stream in self._streams(node).values():

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 
-from ..errors import reentered
+from ..errors import raiser, reentered
 
 cdef extern from "Python.h":
     int PyGC_Enable()
@@ -17,8 +17,8 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
-    #define run_due_collection() PyErr_CheckSignals()  /* Python 3.12 runs a collection that is due though it is disabled */
+    #if PY_VERSION_HEX >> 16 == 0x030C  /* 3.12 runs a collection that was due before collections were disabled */
+    #define run_due_collection PyErr_CheckSignals
     #else
     #define run_due_collection() 0
     #endif
@@ -82,8 +82,7 @@ cpdef long long next_number() noexcept:
 # critical sections: see native.py.  No `try` whose `finally` may raise has a `return`: Cython would leak its value.
 
 cdef unsigned long long _main = threading.main_thread().ident
-cdef Py_ssize_t _main_depth = 0
-cdef Py_ssize_t _depth = 0
+cdef Py_ssize_t _main_depth = 0, _depth = 0
 cdef bint _collects = False
 cdef list _put_off = []
 entries = {}  # {code that begins a section: offset of the first instruction inside it}
@@ -100,14 +99,7 @@ cpdef void enter_critical() noexcept:
         try:
             run_due_collection()
         except BaseException as error:  # of a signal handler that is not wrapped yet
-            put_off(0, _raiser(error))
-
-
-def _raiser(error):
-    """Return the handler of a signal that raises an error."""
-    def run(number, frame):
-        raise error
-    return run
+            put_off(0, raiser(error))
 
 
 cpdef leave_critical():

@@ -101,16 +101,13 @@ class Queue:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
-        """Queue a library call.  packed: the operands' addresses (see `library_operation.unpack_addresses`).
-
-        During a capture, libraries may load code and data for the call.
-        """
+        """Queue a library call.  packed: the operands' addresses (see `library_operation.unpack_addresses`)."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         if self.machine.capture is None:
             self.hot.library_run(plan, packed, workspace, self.handle)
         else:
-            with self.machine.loading():
+            with self.machine.loading():  # a library may load code and data for the call
                 self.hot.library_run(plan, packed, workspace, self.handle)
         if _hooks.on_launch is not None:
             _hooks.on_launch(self, plan, unpack_addresses(packed))

@@ -56,10 +56,7 @@ def linked(source: TensorBase, view: TensorBase) -> TensorBase:
         now = thread.here()
         view._base = source if source._base is None else source._base
         view._view_version = view._storage.version
-        if now.grad_enabled:
-            view._origin = source._origin
-        else:
-            view._origin = _INFERENCE if now.inference else _NO_GRAD
+        view._origin = source._origin if now.grad_enabled else _INFERENCE if now.inference else _NO_GRAD
     return view
 
 
