@@ -805,6 +805,19 @@ def test_an_interrupted_program_ends_at_once(script, tmp_path, command, number):
     assert bool(rest) == (command in ("check", "memory", "trace"))
 
 
+def test_an_interrupted_search_reports_what_it_has_found(script, tmp_path):
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
+    text = QUEUED.replace("time.sleep", "import sys\nprint('ready', file=sys.stderr, flush=True)\ntime.sleep")
+    start = [sys.executable, "-m", "flambeau", "check", "--prove", str(script(text))]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(start, env=settings, cwd=tmp_path, start_new_session=True, **pipes) as search:
+        assert search.stderr.readline() == "ready\n"
+        os.killpg(search.pid, signal.SIGINT)
+        output, errors = search.communicate(timeout=60)
+    assert search.returncode == 130 and "prove.py" not in errors
+    assert output.endswith("ended with exit status 130\nflambeau check: interrupted in the first run\n")
+
+
 def test_an_interrupt_while_threads_are_awaited_ends_the_program(script, tmp_path):
     text = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint(1, flush=True)\n"
     settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..vector_clock import Clock, StreamKey
 
 DEFAULT_LIMIT = 1000  # most schedules
+INTERRUPTED = 130  # status of a program that Ctrl-C has ended
 Point = tuple[int, int]  # a stream and the number of its command
 
 
@@ -62,7 +63,7 @@ class Seen(NamedTuple):
 
     races: pairs of commands of streams, or of a command and an access of the host.
     host_races: the number of races with allocations of the host.
-    threads: how many threads of the program submitted work.
+    threads: how many threads of the program submitted work.  is_interrupted: whether Ctrl-C ended it.
     """
 
     report: Report
@@ -75,6 +76,7 @@ class Seen(NamedTuple):
     copies: dict[Point, tuple[str, str]]
     output: bytes
     status: int
+    is_interrupted: bool = False
 
     def difference(self, other: Seen) -> str:
         """Return the first difference of another run's result, "" if there is none."""
@@ -277,15 +279,27 @@ def run_once(
                 _run_in_child(program, choices, places, output, answer)
             finally:
                 os._exit(1)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        ended, is_interrupted = _wait(child)
         answer.seek(0)
+        if ended != 0 and is_interrupted:
+            raise KeyboardInterrupt
         if ended != 0:
             raise ArgumentError(
                 f"the process that ran the program under {name_of(choices)} ended with {ended}",
                 operator="check --prove",
             )
         seen: Seen = pickle.load(answer)  # written by the child process, to an unnamed file
-        return seen
+        return seen._replace(is_interrupted=is_interrupted)
+
+
+def _wait(child: int) -> tuple[int, bool]:
+    """Wait for a process; return how it ended, and whether Ctrl-C, which it gets as well, came meanwhile."""
+    is_interrupted = False
+    while True:
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), is_interrupted
+        except KeyboardInterrupt:
+            is_interrupted = True
 
 
 def _run_in_child(
@@ -346,29 +360,37 @@ def prove(
     end = time.monotonic() + seconds
     first = run_once(program, (), places, is_quiet=False)
     began(first)
+    if first.is_interrupted:
+        return _decided(first, 1, None, "", is_complete=False)
     if not first.races or first.host_races:
         return _decided(first, 1, None, "", is_complete=not first.races)
     path = [Step(choice) for choice in first.choices]
     _reverse(first, path)
     count = 1
-    while True:
-        progress(count)
-        at = max((at for at, step in enumerate(path) if step.wanted - step.done), default=None)
-        if at is None:
-            return _decided(first, count, None, "", is_complete=True)
-        if count >= schedules or time.monotonic() > end:
-            return _decided(first, count, None, "", is_complete=False)
-        step = path[at]
-        index = min(step.wanted - step.done)
-        step.done.add(index)
-        choices = [*(each.choice.taken for each in path[:at]), index]
-        seen = run_once(program, choices, places, is_quiet=True)
-        count += 1
-        if difference := first.difference(seen):
-            return _decided(first, count, choices, difference, is_complete=False)
-        step.choice = seen.choices[at]
-        path[at + 1 :] = [Step(choice) for choice in seen.choices[at + 1 :]]
-        _reverse(seen, path)
+    try:
+        while True:
+            progress(count)
+            at = max((at for at, step in enumerate(path) if step.wanted - step.done), default=None)
+            if at is None:
+                return _decided(first, count, None, "", is_complete=True)
+            if count >= schedules or time.monotonic() > end:
+                return _decided(first, count, None, "", is_complete=False)
+            step = path[at]
+            index = min(step.wanted - step.done)
+            step.done.add(index)
+            choices = [*(each.choice.taken for each in path[:at]), index]
+            seen = run_once(program, choices, places, is_quiet=True)
+            if seen.is_interrupted:
+                raise KeyboardInterrupt
+            count += 1
+            if difference := first.difference(seen):
+                return _decided(first, count, choices, difference, is_complete=False)
+            step.choice = seen.choices[at]
+            path[at + 1 :] = [Step(choice) for choice in seen.choices[at + 1 :]]
+            _reverse(seen, path)
+    except KeyboardInterrupt:
+        stopped = first._replace(is_interrupted=True, status=INTERRUPTED)
+        return _decided(stopped, count, None, "", is_complete=False)
 
 
 def _reverse(seen: Seen, path: list[Step]) -> None:
@@ -405,6 +427,8 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     if choices is not None:
         schedule = name_of(choices)
         text = f"another schedule gives another result: {difference}\n  flambeau check --schedule {schedule} ..."
+    elif first.is_interrupted:
+        text = f"interrupted: {schedules} gave the same result" if count > 1 else "interrupted in the first run"
     elif first.host_races:
         is_complete = False
         count_text = "1 race is" if first.host_races == 1 else f"{first.host_races} races are"
