@@ -211,10 +211,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def no_tensors_of(named: dtype) -> NotSupportedError:
     """Return the error for a tensor of a type that is only a name."""
-    is_complex = named.category == COMPLEX
+    hints = {COMPLEX: "complex arithmetic is not implemented yet", FLOATING: "the smallest floats have 16 bits"}
     return NotSupportedError(
         f"tensors of {named.name} are not supported: {named!r} is only a name",
-        hint="complex arithmetic is not implemented yet" if is_complex else "the smallest floats have 16 bits",
+        hint=hints.get(named.category, "the smallest integers have 8 bits: use torch.int8 or torch.uint8"),
     )
 
 

@@ -135,3 +135,13 @@ def test_names_of_types():
     assert torch.typename(Linear) == torch.typename(Linear(1, 1)) == f"{Linear.__module__}.Linear"
     assert torch.newaxis is None and torch.inf == float("inf") and torch.nan != torch.nan
     assert (torch.pi, torch.e) == (np.pi, np.e)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint1", "qint8"])
+def test_names_of_small_integers_are_no_types_of_tensors(name):
+    small = getattr(torch, name)
+    with pytest.raises(NotImplementedError, match="only a name") as caught:
+        torch.zeros(2, dtype=small)
+    assert "use torch.int8" in caught.value.hint
+    with pytest.raises(TypeError, match=f"requires an integer input type, got torch.{name}"):
+        torch.iinfo(small)

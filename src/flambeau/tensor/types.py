@@ -142,9 +142,11 @@ class iinfo:  # noqa: N801  (PyTorch's name for it)
 
     def __init__(self, type: Any) -> None:
         self._of = _type_of("iinfo", "type", type)
-        if self._of.category != dtypes.INTEGER:
+        if self._of.category != dtypes.INTEGER or not self._of.compute:
             raise ArgumentTypeError(
-                f"requires an integer input type, got {self._of}", hint="use torch.finfo", operator="iinfo"
+                f"requires an integer input type, got {self._of}",
+                hint="use torch.finfo" if self._of.category != dtypes.INTEGER else "there are no tensors of this type",
+                operator="iinfo",
             )
 
     @property
