@@ -327,3 +327,12 @@ def test_probabilities_are_not_ignored():
 def test_class_probabilities_have_the_shape_of_the_input():
     with pytest.raises(ValueRangeError, match=r"cross_entropy: .*\[2, 3\], target is \[2\]"):
         torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_of_no_classes(smoothing):
+    loss = torch.nn.functional.cross_entropy
+    assert loss(torch.ones(0, 0), torch.zeros(0, dtype=torch.int64), label_smoothing=smoothing).isnan()
+    assert loss(torch.ones(0, 0), torch.zeros(0, 0), label_smoothing=smoothing).isnan()
+    with pytest.raises(IndexError, match="Target 0 is out of bounds"):
+        loss(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64), label_smoothing=smoothing)

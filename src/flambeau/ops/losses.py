@@ -328,7 +328,7 @@ def cross_entropy(
     spread = _spread_loss(logs, target, weight, ignore_index, dim)
     spread = spread if reduction == "none" else spread.sum()
     spread = spread / total.to(spread.dtype) if reduction == "mean" else spread
-    return loss * (1 - label_smoothing) + spread * (label_smoothing / input.shape[dim])
+    return loss * (1 - label_smoothing) + spread * (label_smoothing / max(input.shape[dim], 1))
 
 
 def _along(weight: Any, ndim: int, dim: int) -> Any:
@@ -351,7 +351,7 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
         )
     classes = logs.shape[dim]
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes
+        target = target * (1 - smoothing) + smoothing / max(classes, 1)
     terms = logs * target
     terms = terms if weight is None else terms * _along(weight, len(logs.shape), dim)
     if reduction == "none":
