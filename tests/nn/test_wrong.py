@@ -414,7 +414,7 @@ def test_graphed_callables(gpus, call, error, begins):
 @pytest.mark.parametrize(
     ("module", "missing"),
     [
-        ("autograd", "profiler"),
+        ("autograd", "foo"),
         ("multiprocessing", "foo"),
         ("nn.functional", "scaled_mm"),
         ("nn.init", "foo"),
