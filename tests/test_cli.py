@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -737,11 +736,23 @@ def test_the_package_has_pytorchs_name_under_as_torch(flambeau, script):
     assert done.stdout == "torch flambeau.fx\n"
 
 
-LATE = """
-import threading, time
+# a function that returns when the main thread waits for the other threads
+MAIN_WAITS = """
+import sys, threading, time
+def main_waits():
+    while True:
+        frame = sys._current_frames()[threading.main_thread().ident]
+        while frame is not None:
+            if frame.f_code.co_name == "_shutdown":
+                return
+            frame = frame.f_back
+        time.sleep(0.001)
+"""
+LATE = f"""
+{MAIN_WAITS}
 import flambeau
 def late():
-    time.sleep(0.2)
+    main_waits()
     x = flambeau.ones(3, device="cuda")
     side = flambeau.cuda.Stream()
     y = x * 2
@@ -819,13 +830,19 @@ def test_an_interrupted_search_reports_what_it_has_found(script, tmp_path):
 
 
 def test_an_interrupt_while_threads_are_awaited_ends_the_program(script, tmp_path):
-    text = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint(1, flush=True)\n"
+    text = f"""
+{MAIN_WAITS}
+def late():
+    main_waits()
+    print(1, flush=True)
+    time.sleep(600)
+threading.Thread(target=late).start()
+"""
     settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
     start = [sys.executable, "-m", "flambeau", "memory", str(script(text))]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(start, env=settings, **pipes) as program:
         program.stdout.readline()
-        time.sleep(0.2)
         program.send_signal(signal.SIGINT)
         out, err = program.communicate(timeout=30)
     assert program.returncode == 130 and "did not use a GPU" in out
@@ -868,12 +885,13 @@ def test_a_program_that_cannot_be_read_is_refused(monkeypatch, script, command):
 
 
 def test_the_main_module_stays_until_the_process_ends(flambeau, script, tmp_path):
-    text = """
-import pickle, threading, time
+    text = f"""
+{MAIN_WAITS}
+import pickle
 import flambeau
 class Named: pass
 def late():
-    time.sleep(0.2)
+    main_waits()
     print(type(pickle.loads(pickle.dumps(Named()))).__name__, __package__, __spec__, __file__[-10:])
 kept = flambeau.ones(1 << 20, device="cuda")
 threading.Thread(target=late).start()
