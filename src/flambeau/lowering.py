@@ -326,6 +326,8 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     result = operator.lower(call, *arguments)
     if target is not None:
         result = _written(call, result)
+    if device is META:  # its tensors have no values: nothing is computed or drawn
+        call.steps, call.draws, call.body = [], [], None
     plan = call.plan(members, target is not None, _places(result))
     if call.is_on_host and target is None and len(call.steps) == len(call.taken) == 1 and call.taken[0].dense:
         if call.body is not None:

@@ -55,6 +55,12 @@ def test_results_and_views_are_on_meta_too():
     assert x.grad.shape == x.shape
 
 
+def test_nothing_is_computed():
+    x = torch.zeros(20_000, 20_000, device="meta")  # 1.5 GiB, and the product would take minutes
+    y = (x @ x + 1).softmax(-1).cumsum_(0)
+    assert y.is_meta and y.shape == x.shape and y.sum().shape == ()
+
+
 def test_modules_are_made_and_filled():
     with META:
         net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
@@ -79,6 +85,9 @@ def test_initialization_draws_nothing():
             nn.MultiheadAttention(4, 2),
         ):
             assert all(x.is_meta for x in net.parameters())
+        for draw in (torch.rand, torch.randn, torch.randperm, lambda size: torch.ones(size).normal_()):
+            assert draw(3).is_meta
+        assert torch.nn.functional.dropout(torch.ones(3)).is_meta
         weight = torch.empty(3, 3)
         for fill in (nn.init.orthogonal_, nn.init.trunc_normal_, nn.init.xavier_normal_, nn.init.ones_):
             assert fill(weight) is weight

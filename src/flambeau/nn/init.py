@@ -61,8 +61,6 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
         True
     """
     checks.tensor("uniform_", "tensor", tensor)
-    if is_meta(tensor):
-        return tensor
     with GradMode(False), naming("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
@@ -75,8 +73,6 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
         torch.Size([2, 3])
     """
     checks.tensor("normal_", "tensor", tensor)
-    if is_meta(tensor):
-        return tensor
     with GradMode(False), naming("normal_"):
         return tensor.normal_(mean, std, generator=generator)
 
@@ -93,7 +89,7 @@ def trunc_normal_(
         True
     """
     checks.tensor("trunc_normal_", "tensor", tensor)
-    if is_meta(tensor):
+    if is_meta(tensor):  # the rest reads values
         return tensor
     for name, value in (("mean", mean), ("std", std), ("a", a), ("b", b)):
         checks.number("trunc_normal_", name, value)
@@ -140,8 +136,6 @@ def constant_(tensor: Any, val: float) -> Any:
         tensor([0.5000, 0.5000])
     """
     checks.tensor("constant_", "tensor", tensor)
-    if is_meta(tensor):
-        return tensor
     with GradMode(False), naming("constant_"):
         return tensor.fill_(val)
 
@@ -270,7 +264,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
             hint="give a weight [out, in, *kernel]",
             operator="orthogonal_",
         )
-    if is_meta(tensor) or not tensor.numel():
+    if is_meta(tensor) or not tensor.numel():  # the rest reads values
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows

@@ -1,6 +1,7 @@
 """The device meta, whose tensors have a shape, a dtype and strides, and no values that a program can read.
 
-They have host memory, so that every operator works on them as on the CPU.  Memory that nothing writes takes no space.
+They have host memory, which nothing writes, so that it takes no space.  Operators are lowered as on the CPU, and their
+plans have allocations alone (see `lowering.entry_for`).
 """
 
 from __future__ import annotations
