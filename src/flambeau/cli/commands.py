@@ -314,8 +314,8 @@ def _check_real(gpus: str, races: str, limit: Limit | None) -> None:
 
 def _end_threads() -> None:
     """Wait for the program's threads as Python does at exit, which first lets those of executors end."""
-    shutdown: Any = threading._shutdown  # type: ignore[attr-defined]
-    shutdown()
+    module: Any = threading  # its stub leaves out this function
+    module._shutdown()
 
 
 def _abandon_work() -> None:

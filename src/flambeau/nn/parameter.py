@@ -13,7 +13,7 @@ from ..ops.operator import REGISTRY
 from ..tensor import factories, subclass
 from ..tensor.gradient import want
 from ..tensor.operators import BINARY, COMPARISONS, UNARY
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, TensorClass
 
 
 def _source(data: Any, kind: str) -> Any:
@@ -28,7 +28,7 @@ def _source(data: Any, kind: str) -> Any:
     return data
 
 
-class _MarkedClass(type(Tensor)):  # type: ignore[misc]  # the metaclass of Tensor
+class _MarkedClass(TensorClass):  # type: ignore[misc]  # the stub of Tensor leaves its metaclass out
     """The metaclass of Parameter and Buffer: tensors with the attribute that `_mark` names count as instances."""
 
     def __instancecheck__(cls, value: Any) -> bool:

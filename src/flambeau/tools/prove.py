@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import signal
 import sys
 import tempfile
 import threading
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from ..vector_clock import Clock, StreamKey
 
 DEFAULT_LIMIT = 1000  # most schedules
-INTERRUPTED = 130  # status of a program that Ctrl-C has ended
 Point = tuple[int, int]  # a stream and the number of its command
 
 
@@ -361,7 +361,7 @@ def prove(
     first = run_once(program, (), places, is_quiet=False)
     began(first)
     if first.is_interrupted:
-        return _decided(first, 1, None, "", is_complete=False)
+        return _decided(first, 0, None, "", is_complete=False)
     if not first.races or first.host_races:
         return _decided(first, 1, None, "", is_complete=not first.races)
     path = [Step(choice) for choice in first.choices]
@@ -389,7 +389,7 @@ def prove(
             path[at + 1 :] = [Step(choice) for choice in seen.choices[at + 1 :]]
             _reverse(seen, path)
     except KeyboardInterrupt:
-        stopped = first._replace(is_interrupted=True, status=INTERRUPTED)
+        stopped = first._replace(is_interrupted=True, status=128 + signal.SIGINT)
         return _decided(stopped, count, None, "", is_complete=False)
 
 
@@ -428,7 +428,7 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
         schedule = name_of(choices)
         text = f"another schedule gives another result: {difference}\n  flambeau check --schedule {schedule} ..."
     elif first.is_interrupted:
-        text = f"interrupted: {schedules} gave the same result" if count > 1 else "interrupted in the first run"
+        text = f"interrupted after {schedules}" if count else "interrupted in the first run"
     elif first.host_races:
         is_complete = False
         count_text = "1 race is" if first.host_races == 1 else f"{first.host_races} races are"
