@@ -635,6 +635,42 @@ class Loyal(Program):
         self.machine.work(stream, *self.machine.kernel_step("update", stream, [(tensor, view)], 1))
 
 
+class Quiet(Program):
+    """Most steps are on one stream after a wait for all work, so that a model may defer and drop them."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        super().__init__(machine, seed)
+        self.main = self.rng.choice(list(machine.device_of))
+        self.steps |= {
+            self.kernel: 40, self.copy: 12, self.allocate: 14, self.free: 14, self.poll: 1, self.capture: 0,
+            self.finish_all: 6, self.finish_main: 6, self.others: 4,
+        }  # fmt: skip
+
+    def stream(self) -> int:
+        return self.main
+
+    def finish_all(self) -> None:
+        for device in range(DEVICES):
+            self.machine.sync_device(device)
+        if self.rng.random() < 0.5:
+            self.main = super().stream()
+
+    def finish_main(self) -> None:
+        self.machine.sync_stream(self.main)
+
+    def others(self) -> None:
+        """A few steps on any streams."""
+        main = self.main
+        for _ in range(self.rng.randrange(1, 4)):
+            self.main = super().stream()
+            if self.rng.random() < 0.5:
+                self.machine.wait_stream(self.main, main)
+            self.rng.choice([self.kernel, self.kernel, self.copy, self.allocate])()
+        if self.rng.random() < 0.5:
+            self.machine.wait_stream(main, self.main)
+        self.main = main
+
+
 def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> None:
     """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.
 
@@ -650,10 +686,11 @@ LOYAL_STEPS = 150
 
 
 def follow(seed: int) -> None:
-    """Run two programs of a seed with a driver that a model follows.  Raises: AssertionError."""
+    """Run three programs of a seed with a driver that a model follows.  Raises: AssertionError."""
     try:
         Program(Followed(), seed).run()
         Loyal(Followed(), seed).run(LOYAL_STEPS)
+        Quiet(Followed(), seed).run(LOYAL_STEPS)
     except Exception as error:
         raise AssertionError(f"program {seed}, followed: {error}") from error
 

@@ -57,7 +57,7 @@ class Calls(WarmCalls):
         )
         self.faults = Faults()
         self.is_profiled = False
-        self._lock = ReentrantLock()
+        self._lock = self._make_lock()
         self._inner_lock = self._lock.inner
         self._engine: Engine = self._make_engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures
@@ -72,6 +72,9 @@ class Calls(WarmCalls):
         self._granted_workspace = blas_workspace() or 0
         self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used
+
+    def _make_lock(self) -> ReentrantLock:
+        return ReentrantLock()
 
     def _make_engine(self, choice: Gpus, schedule: Schedule) -> Engine:
         return Engine(choice, schedule, self._lock)

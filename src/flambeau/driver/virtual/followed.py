@@ -40,6 +40,7 @@ from ..api import (
     StreamHandle,
 )
 from .base import next_handle
+from .deferred import MakingLock, Wait
 from .driver import VirtualDriver
 from .events import Event, Generation
 from .following import Alone, FollowedKernel, FollowingEngine, Handles, shapes_of
@@ -66,7 +67,7 @@ class RealStreams:
 class FollowedCalls(HotCalls):
     """The frequent calls: each calls the real driver, then the model.
 
-    They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it.
+    They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it: deferred calls stay deferred.
     """
 
     def __init__(self, driver: FollowedDriver, real: HotCalls) -> None:
@@ -106,6 +107,7 @@ class FollowedDriver(VirtualDriver):
     Handles are the model's.  lost: the reason why the model no longer follows, "" while it does.
     unseen: the kernels whose accesses the model does not know.
     loaded: kernels and library plans;  alone: the model's state of each stream.
+    lock: makes deferred calls when it is acquired; its mutex and its `plain` lock do not.
     """
 
     _engine: FollowingEngine
@@ -116,11 +118,16 @@ class FollowedDriver(VirtualDriver):
         self._real = real
         self._memory = self._engine.memory
         self._real_handles = Handles()
-        self.lock, self.loaded, self.alone = self._lock, Handles(), self._engine.alone
+        self.loaded, self.alone = Handles(), self._engine.alone
+        self.lock.make = self._make_deferred
         self._real_watches = real.capabilities.watches_blocks
         self._partition_devices: dict[PartitionHandle, int] = {}
         self.lost = ""
         self.unseen: dict[str, None] = {}
+
+    def _make_lock(self) -> MakingLock:
+        self.lock = MakingLock()
+        return self.lock
 
     def _make_engine(self, choice: Gpus, schedule: Schedule) -> FollowingEngine:
         return FollowingEngine(choice, schedule, self._lock)
@@ -134,6 +141,7 @@ class FollowedDriver(VirtualDriver):
             if self._engine.races.witness is not None:
                 self._follow(self._engine.settle)
             super().watch(witness)
+            self._engine.deferred.may_begin = True
 
     def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
         """Call the model.  If the call fails, stop following."""
@@ -149,15 +157,26 @@ class FollowedDriver(VirtualDriver):
         self.lost = f"{name} at {callers.call_site()}: {fact}"
         self.watch(None)
 
-    def _points(self, queues: Iterable[Queue]) -> list[Generation]:
-        with self._lock:
-            return [self._events_of.point(queue) for queue in queues]
+    def _make_deferred(self) -> None:
+        deferred = self._engine.deferred
+        if deferred.alone is not None:
+            self._follow(deferred.end)
 
-    def _host_learns(self, points: Sequence[Generation]) -> None:
-        """Order all later work after points that the host has waited for."""
-        with self._lock:
-            for point in points:
-                self._engine.clocks.host_learn(point.clock)
+    def _begin_wait(self, queues: Iterable[Queue]) -> Wait:
+        """Note which work a wait of the host will follow."""
+        with self.lock.plain:
+            wait = Wait(list(queues), self._events_of.point)
+            self._follow(self._engine.deferred.wait, wait)
+            return wait
+
+    def _end_wait(self, wait: Wait) -> None:
+        """Order all later work after the work that the host has waited for."""
+        with self.lock.plain:
+            self._follow(self._learn, wait)
+
+    def _learn(self, wait: Wait) -> None:
+        for point in self._engine.deferred.drop(wait):
+            self._engine.clocks.host_learn(point.clock)
 
     # devices
     def properties(self, device: int) -> DeviceProperties:
@@ -170,9 +189,9 @@ class FollowedDriver(VirtualDriver):
         return self._real.has_context(device)
 
     def device_synchronize(self, device: int) -> None:
-        points = self._points([queue for queue in self._engine.runner.queues if queue.device == device])
+        wait = self._begin_wait([queue for queue in self._engine.runner.queues if queue.device == device])
         self._real.device_synchronize(device)
-        self._host_learns(points)
+        self._end_wait(wait)
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         partition, granted = self._real.partition(device, multiprocessors)
@@ -281,7 +300,8 @@ class FollowedDriver(VirtualDriver):
             self._real.block_given(device, address, nbytes)
         if not self.lost:
             try:
-                self._memory.devices[device].give(address, address + nbytes)
+                with self._inner_lock:  # as in `block_taken`
+                    self._engine.give_block(device, address, address + nbytes)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("block_given", failure)
 
@@ -322,16 +342,16 @@ class FollowedDriver(VirtualDriver):
             self._engine.retire(self._streams.pop(stream))
 
     def stream_query(self, stream: StreamHandle) -> bool:
-        points = self._points([self._queue(stream)])
+        wait = self._begin_wait([self._queue(stream)])
         is_done = self._real.stream_query(self._real_handles[stream])
         if is_done:
-            self._host_learns(points)
+            self._end_wait(wait)
         return is_done
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
-        points = self._points([self._queue(stream)])
+        wait = self._begin_wait([self._queue(stream)])
         self._real.stream_synchronize(self._real_handles[stream])
-        self._host_learns(points)
+        self._end_wait(wait)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         with self._lock:
@@ -346,7 +366,7 @@ class FollowedDriver(VirtualDriver):
 
     # events
     def _new_event(self, device: int, real: EventHandle, is_interprocess: bool) -> EventHandle:
-        with self._lock:
+        with self.lock.plain:
             handle = EventHandle(next_handle())
             self._events[handle] = Event(handle, device, False, is_interprocess)
             self._real_handles[handle] = real
@@ -357,7 +377,7 @@ class FollowedDriver(VirtualDriver):
 
     def event_destroy(self, event: EventHandle) -> None:
         self._real.event_destroy(self._real_handles[event])
-        with self._lock:
+        with self.lock.plain:
             del self._events[event], self._real_handles[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
@@ -372,28 +392,41 @@ class FollowedDriver(VirtualDriver):
         latest = self._event(event).latest
         is_done = self._real.event_query(self._real_handles[event], orders)
         if is_done and orders and latest is not None:
-            self._follow(self._events_of.waited_on_host, self._events[event], latest)
+            self._event_waited(event, latest)
         return is_done
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
         latest = self._event(event).latest
         self._real.event_synchronize(self._real_handles[event], orders)
         if orders and latest is not None:
+            self._event_waited(event, latest)
+
+    def _event_waited(self, event: EventHandle, latest: Generation) -> None:
+        with self._lock:
             self._follow(self._events_of.waited_on_host, self._events[event], latest)
+            self._engine.deferred.may_begin = True
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         return self._real.event_elapsed(self._real_handles[start], self._real_handles[end])
 
     # work
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
-        with self._lock:
+        with self.lock.plain:
             self._real.copy(dst, src, nbytes, kind, self._real_handles[stream])
-            self._follow(super().copy, dst, src, nbytes, kind, stream)
+            self._follow_copy(stream, kind.value, super().copy, dst, src, nbytes, kind, stream)
 
     def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
-        with self._lock:
+        with self.lock.plain:
             self._real.fill(dst, value, nbytes, self._real_handles[stream])
-            self._follow(super().fill, dst, value, nbytes, stream)
+            self._follow_copy(stream, "fill", super().fill, dst, value, nbytes, stream)
+
+    def _follow_copy(self, stream: StreamHandle, name: str, call: Callable[..., None], *arguments: Any) -> None:
+        """Make the model follow a copy or a fill that the real driver has accepted."""
+        if not self.lost:
+            try:
+                self._engine.call(self.alone[stream], name, call, arguments)
+            except Exception as failure:  # noqa: BLE001  (as in `_follow`)
+                self._lose(call.__name__, failure)
 
     def peer_can(self, device: int, peer: int) -> bool:
         return self._real.peer_can(device, peer)
@@ -403,7 +436,7 @@ class FollowedDriver(VirtualDriver):
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         real = self._real.kernel_load(device, kernel)
-        with self._lock:
+        with self.lock.plain:
             handle = self._kernel_handles.get((device, kernel))
             if handle is None:
                 handle = self._kernel_handles[device, kernel] = KernelHandle(next_handle())
@@ -423,7 +456,7 @@ class FollowedDriver(VirtualDriver):
         return bind
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        with self._lock:
+        with self.lock.plain:
             loaded, alone = self.loaded[kernel], self.alone[stream]
             self._real.launch(loaded.real, grid, arguments, alone.real)
             self.follow_launch(alone, loaded, bytes(arguments))
@@ -432,13 +465,13 @@ class FollowedDriver(VirtualDriver):
         """Make the model follow a launch or a library call that the real driver has accepted."""
         if not self.lost:
             try:
-                self._engine.launch(alone, loaded, arguments, callers.origin(2))
+                self._engine.launch(alone, loaded, arguments, callers.origin(3))
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("launch", failure)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)
-        with self._lock:
+        with self.lock.plain:
             handle = PlanHandle(next_handle())
             self.loaded[handle] = FollowedKernel(real, device, problem.kind, problem.accesses, ADDRESSES)
             self._real_handles[handle] = real
@@ -456,7 +489,7 @@ class FollowedDriver(VirtualDriver):
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
-        with self._lock:
+        with self.lock.plain:
             loaded, alone = self.loaded[plan], self.alone[stream]
             self._real.library_run(loaded.real, addresses, workspace, alone.real)
             self.follow_launch(alone, loaded, tuple(addresses))
@@ -561,9 +594,9 @@ class FollowedDriver(VirtualDriver):
         self._real.block_shared(device, address, nbytes, self._real_handles[stream])
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        points = self._points([self._queue(stream)])
+        wait = self._begin_wait([self._queue(stream)])
         self._real.ipc_flush(self._real_handles[stream])
-        self._host_learns(points)
+        self._end_wait(wait)
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         return self._real.event_ipc_export(self._real_handles[event])

@@ -5,6 +5,7 @@
   launch is appended to a list of the block.  The list becomes accesses and commands when another stream uses or
   allocates the bytes (`SoleHistory.settle`).  From then on, uses of the block are compared one by one.
 - A kernel's first launch from a source line makes a command at once, because tools read the line's variables then.
+- While only one stream has work, even these lists are not kept (deferred.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...kernel import Access, Kernel, Pointer, Pointers, Scalar
 from ...vector_clock import UNKNOWN, Base, Clock, StreamKey
 from .access import TAKING, Group, History, MemoryAccess, Taken, Use
 from .clock import CopyEngine
+from .deferred import Deferred
 from .engine import Engine
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
 from .queue import ADDRESS_BYTES, Form, Loaded, Queue, Split, Work, absent, run_reference
@@ -32,6 +34,7 @@ from .submission import INVALID_HANDLE, Command
 FEW_LAUNCHES = 64  # a longer list of a block's launches is shortened
 PRUNE_AFTER = 4096  # operations of a stream between prunings of the lists of its blocks
 MAX_LINES = 1 << 14  # source lines that are cached
+MANY_BLOCKS = 1 << 14  # a larger `FollowedDevice.reused` is emptied: then all bytes count as used
 
 
 class Handles(dict[Any, Any]):
@@ -134,7 +137,7 @@ class Line:
     """A part of a source line that submits work.
 
     origin: its latest call, which keeps the code object alive, so that its id is not reused;  launched: the kernels
-    that it has launched.
+    that it has launched, and the kinds of its copies.
     """
 
     __slots__ = ("launched", "origin", "site")
@@ -142,7 +145,7 @@ class Line:
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
         self.site = callers.described(origin)[0]
-        self.launched: set[FollowedKernel] = set()
+        self.launched: set[object] = set()
 
 
 # blocks that one stream uses
@@ -306,10 +309,18 @@ def _number(launch: Launch) -> int:
 
 
 class FollowedDevice(DeviceMemory):
-    """The segments and blocks of a real device, at its addresses."""
+    """The segments and blocks of a real device, at its addresses.
+
+    reused: blocks that were taken and given back without a change of `blocks`: their ends, by their starts.
+    """
+
+    def __init__(self, device: int, total: int, has_values: bool = True) -> None:
+        super().__init__(device, total, has_values)
+        self.reused: dict[int, int] = {}
 
     def adopt(self, low: int, nbytes: int) -> None:
         """Add a segment that the real driver allocated."""
+        self.reused.clear()
         self._forget(low, low + nbytes)
         self._segments.add(Segment(self.space, low, low + nbytes))
         block = Block(self.space, self.device, low, low + nbytes)
@@ -336,6 +347,7 @@ class FollowedDevice(DeviceMemory):
 
     def adopt_mapped(self, low: int, nbytes: int) -> None:
         """Add memory that the real driver mapped at reserved addresses."""
+        self.reused.clear()
         self._around(low, nbytes, "mem_map").mapped.add(low, low + nbytes)
         self._forget(low, low + nbytes)
 
@@ -353,6 +365,22 @@ class FollowedDevice(DeviceMemory):
         history = block.history
         if type(history) is SoleHistory:  # the same as `close`
             history.is_open = False
+
+    def reuse(self, bounds: dict[int, int]) -> None:
+        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
+        reused = self.reused
+        for low, high in bounds.items():
+            if reused.get(low, 0) < high:
+                reused[low] = high
+        if len(reused) > MANY_BLOCKS:
+            reused.clear()
+            for block in self.blocks.at.values():
+                block.is_unused = False
+
+    def are_fresh(self, pieces: Sequence[Block], low: int, high: int) -> bool:
+        return super().are_fresh(pieces, low, high) and not any(
+            [start < high and low < end for start, end in self.reused.items()]
+        )
 
     def pieces(self, low: int, high: int) -> list[Block]:
         """Return the blocks in a range, as DeviceMemory does.  Dead blocks are adjacent, so most need no search."""
@@ -443,7 +471,7 @@ class FollowedMemory(Memory):
 class FollowingEngine(Engine):
     """An engine whose commands are done when they are submitted.
 
-    alone: by stream, the blocks that only it uses.
+    alone: by stream, the blocks that only it uses.  deferred: the calls that are not made yet.
     """
 
     memory: FollowedMemory
@@ -452,6 +480,8 @@ class FollowingEngine(Engine):
         super().__init__(choice, schedule, lock)
         self.memory = FollowedMemory(choice.count)
         self.alone: dict[StreamKey, Alone] = Handles()
+        self.deferred = Deferred(self)
+        self._made_for: Origin | None = None  # the call of the program that is being made, if it is an earlier one
         self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code object and the offset in it
 
     def settle(self) -> None:
@@ -470,13 +500,86 @@ class FollowingEngine(Engine):
         super().retire(queue)
 
     def _line(self, origin: Origin) -> Line:
-        """Make and cache the source line of a call."""
-        if len(self._lines) >= MAX_LINES:
-            self._lines.clear()
-        line = self._lines[id(origin[0]), origin[1]] = Line(origin)
+        """Return the source line of a call, which is cached.  The call becomes its latest."""
+        line = self._lines.get((id(origin[0]), origin[1]))
+        if line is None:
+            if len(self._lines) >= MAX_LINES:
+                self._lines.clear()
+            line = self._lines[id(origin[0]), origin[1]] = Line(origin)
+        elif line.origin != origin:  # an equal one is not replaced, which keeps fewer objects alive
+            line.origin = origin
         return line
 
+    # deferred calls
+
     def launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
+        """Submit a launch or a library call, or defer it."""
+        deferred, line = self.deferred, self._line(origin)
+        if alone is not deferred.alone:
+            deferred.begin(alone)
+        if alone is deferred.alone and loaded in line.launched:
+            deferred.add(loaded, arguments, line.origin)
+        else:
+            deferred.make()
+            self.make_launch(alone, loaded, arguments, line.origin)
+
+    def call(self, alone: Alone, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Call a function that submits one copy, or defer that.  name: its kind."""
+        deferred, origin = self.deferred, callers.origin(3)
+        line = self._line(origin)
+        if alone is not deferred.alone:
+            deferred.begin(alone)
+        if alone is deferred.alone and name in line.launched:
+            deferred.add(function, arguments, origin)
+        else:
+            deferred.end()
+            function(*arguments)
+            line.launched.add(name)
+
+    def call_as(self, origin: Origin, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Call a function for an earlier call of the program."""
+        self._made_for = origin
+        try:
+            function(*arguments)
+        finally:
+            self._made_for = None
+
+    def current_call(self) -> tuple[str, str]:
+        return callers.call() if self._made_for is None else callers.described(self._made_for)
+
+    def take_block(self, queue: Queue, low: int, high: int) -> None:
+        """Allocate a block on a stream, or defer that."""
+        deferred, alone, origin = self.deferred, self.alone[queue.handle], callers.origin(3)
+        if alone is deferred.alone:
+            deferred.add(low, high, origin)
+        else:
+            deferred.end()
+            self.make_block(alone, low, high, origin)
+
+    def give_block(self, device: int, low: int, high: int) -> None:
+        """Mark a block as dead, or defer that."""
+        if self.deferred.alone is None:
+            self.give(device, low, high)
+        else:
+            self.deferred.add(low, high, device)
+
+    def give(self, device: int, low: int, high: int) -> None:
+        """Mark a block as dead."""
+        self.memory.devices[device].give(low, high)
+
+    def reuse(self, device: int, bounds: dict[int, int]) -> None:
+        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
+        self.memory.devices[device].reuse(bounds)
+
+    def take_known(self, alone: Alone, low: int, high: int) -> None:
+        """Allocate a block on a stream; the host has waited for all earlier work of all streams."""
+        memory = self.memory.devices[alone.queue.device]
+        history = alone.histories[low] = SoleHistory(alone, low, high)
+        memory.take_pieces(memory.pieces(low, high), low, high, history)
+
+    # submission
+
+    def make_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
         """Submit a launch or a library call."""
         queue, witness = alone.queue, self.races.witness
         form, given = loaded.split(arguments)
@@ -485,11 +588,7 @@ class FollowingEngine(Engine):
             blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
             self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
-        state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
-        if line.origin == origin:
-            origin = line.origin  # keeps fewer objects alive
-        else:
-            line.origin = origin
+        state, line = alone.state, self._line(origin)
         number = state.count = state.count + 1
         state.is_waiting, state.is_shared = False, True
         self._sequence += 1
@@ -561,7 +660,7 @@ class FollowingEngine(Engine):
             queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
             return
         if origin is None:
-            origin = callers.origin()
+            origin = self._made_for or callers.origin()
         witness = self.races.witness
         if witness is not None and not launched:
             witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
@@ -578,19 +677,20 @@ class FollowingEngine(Engine):
         if queue.handle in self.alone:  # not a branch of a graph
             self.alone[queue.handle].latest = None
 
-    def take_block(self, queue: Queue, low: int, high: int) -> None:
-        stream, alone, memory = queue.handle, self.alone[queue.handle], self.memory.devices[queue.device]
+    def make_block(self, alone: Alone, low: int, high: int, origin: Origin) -> None:
+        """Allocate a block on a stream."""
+        queue = alone.queue
+        stream, memory = queue.handle, self.memory.devices[queue.device]
         state, witness, last = alone.state, self.races.witness, queue.last if alone.latest is None else alone.latest
         is_over = self.clocks.host.get(stream, UNKNOWN) >= state.count and self.clocks.host_knows_all(stream)
         if witness is None or last is None or queue.capture is not None or is_over:
             alone.settle_last()
-            super().take_block(queue, low, high)
+            self.call_as(origin, super().take_block, (queue, low, high))
             block = memory.blocks.at[low]
             if queue.capture is None and block.history.stream is None:
                 block.history = alone.histories[low] = SoleHistory(alone, low, high)
             return
-        origin, number = callers.origin(2), state.count + 1
-        line = self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
+        number, line = state.count + 1, self._line(origin)
         witness.begins(queue, number, line.site)
         known = memory.blocks.at.get(low)
         history = None
@@ -602,15 +702,12 @@ class FollowingEngine(Engine):
             known.takes += 1
         else:
             pieces = memory.pieces(low, high)
-            is_fresh = is_alone = True
-            for piece in pieces:
-                is_fresh = is_fresh and piece.is_fresh
-                is_alone = is_alone and piece.history.is_of(stream)
-            if not is_alone:
+            is_fresh = memory.are_fresh(pieces, low, high)
+            if not all([piece.history.is_of(stream) for piece in pieces]):
                 access = MemoryAccess.whole(low, high)
                 taking = self.races.take(stream, access, pieces)
                 if taking.conflicts:
-                    self.races.meet(queue, TAKING, callers.call(), queue.waited, taking.conflicts)
+                    self.races.meet(queue, TAKING, callers.described(origin), queue.waited, taking.conflicts)
                     memory.take(low, high, taking.history)
                     taken = Taken(line.site, is_fresh, self.clocks.advance(stream))
                     self.races.taken(taking, stream, access, alone.command(last), number, taken)

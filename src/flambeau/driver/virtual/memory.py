@@ -309,6 +309,10 @@ class DeviceMemory:
             )
         return blocks
 
+    def are_fresh(self, pieces: Sequence[Block], low: int, high: int) -> bool:
+        """Return whether bytes [low, high) of dead blocks have not been used since `mem_alloc`."""
+        return all([piece.is_fresh for piece in pieces])
+
     def take(self, low: int, high: int, history: History) -> Block:
         """Make a block live after `room_for`; a dead block of exactly this range becomes live again."""
         block = self.blocks.at.get(low)

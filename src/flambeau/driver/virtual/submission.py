@@ -403,6 +403,10 @@ class Submission:
         else:
             last.poisoned_writes.append(block.poisoning)
 
+    def current_call(self) -> tuple[str, str]:
+        """Return the source line and the operator of the call that is being made."""
+        return callers.call()
+
     def _take_block(self, queue: Queue, low: int, high: int) -> None:
         """Take a block as `take_block` does, without its fast path.
 
@@ -427,13 +431,13 @@ class Submission:
         if taking.conflicts and self.runner.explores:
             is_over, is_command = False, True
         if self.races.explains or taking.conflicts:
-            call = callers.call()
+            call = self.current_call()
             site = call[0]
             if self.races.witness is not None and (not is_command or self.races.raises):
                 self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + (not is_over), site)
             if taking.conflicts and (not is_command or self.races.raises):  # a command is compared below
                 self.races.meet(queue, TAKING, call, queue.waited, taking.conflicts)
-            is_fresh = all(piece.is_fresh for piece in pieces)
+            is_fresh = memory.are_fresh(pieces, low, high)
         if is_over:
             block = memory.take(low, high, taking.history)
             self.races.mark(None, queue.handle, taking.conflicts)

@@ -1,0 +1,207 @@
+"""Calls on one stream wait while nothing runs beside it, and the races that are found stay the same.
+
+Random programs beside an oracle: tests/oracle/test_order.py.
+"""
+
+import threading
+from collections import Counter
+
+import pytest
+
+import flambeau as torch
+from flambeau import driver
+from flambeau.config import virtual_gpus
+from flambeau.core import thread
+from flambeau.driver.virtual import deferred, following
+from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.testing import check, machine
+
+
+@pytest.fixture(autouse=True)
+def followed(monkeypatch):
+    """Machines that start get a followed driver."""
+
+    def make(choice, schedule=None):
+        return FollowedDriver(choice, VirtualDriver(virtual_gpus(choice.count, races="real")))
+
+    monkeypatch.setattr(driver, "make", make)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """How many launches and blocks the model was told of."""
+    counts = Counter()
+    for name in ("make_launch", "make_block", "take_known"):
+        real = getattr(following.FollowingEngine, name)
+
+        def counted(self, *arguments, name=name, real=real):
+            counts[name] += 1
+            return real(self, *arguments)
+
+        monkeypatch.setattr(following.FollowingEngine, name, counted)
+    return counts
+
+
+def pending():
+    """The number of deferred calls."""
+    return len(thread.machine().driver._engine.deferred.calls) // deferred.WIDTH
+
+
+def step(x):
+    for _ in range(10):
+        x = x * 2 + 1
+    return x
+
+
+def verbs(found):
+    return [(race.older.verb, race.newer.verb, race.older.name) for race in found.races]
+
+
+def test_launches_and_blocks_before_a_wait_are_never_made_but_those_that_stay(made):
+    with machine(devices=1, races="real"), check() as found:
+        x = torch.ones(100, device="cuda")
+        step(x)
+        torch.cuda.synchronize()
+        made.clear()
+        for _ in range(5):
+            kept = step(x)
+        assert pending() > 100 and not made
+        torch.cuda.current_stream().synchronize()
+        assert pending() == 0 and set(made) == {"take_known"}
+        assert made["take_known"] <= 4  # the result, and blocks whose end the allocator has not looked at yet
+        assert kept.sum().item() == 100 * (2**10 + 2**10 - 1)
+    assert not found.races and not found.notes
+
+
+def test_a_value_that_is_read_in_every_step_drops_the_step(made):
+    with machine(devices=1, races="real"), check() as found:
+        x = torch.ones(100, device="cuda")
+        for at in range(6):
+            if at == 3:
+                made.clear()
+            step(x).sum().item()
+        assert made["make_launch"] == 0 and pending() == 0
+    assert not found.races and not found.notes
+
+
+def test_work_after_a_wait_races_and_work_before_it_does_not():
+    with machine(devices=1, races="real"), check() as found:
+        before, after, side = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for each in (before, after):
+            for _ in range(3):
+                each.add_(1)
+        torch.cuda.synchronize()
+        for _ in range(3):
+            after.add_(1)
+        assert pending() > 0
+        with torch.cuda.stream(side):
+            before.mul_(2)
+            after.mul_(2)
+        assert pending() == 0
+    assert verbs(found) == [("writes", "writes", "after")]
+    assert [edit.statement for edit in found.edits] == ["side.wait_stream(torch.cuda.default_stream())"]
+    assert found.verified
+
+
+def test_a_block_that_another_stream_still_uses_when_it_is_taken_again_is_a_race():
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(1000, device="cuda"), torch.cuda.Stream()
+        step(x)
+        torch.cuda.synchronize()
+        x = step(x)
+        assert pending() > 0
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            y = x * 2
+        address = x.data_ptr()
+        del x
+        z = torch.empty(1000, device="cuda")
+        assert z.data_ptr() == address
+    assert verbs(found) == [("reads", "takes", "x")]
+    assert found.races[0].why.startswith("the memory was freed while stream ")
+    del y, z
+
+
+@pytest.mark.parametrize("was_used", [False, True])
+def test_bytes_of_a_block_that_was_taken_and_given_back_in_between_are_not_fresh(was_used):
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(3):
+            x.add_(1)
+        if was_used:
+            assert pending() > 0
+            address = torch.empty(5000, device="cuda").data_ptr()
+        torch.cuda.synchronize()
+        for _ in range(3):
+            x.add_(1)
+        y = torch.empty(5000, device="cuda")
+        assert not was_used or y.data_ptr() == address
+        with torch.cuda.stream(side):
+            y.fill_(1)
+    assert verbs(found) == [("takes", "writes", "")]
+    assert ("fresh" in found.races[0].why) != was_used
+
+
+def test_a_long_list_is_made(monkeypatch, made):
+    monkeypatch.setattr(deferred, "MAX_CALLS", 50)
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream(name="side")
+        for _ in range(200):
+            x.add_(1)
+        assert 150 <= made["make_launch"] <= 200 and pending() < 50
+        with torch.cuda.stream(side):
+            x.add_(1)
+    assert len(found.races) == 1
+
+
+def test_nothing_is_deferred_beside_a_stream_with_work_in_flight_or_many_streams(monkeypatch):
+    with machine(devices=1, races="real"), check() as found:
+        x, y, side = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.cuda.Stream()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            y.add_(1)
+        for _ in range(3):
+            x.add_(1)
+        assert pending() == 0
+        side.synchronize()
+        for _ in range(3):
+            x.add_(1)
+        assert pending() == 2  # a line's first launch is made
+        monkeypatch.setattr(deferred, "FEW_STREAMS", 1)
+        torch.cuda.synchronize()
+        for _ in range(3):
+            x.add_(1)
+        torch.cuda.Event().record()
+        for _ in range(3):
+            x.add_(1)
+        assert pending() == 0
+    assert not found.races
+
+
+def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_it(monkeypatch):
+    """Another thread uses the stream while the host waits for it."""
+    real = VirtualDriver.stream_synchronize
+
+    def work():
+        x.add_(1)
+
+    def waits(self, stream):
+        real(self, stream)
+        other = threading.Thread(target=work)
+        other.start()
+        other.join()
+
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(3):
+            work()
+        torch.cuda.synchronize()
+        work()
+        monkeypatch.setattr(VirtualDriver, "stream_synchronize", waits)
+        torch.cuda.current_stream().synchronize()
+        assert pending() == 1
+        with torch.cuda.stream(side):
+            y = x * 2
+    assert verbs(found) == [("writes", "reads", "x")]
+    del y
