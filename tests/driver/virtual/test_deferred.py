@@ -32,7 +32,7 @@ def followed(monkeypatch):
 def made(monkeypatch):
     """How many launches and blocks the model was told of."""
     counts = Counter()
-    for name in ("make_launch", "make_block", "take_known"):
+    for name in ("_launch", "make_block", "take_known"):
         real = getattr(following.FollowingEngine, name)
 
         def counted(self, *arguments, name=name, real=real):
@@ -81,7 +81,7 @@ def test_a_value_that_is_read_in_every_step_drops_the_step(made):
             if at == 3:
                 made.clear()
             step(x).sum().item()
-        assert made["make_launch"] == 0 and pending() == 0
+        assert made["_launch"] == 0 and pending() == 0
     assert not found.races and not found.notes
 
 
@@ -149,7 +149,7 @@ def test_a_long_list_is_made(monkeypatch, made):
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream(name="side")
         for _ in range(200):
             x.add_(1)
-        assert 150 <= made["make_launch"] <= 200 and pending() < 50
+        assert 150 <= made["_launch"] <= 200 and pending() < 50
         with torch.cuda.stream(side):
             x.add_(1)
     assert len(found.races) == 1

@@ -521,7 +521,7 @@ class FollowingEngine(Engine):
             deferred.add(loaded, arguments, line.origin)
         else:
             deferred.make()
-            self.make_launch(alone, loaded, arguments, line.origin)
+            self._launch(alone, loaded, arguments, line)
 
     def call(self, alone: Alone, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Call a function that submits one copy, or defer that.  name: its kind."""
@@ -581,6 +581,10 @@ class FollowingEngine(Engine):
 
     def make_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
         """Submit a launch or a library call."""
+        self._launch(alone, loaded, arguments, self._line(origin))
+
+    def _launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, line: Line) -> None:
+        origin = line.origin
         queue, witness = alone.queue, self.races.witness
         form, given = loaded.split(arguments)
         if witness is None or queue.capture is not None:
@@ -588,7 +592,7 @@ class FollowingEngine(Engine):
             blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
             self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
-        state, line = alone.state, self._line(origin)
+        state = alone.state
         number = state.count = state.count + 1
         state.is_waiting, state.is_shared = False, True
         self._sequence += 1
