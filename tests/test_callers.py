@@ -29,6 +29,12 @@ def test_a_call_from_outside_has_no_name():
     assert callers.caller().startswith("<unknown> at ")
 
 
+def test_a_stack_that_is_less_deep_than_the_depth_has_an_origin():
+    """So is the stack of a thread whose function is compiled."""
+    code, _, called, _ = callers.origin(10_000)
+    assert code is test_a_stack_that_is_less_deep_than_the_depth_has_an_origin.__code__ and called is None
+
+
 def an_empty_graph():
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
         pass

@@ -120,7 +120,11 @@ def origin(depth: int = 1) -> Origin:
 
     depth: the search begins so many frames above; those that it skips are of this package.
     """
-    frame: Any = sys._getframe(depth)
+    frame: Any
+    try:
+        frame = sys._getframe(depth)
+    except ValueError:  # a thread that runs compiled code has no frame of the caller
+        frame = sys._getframe(1)
     now = here()
     if frame.f_code is not backward or now.task is None:
         return *_outside(frame), now.operator
