@@ -515,9 +515,11 @@ class FollowingEngine(Engine):
     def launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
         """Submit a launch or a library call, or defer it."""
         deferred, line = self.deferred, self._line(origin)
-        if alone is not deferred.alone:
+        if alone is not deferred.alone and (deferred.may_begin or deferred.alone is not None):
             deferred.begin(alone)
-        if alone is deferred.alone and loaded in line.launched:
+        if alone is not deferred.alone:
+            self._launch(alone, loaded, arguments, line)
+        elif loaded in line.launched:
             deferred.add(loaded, arguments, line.origin)
         else:
             deferred.make()
@@ -553,13 +555,14 @@ class FollowingEngine(Engine):
         if alone is deferred.alone:
             deferred.add(low, high, origin)
         else:
-            deferred.end()
+            if deferred.alone is not None:
+                deferred.end()
             self.make_block(alone, low, high, origin)
 
     def give_block(self, device: int, low: int, high: int) -> None:
         """Mark a block as dead, or defer that."""
         if self.deferred.alone is None:
-            self.give(device, low, high)
+            self.memory.devices[device].give(low, high)
         else:
             self.deferred.add(low, high, device)
 
