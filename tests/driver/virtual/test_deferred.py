@@ -205,3 +205,70 @@ def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_
             y = x * 2
     assert verbs(found) == [("writes", "reads", "x")]
     del y
+
+
+def test_bytes_that_were_used_are_not_fresh_after_the_driver_has_allocated_others():
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(3):
+            x.add_(1)
+        address = torch.empty(5000, device="cuda").data_ptr()
+        torch.empty(8, device="cuda")  # the allocator looks at freed blocks
+        torch.cuda.synchronize()
+        assert thread.machine().driver._memory.devices[0].reused
+        torch.empty(10_000_000, device="cuda")  # from the driver
+        for _ in range(3):
+            x.add_(1)
+        y = torch.empty(5000, device="cuda")
+        assert y.data_ptr() == address
+        with torch.cuda.stream(side):
+            y.fill_(1)
+    assert verbs(found) == [("takes", "writes", "")]
+    assert "fresh" not in found.races[0].why
+
+
+def test_only_new_bytes_are_fresh_again():
+    device = following.FollowedDevice(0, 0, False)
+    device.adopt(0, 1000)
+    device.reuse({0: 100, 200: 600, 700: 800})
+    device.adopt(300, 100)
+    assert device.reused == {0: 100, 200: 300, 400: 600, 700: 800}
+
+
+def test_a_copy_has_the_names_of_its_line_though_a_capture_made_it_first():
+    def put(target, source):
+        target.copy_(source, non_blocking=True)
+
+    def use():
+        with torch.cuda.stream(side):
+            x.fill_(1)
+
+    with machine(devices=1, races="real"), check() as found:
+        x, y, side = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.cuda.Stream()
+        pinned = torch.ones(8, pin_memory=True)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            put(x, pinned)
+        torch.cuda.synchronize()
+        y.add_(1)
+        put(x, pinned)
+        use()
+    assert verbs(found) == [("writes", "writes", "target")]
+
+
+def test_a_launch_has_its_own_operator_where_one_line_calls_several():
+    x = None
+
+    def run(net):
+        return net(x)
+
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(2):
+            run(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()))
+            torch.cuda.synchronize()
+        y = run(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Threshold(0.5, 0.0, inplace=True)))
+        with torch.cuda.stream(side):
+            y.fill_(1)
+    (race,) = found.races
+    assert race.older.operator.startswith("threshold") and "relu" not in race.older.operator

@@ -320,8 +320,7 @@ class FollowedDevice(DeviceMemory):
 
     def adopt(self, low: int, nbytes: int) -> None:
         """Add a segment that the real driver allocated."""
-        self.reused.clear()
-        self._forget(low, low + nbytes)
+        self._renew(low, low + nbytes)
         self._segments.add(Segment(self.space, low, low + nbytes))
         block = Block(self.space, self.device, low, low + nbytes)
         block.is_unused = True
@@ -347,14 +346,20 @@ class FollowedDevice(DeviceMemory):
 
     def adopt_mapped(self, low: int, nbytes: int) -> None:
         """Add memory that the real driver mapped at reserved addresses."""
-        self.reused.clear()
         self._around(low, nbytes, "mem_map").mapped.add(low, low + nbytes)
-        self._forget(low, low + nbytes)
+        self._renew(low, low + nbytes)
 
     def drop_mapped(self, low: int, nbytes: int) -> None:
         """Forget memory that the real driver unmapped."""
         self._around(low, nbytes, "mem_unmap").mapped.remove(low, low + nbytes)
         self._forget(low, low + nbytes)
+
+    def _renew(self, low: int, high: int) -> None:
+        """Forget the blocks in [low, high), whose bytes are new."""
+        former, self.reused = self.reused, {}
+        for start, end in former.items():
+            self.reuse({start: min(end, low), max(start, high): end})
+        self._forget(low, high)
 
     def give(self, low: int, high: int) -> None:
         block = self.blocks.at.get(low)
@@ -370,7 +375,7 @@ class FollowedDevice(DeviceMemory):
         """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
         reused = self.reused
         for low, high in bounds.items():
-            if reused.get(low, 0) < high:
+            if reused.get(low, low) < high:
                 reused[low] = high
         if len(reused) > MANY_BLOCKS:
             reused.clear()
@@ -522,8 +527,9 @@ class FollowingEngine(Engine):
         elif loaded in line.launched:
             deferred.add(loaded, arguments, line.origin)
         else:
+            origin = line.origin  # that of an earlier call of the line, once that is made
             deferred.make()
-            self._launch(alone, loaded, arguments, line)
+            self._launch(alone, loaded, arguments, line, origin)
 
     def call(self, alone: Alone, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Call a function that submits one copy, or defer that.  name: its kind."""
@@ -535,8 +541,10 @@ class FollowingEngine(Engine):
             deferred.add(function, arguments, origin)
         else:
             deferred.end()
+            last = alone.queue.last
             function(*arguments)
-            line.launched.add(name)
+            if alone.queue.last is not last:  # neither an empty nor a captured copy, which have no command
+                line.launched.add(name)
 
     def call_as(self, origin: Origin, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Call a function for an earlier call of the program."""
@@ -584,10 +592,9 @@ class FollowingEngine(Engine):
 
     def make_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
         """Submit a launch or a library call."""
-        self._launch(alone, loaded, arguments, self._line(origin))
+        self._launch(alone, loaded, arguments, self._line(origin), origin)
 
-    def _launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, line: Line) -> None:
-        origin = line.origin
+    def _launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, line: Line, origin: Origin) -> None:
         queue, witness = alone.queue, self.races.witness
         form, given = loaded.split(arguments)
         if witness is None or queue.capture is not None:
