@@ -3,6 +3,7 @@
 Random programs beside an oracle: tests/oracle/test_order.py.
 """
 
+import inspect
 import threading
 from collections import Counter
 
@@ -272,3 +273,27 @@ def test_a_launch_has_its_own_operator_where_one_line_calls_several():
             y.fill_(1)
     (race,) = found.races
     assert race.older.operator.startswith("threshold") and "relu" not in race.older.operator
+
+
+def test_a_deferred_call_that_the_model_cannot_follow_is_named_with_its_own_line(monkeypatch):
+    real = following.FollowedMemory.find
+
+    def find(self, device, low, high, name):
+        if low == unknown:
+            raise ValueError("it is not known")
+        return real(self, device, low, high, name)
+
+    monkeypatch.setattr(following.FollowedMemory, "find", find)
+    unknown = None
+    with machine(devices=1, races="real"), check() as found:
+        x, y, pinned = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.ones(8, pin_memory=True)
+        torch.cuda.synchronize()
+        unknown = y.data_ptr()
+        for target in (x, x, y):
+            target.copy_(pinned, non_blocking=True)
+        line = inspect.currentframe().f_lineno - 1
+        assert pending() > 0
+        with torch.cuda.stream(torch.cuda.Stream()):
+            x.add_(1)
+    (note,) = found.notes
+    assert f"copy at {__file__}:{line}: ValueError: it is not known" in note

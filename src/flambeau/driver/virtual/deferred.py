@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ... import callers
 from ...core.locks import ReentrantLock
 from ...vector_clock import UNKNOWN, VectorClocks
 from .capture import Captures
@@ -41,6 +42,26 @@ class Wait:
         """Set and return the points."""
         self.points = [self._point(queue) for queue in self.queues]
         return self.points
+
+
+class CallFailure(Exception):
+    """A deferred call has failed; the cause says why.
+
+    name: that of the driver's call;  site: the program's line, "" if unknown.
+    """
+
+    def __init__(self, first: Any, third: Any) -> None:
+        """Describe a call of the list (`Deferred.calls`) by its first and third entry."""
+        super().__init__()
+        self.name, self.site = "launch", ""
+        if type(third) is int:
+            self.name = "block_given"
+        elif type(first) is int:
+            self.name = "block_taken"
+        elif callable(first):
+            self.name = first.__name__
+        if type(third) is tuple:
+            self.site = callers.described(third)[0]
 
 
 class Lone(Protocol):
@@ -105,23 +126,27 @@ class Deferred:
         )  # fmt: skip
 
     def make(self) -> None:
-        """Make the deferred calls."""
+        """Make the deferred calls.  Raises: CallFailure."""
         alone, calls, self.calls = self.alone, self.calls, []
         if not calls:
             return
         assert alone is not None
         model = self._model
-        for first, second, third in _triples(calls):
-            if type(third) is int:
-                model.give(third, first, second)
-            elif type(first) is int:
-                model.make_block(alone, first, second, third)
-            elif type(first) is Wait:
-                first.begin()
-            elif callable(first):
-                model.call_as(third, first, second)
-            else:
-                model.make_launch(alone, first, second, third)
+        first = third = None
+        try:
+            for first, second, third in _triples(calls):
+                if type(third) is int:
+                    model.give(third, first, second)
+                elif type(first) is int:
+                    model.make_block(alone, first, second, third)
+                elif type(first) is Wait:
+                    first.begin()
+                elif callable(first):
+                    model.call_as(third, first, second)
+                else:
+                    model.make_launch(alone, first, second, third)
+        except Exception as failure:
+            raise CallFailure(first, third) from failure
 
     def end(self) -> None:
         """Make the deferred calls, and defer none from now on."""

@@ -40,7 +40,7 @@ from ..api import (
     StreamHandle,
 )
 from .base import next_handle
-from .deferred import MakingLock, Wait
+from .deferred import CallFailure, MakingLock, Wait
 from .driver import VirtualDriver
 from .events import Event, Generation
 from .following import Alone, FollowedKernel, FollowingEngine, Handles, shapes_of
@@ -153,8 +153,11 @@ class FollowedDriver(VirtualDriver):
 
     def _lose(self, name: str, failure: Exception) -> None:
         """Stop following, because a call of the model has failed."""
+        site = callers.call_site()
+        if isinstance(failure, CallFailure) and isinstance(failure.__cause__, Exception):
+            name, site, failure = failure.name, failure.site or site, failure.__cause__
         fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
-        self.lost = f"{name} at {callers.call_site()}: {fact}"
+        self.lost = f"{name} at {site}: {fact}"
         self.watch(None)
 
     def _make_deferred(self) -> None:
