@@ -18,6 +18,7 @@ import argparse
 import random
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from typing import Any
 
@@ -384,10 +385,31 @@ class Followed(Machine):
     def compare(self, found: list[int], expected: list[int]) -> None:
         """The values that race are any."""
 
+    def sync_during(self, stream: int, call: Callable[[], None]) -> None:
+        """Wait for a stream; another thread makes a call meanwhile, when the stream's earlier work is done."""
+        assert isinstance(self.driver, FollowedDriver)
+        real = self.driver._real
+        point, synchronize = self.oracle.done[stream], real.stream_synchronize
+
+        def synchronized(handle: Any) -> None:
+            real.stream_synchronize = synchronize  # type: ignore[method-assign]
+            synchronize(handle)
+            in_thread(call)
+
+        real.stream_synchronize = synchronized  # type: ignore[method-assign]
+        self.driver.stream_synchronize(stream)  # type: ignore[arg-type]
+        self.oracle.host_waits(point)
+
     def finish(self) -> None:
         super().finish()
         assert isinstance(self.driver, FollowedDriver)
         assert self.driver.lost == ""
+
+
+def in_thread(call: Callable[[], None]) -> None:
+    """Make a call in a thread, and raise what it raises."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(call).result()
 
 
 def _needed(racing: list[tuple]) -> set[int]:
@@ -642,8 +664,9 @@ class Quiet(Program):
         super().__init__(machine, seed)
         self.main = self.rng.choice(list(machine.device_of))
         self.steps |= {
-            self.kernel: 40, self.copy: 12, self.allocate: 14, self.free: 14, self.poll: 1, self.capture: 0,
-            self.finish_all: 6, self.finish_main: 6, self.others: 4,
+            self.kernel: 40, self.copy: 12, self.allocate: 14, self.free: 14, self.poll: 1, self.up: 5, self.down: 5,
+            self.touch: 3, self.finish_all: 8, self.finish_main: 6, self.others: 4, self.in_thread: 3,
+            self.during_wait: 5, self.record_and_wait: 2,
         }  # fmt: skip
 
     def stream(self) -> int:
@@ -657,6 +680,30 @@ class Quiet(Program):
 
     def finish_main(self) -> None:
         self.machine.sync_stream(self.main)
+
+    def record_and_wait(self) -> None:
+        """Work after the record is not waited for."""
+        device = self.machine.device_of[self.main]
+        event = self.rng.choice(self.machine.events[device])
+        self.machine.record(event, self.main)
+        self.few()
+        if self.rng.random() < 0.5:
+            self.machine.sync_event(event)
+        else:
+            self.machine.query_event(event)
+
+    def in_thread(self) -> None:
+        in_thread(self.few)
+
+    def during_wait(self) -> None:
+        assert isinstance(self.machine, Followed)
+        self.machine.sync_during(self.main if self.rng.random() < 0.8 else super().stream(), self.few)
+
+    def few(self) -> None:
+        """A few steps."""
+        steps = [self.kernel, self.kernel, self.kernel, self.copy, self.allocate, self.free, self.finish_main]
+        for _ in range(self.rng.randrange(1, 6)):
+            self.rng.choice([*steps, self.others, self.up, self.down, self.replay])()
 
     def others(self) -> None:
         """A few steps on any streams."""

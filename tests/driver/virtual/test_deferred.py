@@ -55,6 +55,21 @@ def step(x):
     return x
 
 
+def synchronize_during(work, monkeypatch):
+    """Wait for the current stream, while another thread works."""
+    real = VirtualDriver.stream_synchronize
+
+    def waits(self, stream):
+        real(self, stream)
+        other = threading.Thread(target=work)
+        other.start()
+        other.join()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(VirtualDriver, "stream_synchronize", waits)
+        torch.cuda.current_stream().synchronize()
+
+
 def verbs(found):
     return [(race.older.verb, race.newer.verb, race.older.name) for race in found.races]
 
@@ -182,16 +197,9 @@ def test_nothing_is_deferred_beside_a_stream_with_work_in_flight_or_many_streams
 
 def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_it(monkeypatch):
     """Another thread uses the stream while the host waits for it."""
-    real = VirtualDriver.stream_synchronize
 
     def work():
         x.add_(1)
-
-    def waits(self, stream):
-        real(self, stream)
-        other = threading.Thread(target=work)
-        other.start()
-        other.join()
 
     with machine(devices=1, races="real"), check() as found:
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
@@ -199,13 +207,26 @@ def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_
             work()
         torch.cuda.synchronize()
         work()
-        monkeypatch.setattr(VirtualDriver, "stream_synchronize", waits)
-        torch.cuda.current_stream().synchronize()
+        synchronize_during(work, monkeypatch)
         assert pending() == 1
         with torch.cuda.stream(side):
             y = x * 2
     assert verbs(found) == [("writes", "reads", "x")]
     del y
+
+
+@pytest.mark.parametrize("limit", [0, deferred.FEW_STREAMS])
+def test_a_block_that_another_thread_takes_during_a_wait_is_taken_after_unfinished_work(limit, monkeypatch):
+    monkeypatch.setattr(deferred, "FEW_STREAMS", limit)
+    taken = []
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(3):
+            x.add_(1)
+        synchronize_during(lambda: taken.append(torch.empty(1000, device="cuda")), monkeypatch)
+        with torch.cuda.stream(side):
+            taken[0].fill_(1)
+    assert verbs(found) == [("takes", "writes", "")]
 
 
 def test_bytes_that_were_used_are_not_fresh_after_the_driver_has_allocated_others():

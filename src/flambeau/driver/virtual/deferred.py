@@ -165,12 +165,14 @@ class Deferred:
     def drop(self, wait: Wait) -> list[Generation]:
         """Drop the calls before a wait that has ended; return its points.  Other calls may have been made meanwhile."""
         self.may_begin = True
-        if wait.points is not None:
+        at, alone, calls = 0, self.alone, self.calls
+        if wait.points is None:
+            at = next(at for at in range(len(calls) - WIDTH, -1, -WIDTH) if calls[at] is wait)
+        if wait.points is not None or _takes(calls[at:]):  # another thread took a block before the host knew of the end
             self.end()
+            assert wait.points is not None
             return wait.points
-        alone, calls = self.alone, self.calls
         assert alone is not None
-        at = next(at for at in range(len(calls) - WIDTH, -1, -WIDTH) if calls[at] is wait)
         self.calls = calls[at + WIDTH :]
         model = self._model
         taken: dict[int, int] = {}  # the ends of blocks, by their starts
@@ -189,6 +191,11 @@ class Deferred:
         for low, high in taken.items():
             model.take_known(alone, low, high)
         return wait.begin()
+
+
+def _takes(calls: list[Any]) -> bool:
+    """Return whether one of the calls takes a block."""
+    return any([type(first) is int and type(third) is not int for first, _, third in _triples(calls)])
 
 
 def _triples(calls: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
