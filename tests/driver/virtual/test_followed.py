@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,23 @@ def test_a_program_that_never_waits_keeps_one_launch_per_use_of_a_block(followed
             weight.fill_(0)
         del result
     assert [(race.older.verb, race.newer.verb) for race in found.races] == [("reads", "writes")]
+
+
+def test_a_thread_may_make_a_stream_while_another_waits_for_the_device(followed):
+    class Device(int):
+        """A device's number.  While it is first compared, another thread makes a stream."""
+
+        __hash__ = int.__hash__
+
+        def __eq__(self, other):
+            if not makers:
+                makers.append(threading.Thread(target=followed[0].stream_create, args=(0, 0)))
+                makers[0].start()
+                makers[0].join(0.05)  # it may have to wait for the comparisons
+            return int(self) == other
+
+    makers = []
+    with machine(devices=1, races="real"):
+        torch.ones(1, device="cuda")
+        followed[0].device_synchronize(Device())
+        makers[0].join()

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -165,10 +165,10 @@ class FollowedDriver(VirtualDriver):
         if deferred.alone is not None:
             self._follow(deferred.end)
 
-    def _begin_wait(self, queues: Iterable[Queue]) -> Wait:
+    def _begin_wait(self, queues: Sequence[Queue]) -> Wait:
         """Note which work a wait of the host will follow."""
         with self.lock.plain:
-            wait = Wait(list(queues), self._events_of.point)
+            wait = Wait(queues, self._events_of.point)
             self._follow(self._engine.deferred.wait, wait)
             return wait
 
@@ -192,7 +192,9 @@ class FollowedDriver(VirtualDriver):
         return self._real.has_context(device)
 
     def device_synchronize(self, device: int) -> None:
-        wait = self._begin_wait([queue for queue in self._engine.runner.queues if queue.device == device])
+        with self.lock.plain:  # other threads may create streams
+            queues = [queue for queue in self._engine.runner.queues if queue.device == device]
+        wait = self._begin_wait(queues)
         self._real.device_synchronize(device)
         self._end_wait(wait)
 
