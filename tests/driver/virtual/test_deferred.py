@@ -171,6 +171,23 @@ def test_a_long_list_is_made(monkeypatch, made):
     assert len(found.races) == 1
 
 
+def test_queries_that_find_work_in_flight_are_not_kept(monkeypatch, made):
+    monkeypatch.setattr(deferred, "MAX_CALLS", 50)
+    real, answers = VirtualDriver.stream_query, iter([False] * 200)
+    monkeypatch.setattr(VirtualDriver, "stream_query", lambda self, stream: next(answers, True) and real(self, stream))
+    with machine(devices=1, races="real"), check() as found:
+        x = torch.ones(8, device="cuda")
+        for at in range(6):
+            x.add_(1)
+            if at == 2:
+                torch.cuda.synchronize()
+                made.clear()
+        while not torch.cuda.current_stream().query():
+            pass
+        assert next(answers, None) is None and not made and pending() == 0
+    assert not found.races
+
+
 def test_nothing_is_deferred_beside_a_stream_with_work_in_flight_or_many_streams(monkeypatch):
     with machine(devices=1, races="real"), check() as found:
         x, y, side = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.cuda.Stream()

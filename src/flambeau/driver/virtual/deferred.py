@@ -162,6 +162,11 @@ class Deferred:
             self.end()
             wait.begin()
 
+    def forget(self, wait: Wait) -> None:
+        """Forget the latest wait, which did not end: a program may query a stream many times."""
+        if self.calls and self.calls[-WIDTH] is wait:
+            del self.calls[-WIDTH:]
+
     def drop(self, wait: Wait) -> list[Generation]:
         """Drop the calls before a wait that has ended; return its points.  Other calls may have been made meanwhile."""
         self.may_begin = True

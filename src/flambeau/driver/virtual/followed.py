@@ -351,6 +351,9 @@ class FollowedDriver(VirtualDriver):
         is_done = self._real.stream_query(self._real_handles[stream])
         if is_done:
             self._end_wait(wait)
+        else:
+            with self.lock.plain:
+                self._engine.deferred.forget(wait)
         return is_done
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
