@@ -4,6 +4,7 @@ Random programs beside an oracle: tests/oracle/test_order.py.
 """
 
 import inspect
+import random
 import threading
 from collections import Counter
 
@@ -169,6 +170,21 @@ def test_a_long_list_is_made(monkeypatch, made):
         with torch.cuda.stream(side):
             x.add_(1)
     assert len(found.races) == 1
+
+
+def test_freed_blocks_of_dropped_calls_are_not_kept(monkeypatch, made):
+    monkeypatch.setattr(following, "PRUNE_AFTER", 32)
+    sizes = random.Random(0)
+    with machine(devices=1, races="real"), check():
+        x = torch.ones(8, device="cuda")
+        for _ in range(300):
+            x.add_(1)
+            kept = [torch.empty(sizes.randrange(1, 40) * 128, device="cuda") for _ in range(8)]
+            torch.cuda.synchronize()
+        assert made["take_known"] > 1000
+        (alone,) = (each for each in thread.machine().driver.alone.values() if each.histories)
+        assert len(alone.histories) <= 33
+        del kept
 
 
 def test_queries_that_find_work_in_flight_are_not_kept(monkeypatch, made):

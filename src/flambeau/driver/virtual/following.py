@@ -165,9 +165,10 @@ class Alone:
     histories: of the blocks, by the addresses that launches have used.  Some are no longer open (`is_open`).
     latest: the stream's latest operation if it is a launch without a command, else None.
     prunes_at: the number of the operation after which the lists of launches are shortened.
+    limit: the number of histories at which those that are no longer open are removed.
     """
 
-    __slots__ = ("_engine", "histories", "latest", "prunes_at", "queue", "real", "state")
+    __slots__ = ("_engine", "histories", "latest", "limit", "prunes_at", "queue", "real", "state")
 
     def __init__(self, engine: FollowingEngine, queue: Queue, real: Any) -> None:
         self._engine = engine
@@ -176,7 +177,7 @@ class Alone:
         self.state = engine.clocks.stream(queue.handle)
         self.histories: dict[int, SoleHistory] = {}
         self.latest: Launch | None = None
-        self.prunes_at = PRUNE_AFTER
+        self.prunes_at = self.limit = PRUNE_AFTER
 
     def command(self, launch: Launch | Command) -> Command:
         """Return the command of a launch; create it if there is none."""
@@ -221,6 +222,7 @@ class Alone:
             if len(history.launches) > FEW_LAUNCHES:
                 history.prune(known)
         self.prunes_at = self.state.count + PRUNE_AFTER
+        self.limit = max(PRUNE_AFTER, 2 * len(self.histories))
 
 
 class SoleHistory(History):
@@ -587,6 +589,8 @@ class FollowingEngine(Engine):
         memory = self.memory.devices[alone.queue.device]
         history = alone.histories[low] = SoleHistory(alone, low, high)
         memory.take_pieces(memory.pieces(low, high), low, high, history)
+        if len(alone.histories) > alone.limit:  # dropped calls have no numbers, which would lead to it
+            alone.prune(self.clocks.host.get(alone.queue.handle, UNKNOWN))
 
     # submission
 
