@@ -525,7 +525,7 @@ class FollowingEngine(Engine):
         if alone is not deferred.alone and (deferred.may_begin or deferred.alone is not None):
             deferred.begin(alone)
         if alone is not deferred.alone:
-            self._launch(alone, loaded, arguments, line)
+            self._launch(alone, loaded, arguments, line, line.origin)
         elif loaded in line.launched:
             deferred.add(loaded, arguments, line.origin)
         else:
