@@ -1,5 +1,8 @@
 """Indexing reads and writes as NumPy does, for every kind of index, on the CPU and on GPUs."""
 
+from array import array
+from collections import UserList, deque
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -183,6 +186,38 @@ def test_a_list_of_several_indexes_is_a_tuple_and_warns(device):
     assert x[:, 0].tolist() == [0, -1, -1, 12]
     assert x[[1, 2]].shape == (2, 4) and x[[True, False, True, False]].shape == (2, 4)
     assert x[[]].shape == (0, 4) and x[range(2)].shape == (2, 4)
+
+
+def test_sequences_of_numbers_are_index_tensors(device):
+    x = torch.arange(9, device=device).view(3, 3)
+    two, diagonal = [[0, 1, 2], [3, 4, 5]], [0, 4]
+    pair = array("l", [0, 1])
+    sequences = [pair, array("B", [0, 1]), array("d", [0, 1]), memoryview(pair), bytearray(b"\0\1")]
+    sequences += [range(2), deque([0, 1]), UserList([0, 1]), [0.0, 1.9], [np.int64(0), 1], [np.float64(0), 1]]
+    sequences += [np.array([0.0, 1.9]), np.array([0, 1], np.uint16), np.array([0, 1], np.float16)]
+    for sequence in sequences:
+        assert x[sequence].tolist() == x[(sequence,)].tolist() == two, sequence
+        assert x[sequence, sequence].tolist() == diagonal, sequence
+        written = x.clone()
+        written[sequence] = 7
+        assert written.tolist() == [[7] * 3, [7] * 3, [6, 7, 8]], sequence
+    assert x[array("l", [])].shape == x[deque()].shape == (0, 3)
+    assert x[memoryview(np.array([True, False, True]))].tolist() == [[0, 1, 2], [6, 7, 8]]
+    for several in ([pair, pair], deque([pair, pair]), UserList([deque([0, 1]), [0, 1]])):
+        with pytest.warns(UserWarning, match="use a tuple"):
+            assert x[several].tolist() == diagonal
+
+
+def test_values_that_are_no_sequences_of_numbers_are_no_index():
+    x = torch.zeros(3, 3)
+    refused = [("a", TypeError), (b"\0", TypeError), ({0: 1}, IndexError), ({0}, IndexError), (int, IndexError)]
+    refused += [(iter([0]), IndexError), ([float("nan")], ValueError), (object(), IndexError)]
+    for index, error in refused:
+        with pytest.raises(error, match="^index: "):
+            x[index]
+        with pytest.raises(error, match="^index: "):
+            x[index] = 1
+    assert x._version == 0
 
 
 def test_masks_without_dimensions(device):

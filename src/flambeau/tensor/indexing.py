@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .. import callers, dtypes
@@ -19,7 +19,8 @@ from . import factories
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
 MAX_ITEMS = 32  # a list with at least this many entries is never read as a tuple
-KINDS = "use integers, slices, ..., None, and tensors or lists of integers or bools"
+READABLE = {dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int16, int32, int64}  # types of indexes
+KINDS = "use integers, slices, ..., None, and tensors or sequences of integers or bools"
 
 
 class Selection(NamedTuple):
@@ -177,10 +178,16 @@ def select(tensor: Any, index: Any) -> Selection:
 
 
 def _listed(index: Any) -> Any:
-    """Return the items of an index.  A list is one item, unless it contains non-numbers: then it is read as a tuple."""
+    """Return the items of an index.
+
+    A sequence that is no tuple is one item, unless it contains non-numbers: then it is read as a tuple.
+    """
     if isinstance(index, tuple):
         return index
-    if not isinstance(index, list) or len(index) >= MAX_ITEMS or not any([_is_item(entry) for entry in index]):
+    is_whole = isinstance(index, (str, bytes)) or is_numpy_loaded() and isinstance(index, np.ndarray)
+    if is_whole or not _is_sequence(index) or len(index) >= MAX_ITEMS:
+        return (index,)
+    if not any([_is_item(entry) for entry in _entries(index)]):
         return (index,)
     callers.warn(
         "using a list of indexes, slices or None for several dimensions is deprecated; use a tuple: x[tuple(index)]"
@@ -190,9 +197,25 @@ def _listed(index: Any) -> Any:
 
 def _is_item(value: Any) -> bool:
     """Return whether an entry of a list makes the list an index of several dimensions."""
-    return (
-        value is None or value is Ellipsis or isinstance(value, (slice, Sequence, TensorBase)) or hasattr(value, "ndim")
-    )
+    return value is None or value is Ellipsis or isinstance(value, (slice, TensorBase)) or _is_sequence(value)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Return whether a value that is no tensor has entries at indexes, as lists, arrays, buffers and ranges have."""
+    if isinstance(value, (list, tuple)):
+        return True
+    if isinstance(value, (TensorBase, Mapping)) or is_numpy_loaded() and isinstance(value, np.generic):
+        return False
+    return hasattr(type(value), "__getitem__") and hasattr(type(value), "__len__")
+
+
+def _entries(sequence: Any) -> Any:
+    """Return the entries of a sequence, as lists; those of a NumPy array as the array."""
+    if isinstance(sequence, memoryview):
+        return sequence.tolist()
+    if isinstance(sequence, list) or is_numpy_loaded() and isinstance(sequence, np.ndarray):
+        return sequence
+    return [sequence[index] for index in range(len(sequence))]
 
 
 def _spread(indices: list[Any]) -> list[Any]:
@@ -258,17 +281,25 @@ def _item(item: Any, tensor: Any) -> Any:
         return _index_tensor(item, tensor)
     if is_numpy_loaded() and isinstance(item, np.bool_):
         return bool(item)
-    if isinstance(item, (list, tuple, range)) or (is_numpy_loaded() and isinstance(item, np.ndarray)):
-        indices = factories.tensor(item if is_numpy_loaded() and isinstance(item, np.ndarray) else list(item))
-        return _index_tensor(indices if indices.numel() else indices.to(dtypes.int64), tensor)
-    if hasattr(item, "__index__"):
+    if isinstance(item, (str, bytes)):
+        error_class: type[FlambeauError] = ArgumentTypeError
+    elif _is_sequence(item):
+        return _index_tensor(_read(_entries(item)), tensor)
+    elif hasattr(type(item), "__index__"):
         return item.__index__()
-    error_class = ArgumentTypeError if isinstance(item, str) else IndexRangeError
+    else:
+        error_class = IndexRangeError
     raise error_class(
         "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
         f"(got {type(item).__name__}): {shown(item)}",
         hint=KINDS,
     )
+
+
+def _read(entries: Any) -> Any:
+    """Return a tensor of the entries of a sequence: bools and bytes of NumPy as they are, other numbers as integers."""
+    indices = factories.tensor(entries)
+    return indices if indices.numel() and indices.dtype in READABLE else factories.tensor(entries, dtype=int64)
 
 
 def _index_tensor(item: Any, tensor: Any) -> Any:
