@@ -573,7 +573,7 @@ def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> An
             transfer.assign(target, value)
         elif target._layout.shape != value._layout.shape:
             _adopt(bound, target, value)
-        target._storage.version += 1
+        target._counter.version += 1
     if isinstance(out, TensorBase):
         return out
     return tuple(out) if type(result) is tuple else type(result)(*out)
@@ -585,6 +585,7 @@ def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
     if result.dtype is not target.dtype or is_shared:
         result = REGISTRY["convert"](result, target.dtype)
     target._storage, target._layout, target._offset = result._storage, result._layout, result._offset
+    target._counter = result._counter
 
 
 class _Lowering(Lowering):

@@ -22,6 +22,7 @@ from ..core.locks import whole
 from ..core.operator import REGISTRY, Operator
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
+from ..core.versions import writes_to
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, DeviceNameError, DtypeError, ModeError, shown
 from ..runtime.control import is_available, is_bf16_supported
@@ -198,7 +199,7 @@ class _Cached(NamedTuple):
 
     leaf: TensorBase  # kept alive, so that its id is not reused
     storage: Storage
-    version: int
+    writes: Any
     cast: TensorBase
 
 
@@ -258,10 +259,10 @@ class Mode:
         cached = self._cache.get(key)
         if now.inference or thread.machine().capture is not None:  # each replay of a graph performs the cast
             return _cast(leaf, wanted)
-        if cached is not None and cached.storage is storage and cached.version == storage.version:
+        if cached is not None and cached.storage is storage and cached.writes == writes_to(storage):
             return cached.cast
         found = _cast(leaf, wanted)
-        self._cache[key] = _Cached(leaf, storage, storage.version, found)
+        self._cache[key] = _Cached(leaf, storage, writes_to(storage), found)
         return found
 
     def keep_two(self, one: TensorBase, other: TensorBase, wanted: dtype) -> None:
@@ -282,7 +283,7 @@ class Mode:
             return
         casts = transfer.converted_two(one, other, wanted)
         for key, leaf, found in zip(keys, (one, other), casts):
-            self._cache[key] = _Cached(leaf, leaf._storage, leaf._storage.version, found)
+            self._cache[key] = _Cached(leaf, leaf._storage, writes_to(leaf._storage), found)
 
     def enable(self, kind: str, enabled: bool) -> None:
         """Enable or disable autocast on a device type."""

@@ -12,7 +12,7 @@ from ..core import record
 from ..core.call_errors import check_broadcast, freed
 from ..core.inplace import check_inplace, rebase
 from ..core.record import Edge, Node, Saved, save, streams_of
-from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, empty_tensor, new_tensor
+from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
 from .fitting import fit
@@ -396,7 +396,7 @@ def _as_results(
     inputs, constant, dirty, returned = _ids(args), _ids(context._constant), _ids(context._dirty), _ids(outputs)
     for written in context._dirty:
         _check_dirty(name, written, id(written) in returned, len(outputs), is_recorded)
-        written._storage.version += 1
+        written._counter.version += 1
     fresh, is_enabled = [], mode.enabled
     for output in outputs:
         is_dirty = id(output) in dirty
@@ -411,7 +411,7 @@ def _as_result(output: Any, is_input: bool, is_dirty: bool, is_recorded: bool) -
     if not isinstance(output, TensorBase):
         return output
     if not is_recorded and output.requires_grad and (is_input or output._base is None):
-        return new_tensor(output._storage, output._layout, output._offset)
+        return alias_of(output, output.shape, output.strides, output._offset)
     return _view_of(output) if is_input and not is_dirty else output
 
 
@@ -419,7 +419,8 @@ def _view_of(tensor: Any) -> Any:
     view: Any = new_tensor(tensor._storage, tensor._layout, tensor._offset)
     if tensor._storage.version >= 0:
         view._base = tensor if tensor._base is None else tensor._base
-        view._view_version = tensor._storage.version
+        view._counter = tensor._counter
+        view._view_version = tensor._counter.version
         view._origin = IN_NO_GRAD
     return view
 
@@ -501,6 +502,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 def _guarded(value: Any, node: Node, index: int) -> Any:
     if not isinstance(value, TensorBase) or not value._layout.is_floating:
         return value
-    result: Any = new_tensor(value._storage, value._layout, value._offset)
+    result: Any = alias_of(value, value.shape, value.strides, value._offset)
     result._grad_fn, result._output_index = node, index
     return result

@@ -320,7 +320,7 @@ def increment_version(tensor: Any) -> None:
         1
     """
     for written in (tensor,) if isinstance(tensor, TensorBase) else tensor:
-        written._storage.version += 1
+        written._counter.version += 1
 
 
 def register_gradient_hook(name: str, tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..core.tensor import TensorBase, new_tensor
+from ..core.tensor import TensorBase, alias_of, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
 from ..runtime import device as devices
 from .mode import GradMode
@@ -242,15 +242,16 @@ def pack(saved: Any, pack_hook: Hook, unpack_hook: Hook) -> None:
     tensor = original(saved)
     if tensor is None:
         tensor = new_tensor(saved.storage, saved.layout, saved.offset)
+        tensor._counter = saved.counter
     with GradMode(False):
         value = pack_hook(tensor)
-    if tensor._storage.version != saved.version:
+    if tensor._counter.version != saved.version:
         raise AutogradError(
             f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
             hint="write a clone() of it",
             operator="saved_tensors_hooks",
         )
-    saved.storage, saved.packed = None, partial(_unpacked, unpack_hook, value)
+    saved.storage, saved.counter, saved.packed = None, None, partial(_unpacked, unpack_hook, value)
 
 
 def _unpacked(unpack_hook: Hook, value: Any, name: str) -> TensorBase:
@@ -262,7 +263,7 @@ def _unpacked(unpack_hook: Hook, value: Any, name: str) -> TensorBase:
             hint="return the tensor that the pack hook was given, or one like it",
             operator=name,
         )
-    return new_tensor(tensor._storage, tensor._layout, tensor._offset)
+    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
 
 
 class RemovableHandle:

@@ -419,7 +419,7 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         raise call_errors.never_differentiable(operator)
     result = _entry(operator, bound, _key(operator, bound), None).run(bound, None)
     for target in written:
-        target._storage.version += 1
+        target._counter.version += 1
     if joins:
         record.record(operator, bound, result)
     return result
@@ -434,7 +434,7 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> An
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
-        out._storage.version += 1
+        out._counter.version += 1
         return out
     return _lowering.write_out(operator, bound, out, _run(now, operator, bound))
 
@@ -457,7 +457,7 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         record_inplace(target, node)
         return target
     write(operator, bound, target)
-    target._storage.version += 1
+    target._counter.version += 1
     if target._base is not None:
         target._view_version = _STALE
     return target

@@ -201,7 +201,7 @@ def overwritten(name: str, saved: Any) -> AutogradError:
     layout = saved.layout
     return AutogradError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {layout.dtype.name}{list(layout.shape)} is at version {saved.storage.version}; "
+        f"operation: {layout.dtype.name}{list(layout.shape)} is at version {saved.counter.version}; "
         f"expected version {saved.version}",
         hint="use the out-of-place form, or clone() the tensor before it is written",
         operator=name,

@@ -160,7 +160,7 @@ def check_out(operator: Operator, out: Any, joins: bool, records: bool) -> None:
 
 def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
     """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
-    target._storage.version += 1
+    target._counter.version += 1
     if recorded is not None:
         _save_results(recorded, target)
         rebase(target, recorded, 0, 0)
@@ -234,7 +234,7 @@ def keep_overwritten(result: Node, target: TensorBase, first: int) -> None:
                     copies[part] = _copy(new_tensor(saved.storage, *part))
                 kept = save(copies[part], saved.edge)
                 saved.storage, saved.layout, saved.offset = kept.storage, kept.layout, kept.offset
-                saved.version = kept.version
+                saved.counter, saved.version = kept.counter, kept.version
 
 
 def _all_saved(values: Any) -> Iterator[Saved]:
@@ -278,7 +278,7 @@ def _renew(view: TensorBase) -> None:
         if view.retains_grad:
             move_kept(view, view._grad_fn, node, 0)
         view._grad_fn, view._output_index = node, 0
-    view._view_version = view._storage.version
+    view._view_version = view._counter.version
 
 
 renew_views_by(_renew)

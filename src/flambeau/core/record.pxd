@@ -13,6 +13,7 @@ from .storage cimport Storage
 @cython.freelist(32)
 cdef class Saved:
     cdef public Storage storage
+    cdef public Storage counter
     cdef public Layout layout
     cdef public Py_ssize_t offset
     cdef public Py_ssize_t version

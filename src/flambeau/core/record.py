@@ -49,15 +49,16 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
 
 
 class Saved:
-    """A tensor saved for backward, with its version and its edge.  Made by `save`.
+    """A tensor saved for backward, with its counter's version and its edge.  Made by `save`.
 
     packed: with saved-tensor hooks, a function of the node's name that returns the tensor; storage is then None.
         Otherwise the tensor itself where a Function saved it, else None.
     """
 
-    __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
+    __slots__ = ("counter", "edge", "layout", "offset", "packed", "storage", "version")
     packed: Any
     storage: Storage | None
+    counter: Storage
     layout: Layout
     offset: int
     version: int
@@ -72,9 +73,10 @@ class Saved:
         if self.storage is None:
             tensor = self.packed(name)
         else:
-            if self.storage.version != self.version:
+            if self.counter.version != self.version:
                 raise call_errors.overwritten(name, self)
             tensor = new_tensor(self.storage, self.layout, self.offset)
+            tensor._counter = self.counter
         if self.edge is not None and own is not None:
             node, index = self.edge
             attach(tensor, own if node is None else node, index)
@@ -86,12 +88,9 @@ def save(tensor: TensorBase, edge: SavedEdge | None) -> Saved:
     if tensor._storage.version < 0:
         raise call_errors.inference_saved(tensor)
     saved: Saved = Saved.__new__(Saved)
-    saved.packed = None
-    saved.storage = tensor._storage
-    saved.layout = tensor._layout
-    saved.offset = tensor._offset
-    saved.version = tensor._storage.version
-    saved.edge = edge
+    saved.packed, saved.edge = None, edge
+    saved.storage, saved.layout, saved.offset = tensor._storage, tensor._layout, tensor._offset
+    saved.counter, saved.version = tensor._counter, tensor._counter.version
     return saved
 
 
@@ -263,7 +262,7 @@ def renew_views_by(function: Callable[[TensorBase], None]) -> None:
 
 def edge_of(tensor: Any) -> Edge | None:
     """Return the edge that a tensor's gradient goes to, or None if it needs no gradient."""
-    is_stale = tensor._base is not None and tensor._view_version != tensor._storage.version
+    is_stale = tensor._base is not None and tensor._view_version != tensor._counter.version
     if is_stale and (in_graph(tensor._base) or tensor._grad_fn is not None):
         _renew_view(tensor)
     if tensor._grad_fn is not None:

@@ -54,8 +54,8 @@ class Twins:
 class Storage:
     """`nbytes` of memory on a device.
 
-    version: counts writes in place, so that autograd detects overwritten saved values.  It is negative for memory made
-    in inference mode, which autograd does not save.
+    version: counts writes in place, except those through `.data`, so that autograd detects overwritten saved values.
+    It is negative for memory made in inference mode, which autograd does not save.
     aligned: whether its address is a multiple of WIDEST_ACCESS bytes; True for host memory.
     whole: the array of the tensor that spans all of the memory, in the layout `whole_layout`.
     place: of a placeholder, its index among the plan's operands; else NO_PLACE.
@@ -127,13 +127,9 @@ def _new(device: Device, nbytes: int) -> Storage:
     """Make a storage without memory."""
     storage: Storage = Storage.__new__(Storage)
     storage.block = storage._owner = storage._allocator = storage.twins = None
-    storage.device = device
-    storage.nbytes = nbytes
+    storage.device, storage.nbytes, storage.aligned = device, nbytes, True
     storage.version = _INFERENCE if thread.here().inference else 0
-    storage.aligned = True
-    storage.place = NO_PLACE
-    storage._address = 0
-    storage._has_address = True
+    storage.place, storage._address, storage._has_address = NO_PLACE, 0, True
     storage._array = storage.whole = storage.whole_layout = None
     return storage
 
@@ -141,9 +137,7 @@ def _new(device: Device, nbytes: int) -> Storage:
 def owning(device: Device, nbytes: int, address: int, block: Any, owner: Any) -> Storage:
     """Make a storage over memory at an address.  owner: the object whose `free` gets the block, or None."""
     storage = _new(device, nbytes)
-    storage._address = address
-    storage.block = block
-    storage._owner = owner
+    storage._address, storage.block, storage._owner = address, block, owner
     storage.aligned = device.index < 0 or address % _WIDEST == 0
     return storage
 

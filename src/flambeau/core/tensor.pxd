@@ -10,6 +10,7 @@ cdef Hooks hooks
 
 cdef class TensorBase:
     cdef public Storage _storage
+    cdef public Storage _counter
     cdef public Layout _layout
     cdef public Py_ssize_t _offset
     cdef public bint _requires_grad
@@ -47,4 +48,5 @@ cpdef TensorBase new_on_host(Layout layout)
 @cython.locals(layout=Layout, device=Device)
 cpdef TensorBase empty_tensor(shape, dtype, int index, bint pin_memory=*, name=*)
 cpdef TensorBase tensor_over(Storage storage, dtype, shape, strides, Py_ssize_t offset=*)
+@cython.locals(alias=TensorBase)
 cpdef TensorBase alias_of(TensorBase source, shape, strides, Py_ssize_t offset)

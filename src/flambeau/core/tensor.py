@@ -30,13 +30,15 @@ class TensorBase:
 
     grad_fn: the node that computed it, None for a leaf;  _output_index: which of the node's outputs it is.
     _accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
-    _base: for a view, the tensor that it views;  _view_version: the storage's version when grad_fn was made.
+    _counter: the storage whose version counts writes: its own, or one without memory where set through `.data`.
+    _base: for a view, the tensor that it views;  _view_version: the counter's version when grad_fn was made.
     _origin: for a view, how it was made, ORDINARY or one of the other constants.
     retains_grad: whether a tensor that is not a leaf keeps its gradient in `grad`.
     _hooks: of a leaf, the functions called with its gradient (autograd/node_hooks.py), or None.
     """
 
     _storage: Storage
+    _counter: Storage
     _layout: Layout
     _offset: int
     _requires_grad: bool
@@ -51,8 +53,8 @@ class TensorBase:
     _hooks: Any
 
     __slots__ = (
-        "__weakref__", "_accumulator", "_base", "_grad", "_grad_fn", "_hooks", "_layout", "_offset", "_origin",
-        "_output_index", "_requires_grad", "_storage", "_view_version", "retains_grad",
+        "__weakref__", "_accumulator", "_base", "_counter", "_grad", "_grad_fn", "_hooks", "_layout", "_offset",
+        "_origin", "_output_index", "_requires_grad", "_storage", "_view_version", "retains_grad",
     )  # fmt: skip
 
     @property
@@ -185,7 +187,7 @@ def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
     """Like `new_tensor`, with a given class."""
     tensor: TensorBase = blank(cls)
-    tensor._storage = storage
+    tensor._storage = tensor._counter = storage
     tensor._layout = layout
     tensor._offset = offset
     tensor._requires_grad = False
@@ -250,4 +252,6 @@ def tensor_over(
 
 def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
     """Make another tensor over the same storage, unknown to autograd."""
-    return tensor_over(source._storage, source._layout.dtype, shape, strides, offset)
+    alias = tensor_over(source._storage, source._layout.dtype, shape, strides, offset)
+    alias._counter = source._counter
+    return alias

@@ -55,7 +55,8 @@ def linked(source: TensorBase, view: TensorBase) -> TensorBase:
     if view._storage.version >= 0:  # a view of an inference tensor is an inference tensor
         now = thread.here()
         view._base = source if source._base is None else source._base
-        view._view_version = view._storage.version
+        view._counter = source._counter
+        view._view_version = view._counter.version
         view._origin = source._origin if now.grad_enabled else _INFERENCE if now.inference else _NO_GRAD
     return view
 

@@ -220,7 +220,7 @@ class Part:
         _refresh(self.args, args)
         self.forward_graph.replay()
         for each in self.results:
-            each._storage.version += 1
+            each._counter.version += 1
         return tuple(each.detach() for each in self.results)
 
     def backward(self, grads: Sequence[Any]) -> list[Any]:

@@ -42,7 +42,9 @@ def _made(cls: Any, source: Any) -> Any:
     """Return a tensor of `cls` with the memory of `source`, or a marked one of the source's class if it is a user's."""
     mark = vars(cls).get("_mark")
     if mark is None or not subclass.is_overriding(type(source)):
-        return new_tensor_of(cls, source._storage, source._layout, source._offset)
+        parameter = new_tensor_of(cls, source._storage, source._layout, source._offset)
+        parameter._counter = source._counter
+        return parameter
     made: Any = subclass.make_subclass(type(source), source)
     setattr(made, mark, True)
     return made

@@ -16,9 +16,8 @@ from .. import strides as st
 from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.layout import dense_layout
 from ..core.storage import Storage, on_device, owning
-from ..core.tensor import TensorBase, empty_tensor, new_tensor, tensor_over
+from ..core.tensor import TensorBase, alias_of, empty_tensor, new_tensor, tensor_over
 from ..dtypes import FLOATING_TYPES, uint8
 from ..errors import (
     ArgumentError,
@@ -36,7 +35,6 @@ from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import copy_between, copy_bytes
 from ..runtime.stream import Stream, StreamGuard
-from ..strides import Size
 from ..tensor import checks
 from ..tensor.tensor import Tensor
 from ..transfer import lie_alike
@@ -133,7 +131,7 @@ def in_memory_order(tensor: TensorBase) -> TensorBase:
     layout = tensor._layout
     if layout.dense or not layout.compact:
         return tensor
-    return new_tensor(tensor._storage, dense_layout(layout.device, layout.dtype, Size((layout.numel,))), tensor._offset)
+    return alias_of(tensor, (layout.numel,), (1,), tensor._offset)
 
 
 def unpack(

@@ -37,6 +37,7 @@ from ..core.tensor import (
     FROM_FUNCTION,
     ONE_OF_SEVERAL,
     TensorBase,
+    alias_of,
     empty_tensor,
     in_graph,
     new_tensor,
@@ -518,10 +519,9 @@ class _Enter(Node):
         found = [_alias(each) for each in (*params, *inputs)]
         origin = ONE_OF_SEVERAL if len(found) > 1 else FROM_FUNCTION
         for made, each in zip(found, params):
-            version = each._storage.version
-            if version >= 0:
+            if each._storage.version >= 0:
                 made._base = each if each._base is None else each._base
-                made._view_version, made._origin = version, origin
+                made._counter, made._view_version, made._origin = each._counter, each._counter.version, origin
         for index, made in enumerate(found):
             made._grad_fn, made._output_index = self, index
         self._divide(found)
@@ -585,7 +585,7 @@ class _Early(Node):
 
 
 def _alias(tensor: TensorBase) -> TensorBase:
-    return new_tensor(tensor._storage, tensor._layout, tensor._offset)
+    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
 
 
 def _zeros(like: Any, index: int) -> Any:

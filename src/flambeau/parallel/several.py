@@ -620,7 +620,7 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     client.end_before_machine()
     client.serve_by(stream.driver)
     for tensor in written:
-        tensor._storage.version += 1
+        tensor._counter.version += 1
     return Work(outputs, stream.record_event())
 
 
@@ -630,7 +630,7 @@ def _submit(collective: Collective, stream: Stream, sent: Sequence[Any], outputs
         tensor._storage.record_stream(stream)
     _run_steps(collective, stream)
     for index in collective.written:
-        outputs[index]._storage.version += 1
+        outputs[index]._counter.version += 1
     done = stream.record_event()
     channel = collective.channel
     assert channel is not None

@@ -20,6 +20,7 @@ from ..core import storage, thread
 from ..core.locks import whole
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
+from ..core.versions import writes_to
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..dtypes import int64
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, shown
@@ -39,11 +40,11 @@ POISON = 0xFF
 
 @dataclass
 class Input:
-    """A declared static input.  version: that of the storage at the capture or the last replay."""
+    """A declared static input.  writes: `writes_to` the storage at the capture or the last replay."""
 
     name: str
     memory: weakref.ref[Storage]
-    version: int
+    writes: Any
 
 
 class StaticInputs:
@@ -56,13 +57,13 @@ class StaticInputs:
         """Check a tensor from now on, if a tool or strict mode checks for mistakes."""
         if mistakes.are_sought():
             name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
-            self._inputs.append(Input(name, weakref.ref(tensor._storage), tensor._storage.version))
+            self._inputs.append(Input(name, weakref.ref(tensor._storage), writes_to(tensor._storage)))
 
     def note(self) -> None:
         """Note the current versions: later writes count as new values."""
         for static_input in self._inputs:
             if (memory := static_input.memory()) is not None:
-                static_input.version = memory.version
+                static_input.writes = writes_to(memory)
 
     def check(self) -> None:
         """Raise AcceleratorError, or record a mistake, if an input was freed or has no new values."""
@@ -70,7 +71,7 @@ class StaticInputs:
             memory = static_input.memory()
             if memory is None:
                 fact, hint = "was freed", "keep a reference to every tensor that the graph reads"
-            elif memory.version == static_input.version:
+            elif writes_to(memory) == static_input.writes:
                 fact = "was not written since the last replay, or the capture"
                 hint = "copy_() new values into it before each replay"
             else:

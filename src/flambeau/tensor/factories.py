@@ -540,7 +540,8 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     check_out(name, result, out)
     if out.shape != result.shape:
         out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
-        out._storage.version += 1
+        out._counter = result._counter
+        out._counter.version += 1
     else:
         with GradMode(False):
             out.copy_(result)

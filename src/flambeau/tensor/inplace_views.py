@@ -42,8 +42,10 @@ def _become(name: str, view: str, tensor: Any, *arguments: Any, **named: Any) ->
 
 def _adopt(tensor: Any, other: Any) -> None:
     """Take the memory and layout of another tensor, as a write in place."""
+    if other._storage is not tensor._storage:
+        tensor._counter = other._counter
     tensor._storage, tensor._layout, tensor._offset = other._storage, other._layout, other._offset
-    tensor._storage.version += 1
+    tensor._counter.version += 1
 
 
 def t_(self: Any) -> Any:

@@ -431,6 +431,7 @@ def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
         check_out("normal", result, out)
         if out.shape != result.shape:
             out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
+            out._counter = result._counter
             return out
         with GradMode(False):
             return out.copy_(result)

@@ -17,6 +17,7 @@ from ..core import record
 from ..core.factories import sizes as sizes_of
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
+from ..core.versions import count_apart
 from ..dtypes import bool_
 from ..errors import (
     ArgumentTypeError,
@@ -134,7 +135,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
                 hint="use a clone(), which has a version",
                 operator="_version",
             )
-        return self._storage.version
+        return self._counter.version
 
     @property
     def requires_grad(self) -> bool:
@@ -162,13 +163,20 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
 
     @property
     def data(self) -> Tensor:
-        """Return a tensor over the same memory that is outside any graph."""
-        return self.detach()
+        """Return a tensor over the same memory that is outside any graph and counts its writes apart.
+
+        Backward does not notice writes through it to a value that was saved.
+        """
+        alias = self.detach()
+        count_apart(alias, 0)
+        return alias
 
     @data.setter
     def data(self, value: Tensor) -> None:
         gradient.check_data(self, value)
+        version = self._counter.version
         self._storage, self._layout, self._offset = value._storage, value._layout, value._offset
+        count_apart(self, max(version, 0))
 
     def detach(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph.

@@ -360,7 +360,7 @@ class Tensor:
         """In-place version of `cumsum`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def data(self) -> Tensor:
-        """Return a tensor over the same memory that is outside any graph."""
+        """Return a tensor over the same memory that is outside any graph and counts its writes apart."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
