@@ -71,6 +71,27 @@ def test_modules_are_made_and_filled():
     assert net.to("meta")[0].weight.is_meta and net.to_empty(device="cuda")[0].weight.is_cuda
 
 
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers_give_shapes(kind):
+    def shapes(device, is_packed, **options):
+        layer = getattr(torch.nn, kind)(3, 4, device=device, **options)
+        x = torch.zeros(5, 2, 3, device=device, requires_grad=True)
+        given = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3])) if is_packed else x
+        out, state = layer(given)
+        values = out.data if is_packed else out
+        states = state if kind == "LSTM" else (state,)
+        values.sum().backward()
+        assert all(each.device.type == device for each in (values, *states, x.grad, layer.weight_hh_l0.grad))
+        return [each.shape for each in (values, *states, x.grad, layer.weight_hh_l0.grad)]
+
+    for options in ({}, {"num_layers": 2, "bidirectional": True, "dropout": 0.5}, {"batch_first": True, "bias": False}):
+        for is_packed in (False, not options.get("batch_first")):
+            assert shapes("meta", is_packed, **options) == shapes("cpu", is_packed, **options)
+    cell = getattr(torch.nn, f"{kind}Cell")(3, 4, device="meta")
+    found = cell(torch.zeros(2, 3, device="meta"))
+    assert all(each.is_meta and each.shape == (2, 4) for each in (found if kind == "LSTM" else (found,)))
+
+
 def test_initialization_draws_nothing():
     torch.manual_seed(0)
     expected = torch.rand(1)

@@ -23,7 +23,7 @@ def fits(*operands: Any) -> bool:
     kind = given[0].dtype
     if kind is not float32 and kind is not float64 or getattr(thread.here(), "autocast", None) is not None:
         return False
-    return all(type(each) in (Tensor, Parameter) and not each.is_cuda and each.dtype is kind for each in given)
+    return all(type(each) in (Tensor, Parameter) and each.is_cpu and each.dtype is kind for each in given)
 
 
 class Layer(Function):
