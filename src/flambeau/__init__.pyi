@@ -301,7 +301,7 @@ def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether all elements of two tensors are close: see `isclose`."""
-def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Apply dropout for SELU: set elements to its saturated value with probability p."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
@@ -579,7 +579,7 @@ def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str
     """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inner product of two vectors."""
-def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.dropout`: overwrites its input, and returns it."""
@@ -631,11 +631,11 @@ def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
-def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Apply `alpha_dropout` of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
-def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def feature_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_dropout`: overwrites its input, and returns it."""

@@ -592,12 +592,14 @@ class _Lowering(Lowering):
     """The core's interface to the modules above it."""
 
     __slots__ = ()
-    misuses = MISUSES
+    misuses = (*MISUSES, NotLowerable)
 
     def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
         return entry_for(operator, bound, target)
 
     def raise_misuse(self, operator: Operator, bound: list[Any], error: Exception) -> NoReturn:
+        if isinstance(error, NotLowerable):
+            error = TypeError("a tensor was passed, whose values this call does not read")
         better = misuse(operator, bound, error)
         try:
             if better is error:

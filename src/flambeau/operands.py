@@ -52,13 +52,21 @@ def _is_value(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__")
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def _are_dims(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all([hasattr(dim, "__index__") for dim in value])
-    return value is None or hasattr(value, "__index__")
+        return all([_is_integer(dim) for dim in value])
+    return value is None or _is_integer(value)
+
+
+def _is_flag(value: Any) -> bool:
+    return hasattr(value, "__index__")
+
+
+def _is_type(value: Any) -> bool:
+    return value is None or not isinstance(value, (TensorBase, int, float))
 
 
 def _is_text(value: Any) -> bool:
@@ -79,18 +87,19 @@ ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept a
     "int": Accepted("an int", _is_integer),
     "int | None": Accepted("an int or None", _or_none(_is_integer)),
     "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
-    "bool": Accepted("a bool", _is_integer),
+    "bool": Accepted("a bool", _is_flag),
     "float": Accepted("a number", _is_number),
     "float | None": Accepted("a number or None", _or_none(_is_number)),
     "Number": Accepted("a number", _is_number),
     "str": Accepted("a str", _is_text),
 }
+TYPE = Accepted("a dtype or None", _is_type)  # of parameters with the name dtype
 
 
 def check_types(operator: Operator, bound: Sequence[Any]) -> None:
     """Raise ArgumentTypeError for the first argument that its parameter does not accept."""
     for parameter, value in zip(operator.parameters, bound):
-        accepted = ACCEPTED.get(parameter.annotation)
+        accepted = TYPE if parameter.name == "dtype" else ACCEPTED.get(parameter.annotation)
         if accepted is not None and value is not parameter.default and not accepted.takes(value):
             raise _unaccepted(operator, parameter, accepted, value)
 

@@ -53,7 +53,7 @@ def source(shape, is_permuted, start, is_odd=False, is_cut=False):
     if is_odd:  # the strides of dimensions of size 1 are any numbers
         strides = [3 if size == 1 else step for size, step in zip(shape, made.stride())]
         made = flat.as_strided(tuple(shape), strides)
-    return made.permute(*reversed(range(len(shape)))) if is_permuted else made
+    return made.permute(tuple(reversed(range(len(shape))))) if is_permuted else made
 
 
 def told(call):

@@ -336,3 +336,10 @@ def test_cross_entropy_of_no_classes(smoothing):
     assert loss(torch.ones(0, 0), torch.zeros(0, 0), label_smoothing=smoothing).isnan()
     with pytest.raises(IndexError, match="Target 0 is out of bounds"):
         loss(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64), label_smoothing=smoothing)
+
+
+def test_the_classes_of_a_soft_margin_loss_are_those_of_the_input():
+    loss = torch.nn.functional.multilabel_soft_margin_loss
+    input, target = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    rows = torch.stack([loss(input[:1].expand(3), target[:, 0]), loss(input[1:].expand(3), target[:, 1])])
+    assert loss(input, target, reduction="none").allclose(rows * 3 / 2)

@@ -165,3 +165,66 @@ def test_functions_of_methods_that_write():
     assert x.module_load(torch.tensor([[5, 6, 7, 8]])).data_ptr() == x.data_ptr() and x[0, 0] == 5
     other = torch.ones(4)
     assert x.module_load(other, assign=True).data_ptr() == other.data_ptr()
+
+
+def test_required_arguments_are_required():
+    x, number = torch.ones(2, 3), torch.tensor(1.0)
+    calls = [(x, name) for name in ("flip", "tile", "sum_to_size")]
+    calls += [(number, name) for name in ("view", "expand", "repeat", "reshape", "permute", "broadcast_to", "tile")]
+    for tensor, name in calls:
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: missing 1 required positional argument"):
+            getattr(tensor, name)()
+    for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"):
+        for given in ((), (0.5,)):
+            with pytest.raises(ArgumentTypeError, match=f"^{name}: missing 1 required positional argument"):
+                getattr(torch, name)(x, *given)
+    assert number.view(()).shape == number.expand(()).shape == x.sum_to_size(()).shape == ()
+    assert x.flip(()).tolist() == x.tile(()).tolist() == x.tolist()
+
+
+def test_a_bool_is_no_dimension():
+    x = torch.ones(2, 3)
+    names = ("sum", "mean", "prod", "amax", "argmax", "max", "median", "all", "logsumexp", "cumsum", "softmax", "sort")
+    for name in names:
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: argument 'dim' must be .*True"):
+            getattr(x, name)(True)
+    with pytest.raises(ArgumentTypeError, match=r"^sum: argument 'dim' must be .*\[0, True\]"):
+        x.sum([0, True])
+    assert x.sum(1, True).shape == (2, 1) and x.std(True).shape == ()
+
+
+def test_max_and_min_take_a_dimension_or_a_second_tensor():
+    x, one = torch.tensor([[1, 5, 3], [4, 2, 6]]), torch.tensor(1)
+    for name, values, indices in (("max", [5, 6], [1, 2]), ("min", [1, 2], [0, 1])):
+        choose = getattr(torch, name)
+        for found in (choose(x, 1), choose(x, dim=1), choose(x, dim=one), choose(x, axis=1)):
+            assert (found.values.tolist(), found.indices.tolist()) == (values, indices), name
+        other = getattr(torch, f"{name}imum")(x, one * 3).tolist()
+        assert choose(x, one * 3).tolist() == choose(x, other=one * 3).tolist() == other
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: .*1.5"):
+            choose(x, dim=1.5)
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: "):
+            choose(x, dim=torch.tensor(1.5))
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: .*other=int64.*dim=1"):
+            choose(x, x, dim=1)
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: keepdim=True"):
+            choose(x, x, keepdim=True)
+
+
+def test_a_tensor_where_none_is_taken_is_named():
+    x, one = torch.ones(2, 3), torch.tensor(1)
+    for name in ("cumsum", "softmax", "log_softmax"):
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: argument 'dtype' must be a dtype or None, not Tensor"):
+            getattr(x, name)(1, one)
+    with pytest.raises(ArgumentTypeError, match="^flip: .*dims=int64"):
+        torch.flip(x, one)
+    with pytest.raises(ArgumentTypeError, match=r"^broadcast_tensors: tensors\[1\] must be a Tensor, got 1"):
+        torch.broadcast_tensors(x, 1)
+    with pytest.raises(ArgumentTypeError, match=r"^chain_matmul: matrices\[1\] must be a Tensor, got 1"):
+        torch.chain_matmul(x, 1)
+
+
+def test_functions_of_numpy_take_tensors():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert (np.sum(x).item(), np.mean(x).item(), np.max(x).item(), np.prod(x).item()) == (10, 2.5, 4, 24)
+    assert np.max(x, axis=1).values.tolist() == [2, 4]

@@ -145,7 +145,7 @@ def method_of(operator: Operator) -> Any:
     """Make the method `x.name(...)` of an operator.  Like PyTorch's methods, it does not take out=."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and "out" in kwargs:
+        if kwargs and kwargs.get("out") is not None:  # NumPy's functions pass None
             raise call_errors.method_out(operator, kwargs["out"])
         return call(operator, args, kwargs)
 

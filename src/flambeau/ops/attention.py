@@ -264,7 +264,7 @@ def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_
     scores, is_blind = _scores(query, key, mask, is_causal, scale)
     weights: Any = softmax(scores, -1)
     weights = weights if is_blind is None else where(is_blind, 0.0, weights)
-    out: Any = matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
+    out: Any = matmul(dropout(weights, dropout_p, True) if dropout_p else weights, value)
     return out if dtype is wide else out.to(dtype)
 
 

@@ -965,7 +965,8 @@ def multilabel_soft_margin_loss(
     reduction = reduction_of("multilabel_soft_margin_loss", size_average, reduce, reduction)
     terms: Any = logistic_loss(input, target, 1)
     terms = terms if weight is None else terms * weight
-    return reduced(terms.sum(-1) / input.shape[-1], reduction)
+    dim = len(input.shape) - 1  # of the classes, also if the target has more dimensions
+    return reduced(terms.sum(dim) / input.shape[dim], reduction)
 
 
 def _signed_terms() -> Iterator[Sample]:

@@ -904,14 +904,14 @@ def _dropouts() -> Iterator[Sample]:
 
 
 def _no_dropout() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), -0.5), ArgumentError, "probability has to be between 0 and 1, but got -0.5")
-    yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "expected a floating point tensor, got int64")
+    yield ErrorSample((Array((3,)), -0.5, True), ArgumentError, "probability has to be between 0 and 1, but got -0.5")
+    yield ErrorSample((Array((3,), dtype="int64"), 0.5, True), DtypeError, "a floating point tensor, got int64")
 
 
 @composite(
     samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False, other_names={"train": "training"}
 )
-def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
+def dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input.
 
     Shapes: same as the input.
@@ -983,7 +983,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 
 
 @composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
-def alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
+def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
     """Apply dropout for SELU: set elements to its saturated value with probability p.
 
     The mean and variance stay 0 and 1.
@@ -998,7 +998,7 @@ def alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any
 
 
 @composite(samples=_samples, errors=_feature_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
-def feature_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
+def feature_dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p).
 
     Shapes: [n, c, *]; the result has the input's shape.
@@ -1013,7 +1013,7 @@ def feature_dropout(input: Operand, p: float = 0.5, training: bool = False) -> A
 
 
 @composite(samples=_samples, errors=_feature_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
-def feature_alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
+def feature_alpha_dropout(input: Operand, p: float, training: bool) -> Any:
     """Apply `alpha_dropout` of whole channels.
 
     Shapes: [n, c, *]; the result has the input's shape.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import inf, prod
+from operator import index
 from typing import Any
 
 from .. import dtypes
@@ -864,7 +865,6 @@ def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
 
 LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
 SMALLEST = Fold("amin", "highest<A>()", "a < b || a != a ? a : b", "minimum")
-SECOND = {"other": "dim"}  # the second tensor of max(a, b) is passed as `dim`
 
 
 def _run_extreme(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
@@ -1071,14 +1071,24 @@ def _require_dim(name: str, keepdim: bool) -> None:
         raise ArgumentTypeError("keepdim=True needs dim", hint="pass a dimension, or leave keepdim out", operator=name)
 
 
+def _dim_of(name: str, other: Any, dim: Any) -> Any:
+    """Return the dimension of a call, which is passed as `dim` or first.  Raises ArgumentTypeError for both."""
+    if other is None:
+        return index(dim) if hasattr(dim, "is_contiguous") else dim
+    if dim is not None:
+        fact = f"takes a second tensor or a dimension, not both: other={shown(other)}, dim={shown(dim)}"
+        raise ArgumentTypeError(fact, hint=f"call {name} with one of them", operator=name)
+    return other
+
+
 def _one_or_all() -> Iterator[Sample]:
     yield from _choices_of_one()
     yield Sample((Array((3, 4)),))
     yield Sample((Array(()),))
 
 
-@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max", other_names=SECOND)
-def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max")
+def max_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """Return the largest value.
 
     With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
@@ -1094,8 +1104,10 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
         >>> values, indices
         (tensor([9, 7]), tensor([1, 0]))
     """
-    if hasattr(dim, "is_contiguous"):
-        return REGISTRY["maximum"](input, dim)
+    if hasattr(other, "is_contiguous") and dim is None:
+        _require_dim("max", keepdim)
+        return REGISTRY["maximum"](input, other)
+    dim = _dim_of("max", other, dim)
     if dim is not None:
         return max_dim(input, dim, keepdim)
     _require_dim("max", keepdim)
@@ -1103,8 +1115,8 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     return amax(input)
 
 
-@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min", other_names=SECOND)
-def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min")
+def min_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """Return the smallest value.
 
     With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
@@ -1120,8 +1132,10 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
         >>> values, indices
         (tensor([1, 3]), tensor([0, 1]))
     """
-    if hasattr(dim, "is_contiguous"):
-        return REGISTRY["minimum"](input, dim)
+    if hasattr(other, "is_contiguous") and dim is None:
+        _require_dim("min", keepdim)
+        return REGISTRY["minimum"](input, other)
+    dim = _dim_of("min", other, dim)
     if dim is not None:
         return min_dim(input, dim, keepdim)
     _require_dim("min", keepdim)
@@ -1261,7 +1275,7 @@ def _row_errors() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
-def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+def median(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
     """Compute the median: of an even number of elements the lower one; NaN if there is one.
 
     With dim, (values, indices).
@@ -1279,7 +1293,7 @@ def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
-def nanmedian(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
     """Compute `median` of the elements that are not NaN; NaN if there is no other.
 
     Shapes: as `median`.

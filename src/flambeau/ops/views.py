@@ -9,9 +9,10 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..core.layout import layout_of
+from ..core.tensor import TensorBase
 from ..core.view_geometry import geometry_of, known_views
 from ..core.views import KnownViews
-from ..errors import IndexRangeError, ShapeError
+from ..errors import ArgumentTypeError, IndexRangeError, ShapeError, shown
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 from .samples import bad_last, bad_new, bad_second
 
@@ -508,6 +509,13 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for number, tensor in enumerate(several):
+        if not isinstance(tensor, TensorBase):
+            raise ArgumentTypeError(
+                f"tensors[{number}] must be a Tensor, got {shown(tensor)}",
+                hint="make one with torch.tensor(...)",
+                operator="broadcast_tensors",
+            )
     shape = st.broadcast([tensor.shape for tensor in several], "broadcast_tensors")
     return tuple(expand(tensor, shape) for tensor in several)
 

@@ -505,6 +505,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
         tensor([[12.],
                 [12.]])
     """
+    matrices = checks.tensors("chain_matmul", "matrices", matrices)
     check_ndim("chain_matmul", **{f"matrix {at}": (matrix, 2) for at, matrix in enumerate(matrices)})
     if len(matrices) == 1:
         return REGISTRY["permute_copy"].called_as("chain_matmul")(matrices[0], (0, 1), out=out)

@@ -626,7 +626,7 @@ def _several(operator: Operator) -> Any:
     call = method_of(operator)
 
     def call_several(self: Any, *values: Any, **named: Any) -> Any:
-        if named and not values:
+        if not values:
             return call(self, **named)
         return call(self, sizes(values, operator.name), **named)
 

@@ -168,7 +168,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
             >>> torch.tensor([1.0]).view(torch.int32)
             tensor([1065353216], dtype=torch.int32)
         """
-        if named:
+        if named or not shape:
             return (by_dtype if "dtype" in named else by_shape)(self, *shape, **named)
         if len(shape) == 1 and isinstance(shape[0], (dtype, type)):
             return calls.call(as_dtype, (self, from_type(shape[0])), NO_NAMES)

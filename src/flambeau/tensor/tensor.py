@@ -510,6 +510,10 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             >>> torch.ones(2, 3).sum_to_size(1, 3)
             tensor([[2., 2., 2.]])
         """
+        if not sizes and size is None:
+            raise ArgumentTypeError(
+                "missing 1 required positional argument: 'size'", hint="pass () for a scalar", operator="sum_to_size"
+            )
         wanted = sizes_of(sizes if size is None else checks.named("sum_to_size", sizes, size), "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
         if not wanted:
