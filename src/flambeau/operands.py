@@ -15,6 +15,7 @@ from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import (
+    AccessError,
     ArgumentTypeError,
     DeviceMismatchError,
     FlambeauError,
@@ -132,7 +133,7 @@ def without_values(name: str, tensor: TensorBase) -> NotSupportedError:
 
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
     """Return the error for a failed call: an error about the wrong argument that caused `error`, or `error` itself."""
-    if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
+    if not isinstance(error, FlambeauError) or isinstance(error, (ArgumentTypeError, AccessError)):
         try:
             check_types(operator, bound)
             check_storages(bound)

@@ -332,6 +332,8 @@ def read(tensor: TensorBase) -> Any:
         except (TypeError, ValueError):  # of NumPy, whose text names neither the tensor nor the sizes
             check_storages((tensor,))
             raise
+    if shrunk:
+        check_storages((tensor,))
     machine = thread.machine()
     is_small = 0 < layout.nbytes <= SMALL_READ
     if is_small and layout.device.machine is machine and machine.capture is None:

@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentTypeError, IndexRangeError, NotSupportedError, ValueRangeError
+from flambeau.errors import ArgumentTypeError, IndexRangeError, NotSupportedError, ShapeError, ValueRangeError
+from flambeau.testing import machine
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:1"])
@@ -128,6 +129,28 @@ def test_a_tensor_that_exceeds_its_storage_is_not_read_or_written(size, gpus):
         assert "resize_(24)" in caught.value.hint
     x.untyped_storage().resize_(24)
     assert x.fill_(2).tolist() == [2] * 6
+
+
+@pytest.mark.parametrize("size", [0, 4])
+def test_a_tensor_of_a_virtual_gpu_that_exceeds_its_storage_is_an_error(size):
+    with machine(devices=1):
+        x = torch.arange(6.0, device="cuda")
+        x.untyped_storage().resize_(size)
+        uses = {
+            "add": lambda: x + 1, "sum": lambda: x[2:].sum(), "fill_": lambda: x.fill_(1), "sort": x.sort, "": x.tolist,
+            "cat": lambda: torch.cat([x, x]), "copy_": lambda: x.copy_(torch.ones(6)), " ": lambda: x[5].item(),
+            "matmul": lambda: x @ x, "to": x.cpu, "_foreach_add": lambda: torch._foreach_add([x], 1),
+            "  ": lambda: repr(x),
+        }  # fmt: skip
+        for name, use in uses.items():
+            fact = rf"{name.strip()}.*float32\[.?\] on cuda:0 needs 24 bytes .* has {size}\n"
+            with pytest.raises(ShapeError, match=fact):
+                use()
+        assert (x[:0] + 1).shape == (0,) and torch.cat([x[:0], torch.ones(1, device="cuda")]).tolist() == [1]
+        assert (x.data_ptr() == 0) is (x.untyped_storage().data_ptr() == 0) is (size == 0)
+        torch.cuda.synchronize()
+        x.untyped_storage().resize_(24)
+        assert x.fill_(2).tolist() == [2] * 6
 
 
 def test_pinned_memory_stays_pinned(gpus):

@@ -18,6 +18,7 @@ from ..host import np
 from ..runtime import device as devices
 from . import checks
 
+NOWHERE = 256  # address of an emptied storage of a GPU: kernels take 0 for an operand that is absent
 MEMORY = (  # the attributes of a Storage that describe its memory
     "_address", "_allocator", "_array", "_has_address", "_owner", "aligned", "block", "nbytes", "twins",
     "whole", "whole_layout",
@@ -54,6 +55,8 @@ def resize(memory: Storage, nbytes: int, name: str) -> None:
     if nbytes < memory.nbytes:
         shrunk.add(memory)
     _exchange(memory, other)
+    if index >= 0 and not nbytes:
+        memory._address = NOWHERE
     memory.version += 1
 
 
@@ -171,7 +174,7 @@ class _Memory:
         """
         if self._storage.device.index >= 0:
             devices.expose()
-        return self._storage.address()
+        return self._storage.address() if self._storage.nbytes else 0
 
     def is_pinned(self, device: Any = None) -> bool:
         """Return whether the storage lies in pinned host memory.  Does not initialize CUDA.

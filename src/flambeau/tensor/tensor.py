@@ -377,7 +377,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         devices.unmirror("the program asked for an address")
         if self.is_cuda:
             devices.expose()
-        return self.address() if self.numel() and not meta.is_meta(self) else 0
+        return self.address() if self.numel() and self._storage.nbytes and not meta.is_meta(self) else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
         """Return the memory of this tensor as a storage of bytes.
