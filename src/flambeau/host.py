@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from .errors import NotSupportedError
+
 MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
 # glibc takes blocks up to the size of the largest one freed so far, at most 32 MiB, from its heap, where it keeps twice
 # as much free memory.  Larger ones go back to the system, and each page of the next one faults (mallopt(3),
@@ -49,6 +51,28 @@ def scipy_linalg() -> Any:
     import scipy.linalg
 
     return scipy.linalg
+
+
+@cache
+def sobol_polynomials() -> tuple[Any, Any]:
+    """Return Joe and Kuo's table for Sobol' sequences: the first numbers, [21201, 18], and the polynomials, [21201].
+
+    SciPy has it in a file, which is read directly: importing scipy.stats takes a second.
+    Raises: NotSupportedError if this version of SciPy has no such file.
+    """
+    from importlib.resources import files
+
+    import scipy
+
+    try:
+        with (files("scipy") / "stats" / "_sobol_direction_numbers.npz").open("rb") as file, np.load(file) as table:
+            return table["vinit"], table["poly"]
+    except (OSError, KeyError) as error:
+        raise NotSupportedError(
+            f"SciPy {scipy.__version__} has no table of Sobol' sequences: {error}",
+            hint="pip install scipy==1.17.1, which has one",
+            operator="SobolEngine",
+        ) from error
 
 
 @cache

@@ -303,6 +303,7 @@ TYPED = {
             )
         },
     ),
+    "quasirandom": Row("points of Sobol' sequences", {".tensor.quasirandom": "SobolEngine"}),
     "return_types": Row(
         "the named tuples of functions with several results",
         {

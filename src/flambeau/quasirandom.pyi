@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from .tensor.quasirandom import SobolEngine as SobolEngine
+__all__ = ["SobolEngine"]
