@@ -15,6 +15,9 @@ _SPREAD = "names that programs import; modules and tensors are not spread over p
 _NOT_EXPORTED = "names that programs import; networks are not exported"
 _SETTINGS = "settings of a compiler that is not there: programs set them, and none has an effect"
 _PLACEMENTS = "Partial, Placement, Replicate, Shard"
+_WITH_GRADIENTS = (
+    "all_gather, all_reduce, all_to_all, all_to_all_single, broadcast, gather, reduce, reduce_scatter, scatter"
+)
 _SHARDED_SETTINGS = (
     "BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, MixedPrecision, "
     "ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType"
@@ -181,6 +184,8 @@ TYPED = {
     "distributed.flight_recorder": Row(
         "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
     ),
+    "distributed.nn": Row("collectives with gradients", {".parallel.differentiable": _WITH_GRADIENTS}),
+    "distributed.nn.functional": Row("collectives with gradients", {".parallel.differentiable": _WITH_GRADIENTS}),
     "func": Row(
         "derivatives of functions as functions, and calls of modules with other parameters",
         {
