@@ -20,6 +20,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..host import np
 
+MAX_THRESHOLDS = 127  # of a precision-recall curve, as in PyTorch
 BINS = 774  # bin edges of each sign from 1e-12 to 1e20, each 10 % above the one before
 
 
@@ -31,6 +32,7 @@ def _protocol() -> Any:
             import_module(f"tensorboard.compat.proto.{name}_pb2")
             for name in ("event", "summary", "tensor", "tensor_shape")
         ]
+        curves = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
         writers = import_module("tensorboard.summary.writer.event_file_writer")
     except ImportError as error:
         raise ImportError(
@@ -46,12 +48,13 @@ def _protocol() -> Any:
         Metadata=summaries.SummaryMetadata,
         Tensor=tensors.TensorProto,
         Shape=shapes.TensorShapeProto,
+        Curve=curves.PrCurvePluginData,
         Writer=writers.EventFileWriter,
     )
 
 
 class SummaryWriter:
-    """Write scalars, histograms, images, sounds, texts and hyperparameters to event files that TensorBoard shows.
+    """Write scalars, histograms, images, sounds, texts, curves and hyperparameters to event files for TensorBoard.
 
     log_dir: the folder, runs/DATE_HOST by default;  comment: the end of that default name.
     purge_step: entries of an earlier run from this step on are hidden.
@@ -232,6 +235,68 @@ class SummaryWriter:
         )
         self._add(walltime, global_step, tag=tag, audio=audio)
 
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = MAX_THRESHOLDS,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add the curve of precision and recall of a binary classifier.
+
+        labels: true or false.  predictions: probabilities of true.  weights: of the entries, 1 if None.
+        num_thresholds: the number of probabilities above which an entry counts as true, 2 to 127; more are 127.
+        Raises: ArgumentError for other probabilities, labels or numbers, and for inputs of different sizes.
+        """
+        count = _thresholds("add_pr_curve", num_thresholds)
+        curve = _curve(_array(labels), _array(predictions), count, 1.0 if weights is None else _array(weights))
+        self._add_curve(tag, curve, global_step, walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: Any = None,
+        num_thresholds: int = MAX_THRESHOLDS,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add a curve of precision and recall that is already computed, with one value per threshold in each argument.
+
+        weights: not used, as in PyTorch.
+        Raises: ArgumentError for arguments of different sizes.
+        """
+        given = (
+            true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision, recall,
+        )  # fmt: skip
+        rows = [_array(each).reshape(-1) for each in given]
+        count = _thresholds("add_pr_curve_raw", num_thresholds)
+        if {len(row) for row in rows} != {count}:
+            raise ArgumentError(
+                f"num_thresholds is {count}, and the arguments have {', '.join(str(len(row)) for row in rows)} values",
+                hint="pass one value per threshold",
+                operator="add_pr_curve_raw",
+            )
+        self._add_curve(tag, np.stack(rows), global_step, walltime)
+
+    def _add_curve(self, tag: str, rows: Any, global_step: Any, walltime: float | None) -> None:
+        """Write the six rows of a curve, in the order of TensorBoard's plugin."""
+        protocol = _protocol()
+        content = protocol.Curve(version=0, num_thresholds=rows.shape[1]).SerializeToString()
+        plugin = protocol.Metadata.PluginData(plugin_name="pr_curves", content=content)
+        shape = protocol.Shape(dim=[protocol.Shape.Dim(size=size) for size in rows.shape])
+        values = rows.astype(np.float32).reshape(-1).tolist()
+        tensor = protocol.Tensor(dtype="DT_FLOAT", float_val=values, tensor_shape=shape)
+        self._add(walltime, global_step, tag=tag, metadata=protocol.Metadata(plugin_data=plugin), tensor=tensor)
+
     def add_hparams(
         self,
         hparam_dict: Mapping[str, Any],
@@ -297,6 +362,53 @@ def _number(name: str, value: Any) -> float:
 def _array(value: Any) -> Any:
     tensor: Any = value
     return tensor.detach().cpu().numpy() if isinstance(value, TensorBase) else np.asarray(value)
+
+
+def _thresholds(name: str, count: Any) -> int:
+    """Check a number of thresholds; return it, at most MAX_THRESHOLDS."""
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise ArgumentTypeError(
+            f"num_thresholds must be an int, got {shown(count)}", hint=f"for example {MAX_THRESHOLDS}", operator=name
+        )
+    if count < 2:
+        raise ArgumentError(f"num_thresholds is {count}", hint=f"pass 2 to {MAX_THRESHOLDS}", operator=name)
+    return min(count, MAX_THRESHOLDS)
+
+
+def _curve(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
+    """Return true and false positives, true and false negatives, precision and recall by threshold, [6, count]."""
+    if labels.shape != predictions.shape or not labels.size:
+        raise ArgumentError(
+            f"labels have the shape {list(labels.shape)}, predictions {list(predictions.shape)}",
+            hint="pass one probability per label",
+            operator="add_pr_curve",
+        )
+    for name, values in (("labels", labels), ("predictions", predictions)):
+        low, high = values.min(), values.max()
+        if not (low >= 0 and high <= 1):
+            raise ArgumentError(
+                f"{name} are between {low} and {high}",
+                hint="pass labels of 0 and 1, and probabilities such as logits.sigmoid()",
+                operator="add_pr_curve",
+            )
+    try:
+        weights = np.broadcast_to(weights, labels.shape).reshape(-1).astype(np.float64)
+    except ValueError as error:
+        raise ArgumentError(
+            f"weights have the shape {list(weights.shape)}, labels {list(labels.shape)}",
+            hint="pass one weight per label",
+            operator="add_pr_curve",
+        ) from error
+    bins = np.floor(predictions.reshape(-1) * (count - 1)).astype(np.int64)
+    true = labels.reshape(-1).astype(np.float64)
+    true_positives, false_positives = (
+        np.bincount(bins, each * weights, count)[::-1].cumsum()[::-1] for each in (true, 1 - true)
+    )
+    true_negatives, false_negatives = false_positives[0] - false_positives, true_positives[0] - true_positives
+    precision, recall = (
+        true_positives / np.maximum(true_positives + other, 1e-7) for other in (false_positives, false_negatives)
+    )
+    return np.stack([true_positives, false_positives, true_negatives, false_negatives, precision, recall])
 
 
 def _histogram(values: Any, bins: Any, max_bins: int | None) -> Any:
