@@ -716,6 +716,12 @@ OTHERS = {
             )
         },
     ),
+    "nn.utils._named_member_accessor": Row(
+        "parameters, buffers and submodules by dotted name",
+        {
+            ".nn.named_members": "MISSING as _MISSING, NamedMemberAccessor, set_tensor, swap_submodule, swap_tensor"
+        },
+    ),
     "storage": Row("the classes of storages", {".tensor.storages": "TypedStorage, UntypedStorage"}),
     "utils._pytree": Row(
         "nested lists, tuples and dicts as a list of leaves and a structure",
