@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "reference" / "coverage.md"
 MODULES = (
     "torch", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "special", "distributions", "linalg", "fft",
     "func",
-    "signal.windows", "optim", "optim.lr_scheduler", "utils.data", "autograd", "amp", "cuda", "testing",
+    "signal.windows", "quasirandom", "optim", "optim.lr_scheduler", "utils.data", "autograd", "amp", "cuda", "testing",
 )  # fmt: skip
 OF_TORCH = ("torch", "Tensor")
 RULES = (  # reason, pattern of the whole name, and the modules that it is for, () for all; the first that fits decides
