@@ -155,3 +155,72 @@ def test_private_functions_that_packages_import():
     assert multivariate_normal._batch_mahalanobis(matrix, vector).item() == 2.5
     assert multivariate_normal._precision_to_scale_tril(matrix * 2).tolist() == [[0.5, 0.0], [0.0, 0.5]]
     assert _clipped_sigmoid(torch.tensor(-1000.0)) > 0 and _clipped_sigmoid(torch.tensor(1000.0)) < 1
+
+
+def test_infinite_and_large_log_odds():
+    logits = torch.tensor([math.inf, -math.inf, 12.0], requires_grad=True)
+    bernoulli = D.Bernoulli(logits=logits)
+    assert bernoulli.log_prob(torch.zeros(3))[0].item() == -math.inf
+    # log1p(exp(-12)): a difference of large terms has no correct digit left
+    log_prob = bernoulli.log_prob(torch.ones(3))[2]
+    assert log_prob.item() == pytest.approx(-6.1441935e-06, rel=1e-6)
+    assert D.ContinuousBernoulli(logits=logits).log_prob(torch.zeros(3))[0].item() == -math.inf
+    sure = D.Bernoulli(probs=torch.tensor([0.0, 1.0]))
+    for p, q in [(sure, D.Bernoulli(logits=logits[:2].flip(0))), (D.Bernoulli(logits=logits[:2].flip(0)), sure)]:
+        assert torch.allclose(D.kl_divergence(p, q), torch.zeros(2), atol=1e-6)
+    assert D.NegativeBinomial(1.0, logits=logits).log_prob(torch.zeros(3))[0].item() == -math.inf
+
+
+def test_the_ends_of_a_support_have_probabilities():
+    zero = torch.zeros(())
+    for distribution in (D.LogNormal(0.0, 1.0), D.Weibull(1.0, 2.0), D.InverseGamma(1.0, 1.0)):
+        assert distribution.cdf(zero).item() == 0
+    with pytest.raises(ArgumentError, match="Normal: .*support"):
+        D.LogNormal(0.0, 1.0).cdf(zero - 1)
+    with pytest.raises(NotSupportedError, match="cdf"):
+        D.RelaxedBernoulli(torch.tensor(0.5), 0.5).cdf(zero - 1)
+
+
+def test_the_gradient_of_a_cumulative_distribution_far_out():
+    scale = torch.tensor(1e-10, requires_grad=True)
+    D.Pareto(scale, 1.0).cdf(torch.tensor(100.0)).backward()
+    assert scale.grad.item() == pytest.approx(-0.01, rel=1e-4)
+    scale = torch.tensor(1e-10, requires_grad=True)
+    D.HalfNormal(scale).cdf(torch.tensor(1e30)).backward()
+    assert scale.grad.item() == 0
+
+
+def test_binomials_of_fewer_trials_have_no_known_divergence():
+    p, q = D.Binomial(3, torch.tensor(0.5)), D.Binomial(5, torch.tensor(0.25))
+    with pytest.raises(NotSupportedError, match=r"kl_divergence: .*3.*5"):
+        D.kl_divergence(p, q)
+    assert D.kl_divergence(q, p).item() == math.inf
+
+
+@pytest.mark.parametrize("q", [D.Exponential(1.0), D.Gamma(1.0, 2.0), D.Normal(0.0, 1.0)])
+def test_infinite_divergences_have_no_gradient(q):
+    scale, alpha = torch.ones(2, requires_grad=True), torch.tensor([0.5, 3.0], requires_grad=True)
+    divergence = D.kl_divergence(D.Pareto(scale, alpha), q)
+    divergence.sum().backward()
+    assert divergence[0].item() == math.inf
+    for gradient in (scale.grad, alpha.grad):
+        assert gradient[0].item() == 0
+        assert gradient[1].isfinite()
+
+
+def test_constraints_of_arguments_name_the_other_argument():
+    uniform = D.Uniform(1.0, torch.tensor(3.0))
+    assert uniform.arg_constraints["low"].check(torch.tensor([2.0, 4.0])).tolist() == [True, False]
+    assert uniform.arg_constraints["high"].check(torch.tensor([2.0, 0.0])).tolist() == [True, False]
+    wishart = D.Wishart(torch.tensor(4.0), torch.eye(3))
+    assert wishart.arg_constraints["df"].check(torch.tensor([2.0, 2.5])).tolist() == [False, True]
+
+
+def test_counts_beyond_the_precision_of_numbers():
+    torch.manual_seed(0)
+    assert torch.poisson(torch.tensor([math.inf, 1e38])).tolist() == pytest.approx([math.inf, 1e38])
+    assert torch.poisson(torch.tensor([1e306], dtype=torch.float64)).item() == 1e306
+    assert torch.binomial(torch.tensor([1e306], dtype=torch.float64), torch.tensor(0.25)).item() == 2.5e305
+    sample = D.NegativeBinomial(torch.tensor([1.0, 2.0]), logits=torch.tensor([-100.0, 100.0])).sample((4,))
+    assert sample[:, 0].tolist() == [0, 0, 0, 0]
+    assert (sample[:, 1] > 1e30).all()

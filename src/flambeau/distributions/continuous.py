@@ -17,9 +17,9 @@ from .library import (
     clamp_probs,
     epsilon,
     lazy_property,
+    logit_log_prob,
     logits_to_probs,
     probs_to_logits,
-    softplus,
     tiny,
     torch,
 )
@@ -83,7 +83,7 @@ class Normal(ExponentialFamily):
         return -0.5 * distance * distance - self.scale.log() - LOG_2PI / 2
 
     def cdf(self, value: Any) -> Any:
-        return 0.5 * (1 + torch.erf((self._checked(value) - self.loc) / (self.scale * math.sqrt(2))))
+        return 0.5 * (1 + torch.erf((self._checked(value) - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value: Any) -> Any:
         return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
@@ -215,8 +215,12 @@ class Uniform(Distribution):
         tensor([0.0000, 0.2500, 1.0000])
     """
 
-    arg_constraints = {"low": constraints.dependent(event_dim=0), "high": constraints.dependent(event_dim=0)}
     has_rsample = True
+
+    @property
+    def arg_constraints(self) -> Any:
+        """The constraint of each bound, which is the other one."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = floating(low, high)
@@ -225,6 +229,9 @@ class Uniform(Distribution):
             raise ArgumentError(
                 f"low must be less than high, got {shown(low)} and {shown(high)}", hint="swap them", operator="Uniform"
             )
+
+    def _check_parameters(self) -> None:
+        """Check nothing: one error names both bounds."""
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
@@ -307,7 +314,7 @@ class Exponential(ExponentialFamily):
         return self.rate.log() - self.rate * self._checked(value)
 
     def cdf(self, value: Any) -> Any:
-        return -torch.expm1(-self.rate * self._checked(value))
+        return 1 - torch.exp(-self.rate * self._checked(value))  # expm1 would lose the gradients of large values
 
     def icdf(self, value: Any) -> Any:
         return -torch.log1p(-value) / self.rate
@@ -1058,8 +1065,8 @@ class ContinuousBernoulli(ExponentialFamily):
         return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
-        return value * self.logits - softplus(self.logits) + self._log_size()
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        return logit_log_prob(logits, value) + self._log_size()
 
     def cdf(self, value: Any) -> Any:
         value, p = self._checked(value), self._regular_probs()

@@ -17,6 +17,7 @@ from .library import (
     broadcast_all,
     clamp_probs,
     lazy_property,
+    logit_log_prob,
     logits_to_probs,
     lowest,
     one_hot_like,
@@ -103,10 +104,10 @@ class Bernoulli(_OfLogits, ExponentialFamily):
 
     def log_prob(self, value: Any) -> Any:
         logits, value = broadcast_all(self.logits, self._checked(value))
-        return value * logits - softplus(logits)
+        return logit_log_prob(logits, value)
 
     def entropy(self) -> Any:
-        return softplus(self.logits) - self.logits * self.probs
+        return -logit_log_prob(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Any:
         values = torch.arange(2, device=self._param.device).to(self._param.dtype)
@@ -175,7 +176,7 @@ class Geometric(_OfLogits):
         return value * torch.log1p(other) + self.probs.log()
 
     def entropy(self) -> Any:
-        return (softplus(self.logits) - self.logits * self.probs) / self.probs
+        return -logit_log_prob(self.logits, self.probs) / self.probs
 
 
 class Binomial(_OfLogits):

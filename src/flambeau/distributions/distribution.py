@@ -500,9 +500,10 @@ class TransformedDistribution(Distribution):
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Any:
-        value = self._checked(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
+        if self._validate_args:  # not the support of the result: its ends have probabilities too
+            self.base_dist._validate_sample(value)
         return self._reflected(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:

@@ -143,6 +143,14 @@ def _(p: Any, q: Any) -> Any:
 
 @register_kl(Binomial, Binomial)
 def _(p: Any, q: Any) -> Any:
+    if bool((p.total_count < q.total_count).any()):
+        counts = [each.total_count.reshape((-1,)).tolist()[:8] for each in (p, q)]
+        raise NotSupportedError(
+            f"the divergence of binomials is not known where p has fewer trials than q: total_count is "
+            f"{counts[0]} of p and {counts[1]} of q",
+            hint="estimate it from samples, or use the total_count of p for q",
+            operator="kl_divergence",
+        )
     value = p.total_count * (p.probs * (p.logits - q.logits) + torch.log1p(-p.probs) - torch.log1p(-q.probs))
     return torch.where(p.total_count > q.total_count, math.inf, value)
 
@@ -342,10 +350,17 @@ for _family in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, 
     register_kl(_family, Normal)(lambda p, q: _cross_entropy_with_normal(p, q) - p.entropy())
 
 
+def _above(p: Any, least: float, value: Callable[[Any], Any]) -> Any:
+    """Return value(p) of a Pareto distribution; infinity, without gradients, where its alpha is not above `least`."""
+    finite = p.alpha > least
+    # moments are infinite there, and a gradient of 0 through them would be NaN
+    replaced = Pareto(p.scale, torch.where(finite, p.alpha, least + 1.0), validate_args=False)
+    return torch.where(finite, value(replaced), math.inf)
+
+
 @register_kl(Pareto, Normal)
 def _(p: Any, q: Any) -> Any:
-    value = _cross_entropy_with_normal(p, q) - p.entropy()
-    return torch.where(p.alpha > 2, value, math.inf)
+    return _above(p, 2, lambda p: _cross_entropy_with_normal(p, q) - p.entropy())
 
 
 def _within(value: Any, p_low: Any, p_high: Any, q: Any) -> Any:
@@ -412,16 +427,17 @@ def _(p: Any, q: Any) -> Any:
 
 @register_kl(Pareto, Exponential)
 def _(p: Any, q: Any) -> Any:
-    value = q.rate * p.mean - q.rate.log() - p.entropy()
-    return torch.where(p.alpha > 1, value, math.inf)
+    return _above(p, 1, lambda p: q.rate * p.mean - q.rate.log() - p.entropy())
 
 
 @register_kl(Pareto, Gamma)
 def _(p: Any, q: Any) -> Any:
-    logarithm = p.scale.log() + p.alpha.reciprocal()
-    size = q.concentration * q.rate.log() - torch.lgamma(q.concentration)
-    value = -p.entropy() - size - (q.concentration - 1) * logarithm + q.rate * p.mean
-    return torch.where(p.alpha > 1, value, math.inf)
+    def value(p: Any) -> Any:
+        logarithm = p.scale.log() + p.alpha.reciprocal()
+        size = q.concentration * q.rate.log() - torch.lgamma(q.concentration)
+        return -p.entropy() - size - (q.concentration - 1) * logarithm + q.rate * p.mean
+
+    return _above(p, 1, value)
 
 
 @register_kl(Uniform, Beta)

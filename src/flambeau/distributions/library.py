@@ -95,8 +95,14 @@ def sum_rightmost(value: Any, count: int) -> Any:
 
 
 def softplus(value: Any) -> Any:
-    """Return log(1 + exp(value)), without overflow."""
-    return REGISTRY["binary_cross_entropy_with_logits"](value, torch.zeros_like(value), reduction="none")
+    """Return log(1 + exp(value)), without overflow; 0 and infinity at the infinities."""
+    return -REGISTRY["logsigmoid"](-value)
+
+
+def logit_log_prob(logits: Any, value: Any) -> Any:
+    """Return the logarithm of the probability of `value`, of 0 to 1, under log-odds, which may be large."""
+    # not value * logits - softplus(logits), where large terms cancel
+    return -REGISTRY["binary_cross_entropy_with_logits"](logits, value, reduction="none")
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:

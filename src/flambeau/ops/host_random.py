@@ -343,10 +343,13 @@ def poisson(state: Any, out: Any, dtype: Any, rates: Any) -> None:
     out[...] = np.array(drawn, np.float64).astype(dtype.numpy).reshape(out.shape)
 
 
+EXACT = 2.0**106  # counts of this mean deviate from it by less than a float64 does from the next one
+
+
 def poisson_of(rate: float, fraction: Callable[[], float]) -> float:
     """Draw from the Poisson distribution: by products of fractions, or by PTRS (W. Hoermann, 1993) from rate 10 on."""
-    if rate == 0:
-        return 0.0
+    if rate == 0 or rate > EXACT:
+        return rate
     if rate < 10:
         least, product, count = math.exp(-rate), fraction(), 0
         while product > least:
@@ -394,6 +397,8 @@ def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
         return count
     if not (p < 1 and count < math.inf):
         return math.nan
+    if count * p > EXACT:
+        return count * p
     if p > 0.5:
         return count - binomial_of(count, 1 - p, fraction)
     if count * p < 10:
