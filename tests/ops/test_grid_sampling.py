@@ -1,5 +1,7 @@
 """Sampling at points: identity and flips, borders, values that PyTorch gives, and derivatives."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,23 @@ def test_training_is_few_launches(gpus):
 def test_sampling_without_a_gradient_is_one_launch(gpus):
     x, grid = torch.ones(1, 2, 3, 3, device="cuda"), torch.zeros(1, 2, 2, 2, device="cuda")
     assert counts.of(lambda: F.grid_sample(x, grid, align_corners=False))["launch"] == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+def test_nan_is_the_first_border(device, padding, mode, dtype):
+    image = torch.arange(6.0, device=device).reshape(1, 1, 2, 3).to(dtype)
+    points = torch.tensor([[[[math.nan, 1.0], [1.0, math.nan], [math.nan, math.nan]]]], device=device, dtype=dtype)
+    sampled = F.grid_sample(image, points, mode, padding, align_corners=True)
+    assert sampled.flatten().tolist() == [3, 2, 0]
+    points = torch.full((1, 1, 1, 1, 3), math.nan, device=device, dtype=dtype)
+    assert F.grid_sample(image[:, :, None], points, mode, padding, align_corners=True).item() == 0
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_infinite_points(device, mode):
+    image = torch.arange(6.0, device=device).reshape(1, 1, 2, 3)
+    points = torch.tensor([[[[math.inf, -math.inf], [-math.inf, math.inf]]]], device=device)
+    assert F.grid_sample(image, points, mode, "border", align_corners=False).flatten().tolist() == [2, 3]
+    assert F.grid_sample(image, points, mode, "reflection", align_corners=False).flatten().tolist() == [0, 0]

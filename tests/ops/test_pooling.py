@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ShapeError, ValueRangeError
+from flambeau.errors import ArgumentError, ShapeError, ValueRangeError
 from flambeau.nn import functional as F
 from flambeau.ops import window_kernels
 from flambeau.ops.window_kernels import Windows
@@ -247,3 +247,14 @@ def test_the_flag_of_the_form_with_indices_has_no_effect():
         values, places = torch.nn.functional.max_pool2d_with_indices(x, *arguments)
         assert values.tolist() == places.tolist() == [[[5, 7], [13, 15]]]
     assert len(torch.nn.functional.max_pool2d_with_indices(x, kernel_size=2, return_indices=False)) == 2
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_lp_pooling_of_infinite_order_is_an_extreme(device, spatial):
+    x = torch.tensor([3.0, -4.0, -5.0, 2.0], device=device).reshape((1, *[1] * spatial, 4)[-spatial - 1 :])
+    pool = getattr(F, f"lp_pool{spatial}d")
+    window = (*[1] * (spatial - 1), 2)
+    assert pool(x, float("inf"), window).flatten().tolist() == [4, 5]
+    assert pool(x, -float("inf"), window).flatten().tolist() == [3, 2]
+    with pytest.raises(ArgumentError, match=f"lp_pool{spatial}d: norm_type"):
+        pool(x, 0, window)

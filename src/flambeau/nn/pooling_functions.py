@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
 from ..ops.pooling import per_dimension
 from ..tensor import checks
@@ -103,6 +104,11 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
     name = f"lp_pool{spatial}d"
     checks.tensor(name, "input", input)
     count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
+    if norm_type in (math.inf, -math.inf):
+        sign = 1 if norm_type > 0 else -1
+        return REGISTRY[f"max_pool{spatial}d"](input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
+    if norm_type == 0:
+        raise ArgumentError("norm_type must not be 0", hint="there is no root of degree 0", operator=name)
     means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     positive = means * (means != 0)  # a sum of 0 has a gradient of 0
     return (positive * count).pow(1.0 / norm_type)

@@ -376,7 +376,7 @@ def _padded(at: Any, size: int, padding: str, align: bool) -> Any:
         return at
     at = _reflected(at, size, align) if padding == "reflection" else at
     is_inside = (at > 0) & (at < size - 1)  # at the border itself the gradient is 0
-    return REGISTRY["where"](is_inside, at, at.detach().clamp(0, size - 1))
+    return REGISTRY["where"](is_inside, at, at.detach().clamp(0, size - 1).masked_fill(at != at, 0))
 
 
 def _read(input: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -513,7 +513,8 @@ def _kept_inside(at: Any, size: int, padding: str, align: bool) -> Any:
     """Do the same as `_padded` for NumPy arrays."""
     if padding == "zeros":
         return at
-    return np.clip(_reflected_array(at, size, align) if padding == "reflection" else at, 0, size - 1)
+    at = _reflected_array(at, size, align) if padding == "reflection" else at
+    return np.where(at > 0, np.minimum(at, size - 1), at.dtype.type(0))  # NaN, the reflection of an infinity: 0
 
 
 def _points_code(entry: str, dtype: dtype, ndim: int, arguments: str, statement: str) -> tuple[str, list[Any]]:
@@ -761,7 +762,8 @@ def grid_sample(
 ) -> Any:
     """Sample images at the points of a grid.
 
-    grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
+    grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.  NaN is read
+    as -1, unless values outside are zeros.
     mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
     "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].

@@ -129,7 +129,7 @@ template <class C> inline C mirrored(C at, C size, bool align) {
 template <class C> inline C inside_image(C at, C size, int padding, bool align) {
     if (padding == 0) return at;
     if (padding == 2) at = mirrored(at, size, align);
-    return at < 0 ? C(0) : at > size - 1 ? size - 1 : at;
+    return !(at > 0) ? C(0) : at > size - 1 ? size - 1 : at;  // 0 of NaN
 }
 
 // The derivative of inside_image, 0 where a coordinate is moved to the border.
