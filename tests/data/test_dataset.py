@@ -89,6 +89,9 @@ def test_bad_splits():
         random_split(range(10), [4, 5])
     with pytest.raises(ArgumentError, match="Fraction at index 0 is not between 0 and 1"):
         random_split(range(10), [1.5, -0.5])
+    for share in (float("nan"), float("inf")):
+        with pytest.raises(ArgumentError, match=rf"random_split: lengths\[0\] is {share}"):
+            random_split(range(10), [share, 1.0])
 
 
 def test_what_must_be_written():

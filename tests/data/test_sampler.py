@@ -64,6 +64,16 @@ def test_without_a_generator_the_cpu_s_seed_decides():
     assert list(RandomSampler(range(20))) == first
 
 
+@pytest.mark.parametrize("replacement", [False, True])
+def test_an_empty_dataset_has_no_samples(replacement):
+    samples = []
+    sampler = RandomSampler(samples, replacement, num_samples=3)
+    with pytest.raises(ArgumentError, match="RandomSampler: cannot draw 3 samples"):
+        next(iter(sampler))
+    samples.append(0)  # filled later
+    assert list(sampler) == [0, 0, 0]
+
+
 def test_subsets():
     found = list(SubsetRandomSampler([3, 5, 9], generator=seeded()))
     assert sorted(found) == [3, 5, 9]

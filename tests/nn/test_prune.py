@@ -95,6 +95,7 @@ def test_a_tensor_may_be_pruned_alone():
     ("call", "error", "words"),
     [
         (lambda: prune.l1_unstructured(layer(), "weight", -1), ArgumentError, "amount=-1"),
+        (lambda: prune.l1_unstructured(layer(), "weight", True), ArgumentTypeError, "amount: True"),
         (lambda: prune.l1_unstructured(layer(), "weight", 1.5), ArgumentError, r"amount=1\.5"),
         (lambda: prune.l1_unstructured(layer(), "weight", 7), ArgumentError, "amount=7 .*=6"),
         (lambda: prune.l1_unstructured(layer(), "weight", "all"), ArgumentTypeError, "'all'"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import pickle
 
 import numpy as np
@@ -302,6 +303,22 @@ def test_lbfgs_has_one_group():
         optim.LBFGS([nn.Parameter(torch.ones(1))], line_search_fn="armijo")
     with pytest.raises(ValueError, match="LBFGS: Invalid learning rate: -1"):
         optim.LBFGS([nn.Parameter(torch.ones(1))], lr=-1)
+
+
+@pytest.mark.parametrize("line_search_fn", [None, "strong_wolfe"])
+def test_lbfgs_does_not_hide_nan(line_search_fn):
+    x = nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = optim.LBFGS([x], max_iter=3, line_search_fn=line_search_fn)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (x * x).sum()
+        loss.backward()
+        x.grad[0] = math.nan
+        return loss
+
+    optimizer.step(closure)
+    assert x.isnan().any()
 
 
 def test_lbfgs_goes_on_after_loading():

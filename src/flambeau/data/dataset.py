@@ -382,7 +382,7 @@ def _checked(name: str, lengths: Any) -> tuple[Any, ...]:
         checks.number(name, f"lengths[{place}]", each)
     are_shares = math.isclose(sum(found), 1)
     for place, each in enumerate(found):
-        if not are_shares and int(each) != each:
+        if not are_shares and (not -math.inf < each < math.inf or int(each) != each):
             raise ArgumentError(
                 f"lengths[{place}] is {each}, and lengths sum to {sum(found)}: {list(found)}",
                 hint="give ints, or shares that sum to 1",

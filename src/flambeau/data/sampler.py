@@ -104,6 +104,12 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
+        if not count and self.num_samples:
+            raise ValueRangeError(
+                f"cannot draw {self.num_samples} samples, the dataset is empty",
+                hint="fill it, or leave num_samples out",
+                operator="RandomSampler",
+            )
         generator = self.generator
         if generator is None:
             generator = Generator().manual_seed(drawn_seed(None))

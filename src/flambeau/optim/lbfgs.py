@@ -118,7 +118,7 @@ class LBFGS(Optimizer):
         first_loss = run.evaluate()
         loss, grad = run.loss, run.grad
         state["func_evals"] += 1
-        if not _largest(grad) > group["tolerance_grad"]:
+        if _largest(grad) <= group["tolerance_grad"]:  # NaN goes on, and shows in the parameters
             return first_loss
         for left in range(group["max_iter"] - 1, -1, -1):
             state["n_iter"] += 1
@@ -140,9 +140,9 @@ class LBFGS(Optimizer):
                 state["t"] = length
             loss, grad = run.loss, run.grad
             state["func_evals"] += run.evaluations - evaluations
-            if not left or run.evaluations >= group["max_eval"] or not _largest(grad) > group["tolerance_grad"]:
+            if not left or run.evaluations >= group["max_eval"] or _largest(grad) <= group["tolerance_grad"]:
                 break
-            if not _largest(direction) * abs(length) > group["tolerance_change"]:
+            if _largest(direction) * abs(length) <= group["tolerance_change"]:
                 break
             if abs(loss - former) < group["tolerance_change"]:
                 break

@@ -399,7 +399,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _checked_amount(amount: Any) -> Any:
-    if not isinstance(amount, (int, float)):
+    if not isinstance(amount, (int, float)) or isinstance(amount, bool):
         raise ArgumentTypeError(
             f"invalid type for amount: {shown(amount)}, must be int or float", hint="a number or a share",
             operator="prune",
