@@ -7,8 +7,16 @@ import pytest
 
 import flambeau as torch
 from flambeau.autograd.functional import jacobian
-from flambeau.distributions import Normal, TransformedDistribution, biject_to, constraints, transform_to, transforms
-from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from flambeau.distributions import (
+    Independent,
+    Normal,
+    TransformedDistribution,
+    biject_to,
+    constraints,
+    transform_to,
+    transforms,
+)
+from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
 from tests.distributions.needs import needs
 
 X = torch.tensor([[0.3, -1.2, 0.8], [2.0, 0.1, -0.4]], dtype=torch.float64)
@@ -164,3 +172,25 @@ def test_registering_transforms():
     assert biject_to(Own()) == transforms.ExpTransform()
     with pytest.raises(ArgumentTypeError, match="register: .*got 3"):
         biject_to.register(3, lambda constraint: None)
+
+
+def test_a_nan_of_the_diagonal_stays_there():
+    y = torch.tensor([[-1.0, 0.0], [2.0, 1.0]])
+    x = transforms.LowerCholeskyTransform().inv(y)
+    assert x.isnan().tolist() == [[True, False], [False, False]]
+    assert x[1].tolist() == [2, 0]
+
+
+def test_constraints_of_no_and_of_too_few_dimensions():
+    for name in ("square", "symmetric", "positive_definite", "positive_semidefinite", "lower_cholesky"):
+        assert getattr(constraints, name).check(torch.zeros(0, 2, 2)).shape == (0,)
+    for constraint in (constraints.real, constraints.positive):
+        constraint = constraints.independent(constraint, 2)
+        assert constraint.check(torch.zeros(0, 2, 2)).shape == (0,)
+    for name in ("square", "symmetric", "positive_definite", "lower_triangular", "corr_cholesky"):
+        with pytest.raises(IndexRangeError, match=r"got shape \[3\]"):
+            getattr(constraints, name).check(torch.ones(3))
+    with pytest.raises(ArgumentTypeError, match="CorrCholesky: .*int64"):
+        constraints.corr_cholesky.check(torch.ones(2, 2, dtype=torch.int64))
+    rows = Independent(Normal(torch.zeros(0, 2), 1.0), 1)
+    assert rows.log_prob(torch.zeros(0, 2)).shape == (0,)

@@ -236,3 +236,13 @@ def test_in_place_arithmetic_of_large_and_expanded_tensors(name):
     square, row = torch.arange(9.0).reshape(3, 3).T, torch.tensor([1, 2, 4], dtype=torch.int16)
     expected = getattr(square, name[:-1])(row)
     assert getattr(square, name)(row).equal(expected)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1)])
+def test_powers_of_one_half_do_not_depend_on_the_exponent_s_shape(device, shape):
+    x = torch.tensor([-math.inf, -0.0, 4.0], device=device)
+    root = x.pow(torch.full(shape, 0.5, device=device)).flatten()
+    assert root.tolist() == [math.inf, 0.0, 2.0]
+    assert not root.signbit().any()
+    slope = torch.autograd.grad(x.requires_grad_().pow(torch.full(shape, 1.5, device=device)).sum(), x)[0]
+    assert slope.tolist() == [math.inf, 0.0, 3.0]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import bool_
-from ..errors import ArgumentError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
 from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
 from .library import epsilon, torch
 
@@ -173,7 +173,7 @@ class _IndependentConstraint(Constraint):
                 hint="events have that many",
                 operator="independent",
             )
-        return result.reshape((*result.shape[:kept], -1)).all(-1)
+        return result.flatten(kept).all(-1) if kept < result.dim() else result
 
     def __repr__(self) -> str:
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -394,51 +394,70 @@ class _Multinomial(Constraint):
 class _OfMatrices(Constraint):
     event_dim = 2
 
+    def check(self, value: Any) -> Any:
+        if value.dim() < 2:
+            raise IndexRangeError(
+                f"expected matrices, got shape {list(value.shape)}",
+                hint="a matrix has the last two dimensions",
+                operator=type(self).__name__.lstrip("_"),
+            )
+        return self._checked(value)
+
+    def _checked(self, value: Any) -> Any:
+        """Return which matrices satisfy the constraint."""
+        raise NotSupportedError("_checked is not defined", hint="define it", operator=type(self).__name__)
+
 
 def _all_elements(value: Any) -> Any:
-    return value.reshape((*value.shape[:-2], -1)).all(-1)
+    return value.all(-1).all(-1)
 
 
 class _LowerTriangular(_OfMatrices):
-    def check(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
         return _all_elements(value.tril() == value)
 
 
 class _LowerCholesky(_OfMatrices):
-    def check(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
         return _all_elements(value.tril() == value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
 class _CorrCholesky(_OfMatrices):
-    def check(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
+        if not value.dtype.is_floating_point:
+            raise ArgumentTypeError(
+                f"expected a floating point tensor, got {value.dtype.name}",
+                hint="call .float() first",
+                operator="CorrCholesky",
+            )
         tolerance = epsilon(value.dtype) * value.shape[-1] * 10
         lengths = (value * value).sum(-1).sqrt()
         return ((lengths - 1).abs() < tolerance).all(-1) & lower_cholesky.check(value)
 
 
 class _Square(_OfMatrices):
-    def check(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
         return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_, device=value.device)
 
 
 class _Symmetric(_Square):
-    def check(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
         if value.shape[-2] != value.shape[-1]:
-            return super().check(value)
+            return super()._checked(value)
         return _all_elements(torch.isclose(value, value.mT, atol=1e-6))
 
 
 class _PositiveSemidefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
-        symmetric = super().check(value)
+    def _checked(self, value: Any) -> Any:
+        symmetric = super()._checked(value)
         if not symmetric.all():
             return symmetric
         return (linalg_eigvalsh(value) >= 0).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
-        symmetric = super().check(value)
+    def _checked(self, value: Any) -> Any:
+        symmetric = super()._checked(value)
         if not symmetric.all():
             return symmetric
         return linalg_cholesky_ex(value).info.eq(0)

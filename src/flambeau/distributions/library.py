@@ -91,7 +91,7 @@ def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
 
 def sum_rightmost(value: Any, count: int) -> Any:
     """Return the sum over the last `count` dimensions."""
-    return value if count == 0 else value.reshape((*value.shape[: value.dim() - count], -1)).sum(-1)
+    return value if count == 0 else value.flatten(value.dim() - count).sum(-1)
 
 
 def softplus(value: Any) -> Any:

@@ -238,8 +238,7 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def covariance_matrix(self) -> Any:
         """The covariance."""
-        one = torch.eye(self._event_shape[0], dtype=self.loc.dtype, device=self.loc.device)
-        value = self.cov_factor @ self.cov_factor.mT + self.cov_diag.unsqueeze(-1) * one
+        value = self.cov_factor @ self.cov_factor.mT + torch.diag_embed(self.cov_diag)
         return value.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
     @lazy_property
@@ -247,8 +246,7 @@ class LowRankMultivariateNormal(Distribution):
         """The inverse of the covariance."""
         weighted = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
         part = linalg_solve_triangular(self._capacitance_tril, weighted, upper=False)
-        one = torch.eye(self._event_shape[0], dtype=self.loc.dtype, device=self.loc.device)
-        value = one / self._unbroadcasted_cov_diag.unsqueeze(-1) - part.mT @ part
+        value = torch.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - part.mT @ part
         return value.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -451,9 +449,8 @@ class Wishart(_OfMatrix, ExponentialFamily):
         shape = self._extended_shape(sample_shape)
         places = torch.arange(size, device=self.df.device).to(self.df.dtype)
         chi = standard_gamma((0.5 * (self.df.unsqueeze(-1) - places)).expand(shape[:-1])) * 2
-        one = torch.eye(size, dtype=self.df.dtype, device=self.df.device)
         noise = torch.randn(shape, dtype=self.df.dtype, device=self.df.device).tril(-1)
-        factor = self._unbroadcasted_scale_tril @ (noise + chi.sqrt().unsqueeze(-1) * one)
+        factor = self._unbroadcasted_scale_tril @ (noise + torch.diag_embed(chi.sqrt()))
         return factor @ factor.mT
 
     def _log_size(self) -> Any:

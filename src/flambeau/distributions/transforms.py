@@ -840,8 +840,7 @@ class LowerCholeskyTransform(Transform):
 
     @staticmethod
     def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
-        one = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-        return matrix.tril(-1) + diagonal.unsqueeze(-1) * one
+        return matrix.tril(-1) + torch.diag_embed(diagonal)
 
     def _call(self, x: Any) -> Any:
         return self._with_diagonal(x, x.diagonal(0, -2, -1).exp())

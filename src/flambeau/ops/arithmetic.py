@@ -529,7 +529,12 @@ def _pow(input: Value, exponent: Value) -> Any:
         tensor([2, 4, 8])
     """
     if numpy_type(input).kind == "f":
-        return np.power(input, exponent)
+        powers = np.power(input, exponent)
+        is_half = np.equal(exponent, 0.5)
+        if is_half.any():  # NumPy may take the square root, which differs from C's pow at -0 and minus infinity
+            roots = np.where(input == -np.inf, np.abs(input), np.abs(powers))
+            powers = np.where(is_half, roots, powers)
+        return powers
     powers = np.power(input, np.maximum(exponent, 0))
     if numpy_type(input).kind == "u":
         return powers
