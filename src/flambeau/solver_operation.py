@@ -122,6 +122,11 @@ def _filled(shape: Sequence[int], kind: Any, values: Sequence[Any]) -> Any:
     return np.array(values, kind).reshape(shape)
 
 
+def has_nan(a: Any) -> bool:
+    """Return whether a matrix has NaN, below which OpenBLAS divides nothing, so that it would be lost."""
+    return bool(np.isnan(a).any())
+
+
 def _are_many(a: Any) -> bool:
     """Return whether a batch is computed step by step, all of its matrices together."""
     steps = min(a.shape[-2:])
@@ -146,7 +151,8 @@ def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
     if upper:
         a = a.swapaxes(-2, -1)
     try:
-        factor, codes = np.linalg.cholesky(a), 0
+        factor = np.linalg.cholesky(a)
+        codes: Any = _nan_pivots(factor)
     except np.linalg.LinAlgError:
         found = _each(_cholesky_or_code, a, core=[2])
         codes = _filled(a.shape[:-2], "int32", [code for _, code in found])
@@ -156,7 +162,13 @@ def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
 
 def _cholesky_or_code(matrix: Any, upper: bool = False) -> tuple[Any, int]:
     factor, code = lapack("potrf")(matrix, not upper)
-    return factor, max(code, 0)
+    return factor, max(code, 0) or int(_nan_pivots(factor))
+
+
+def _nan_pivots(factor: Any) -> Any:
+    """Return the number of the first NaN on each diagonal, from 1, or 0: OpenBLAS takes it for a positive pivot."""
+    is_nan = np.isnan(np.diagonal(factor, axis1=-2, axis2=-1))
+    return np.where(is_nan.any(-1), is_nan.argmax(-1) + 1, 0).astype("int32") if is_nan.any() else 0
 
 
 @routine(LU)
@@ -166,6 +178,8 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
     Operands: A [*, m, n] is updated; codes [*] and pivots [*, k] are written.
     """
     *batch, m, n = a.shape
+    if has_nan(a):
+        return _eliminated(a, True)
     matrix, getrf = single(a), lapack("getrf", a.dtype.char)
     if matrix is not None:
         factors, pivots, code = getrf(matrix)
@@ -226,6 +240,9 @@ def solution(a: Any, b: Any) -> tuple[Any, Any]:
     """
     if not b.size:
         return b, lu(a)[1]
+    if has_nan(a):
+        factors, codes, pivots = _eliminated(a, True)
+        return lu_solution(factors, pivots, b, False)[0], codes
     matrix, right = single(a), single(b)
     if matrix is not None and right is not None:
         return _solution_or_code(matrix, right)

@@ -393,3 +393,15 @@ def test_strides_are_those_of_pytorch(gpus):
         assert {name: tensor.stride() for name, (tensor, _) in found.items()} == {
             name: strides for name, (_, strides) in found.items()
         }
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_nan_is_not_lost(device, batch):
+    matrix = torch.tensor([[float("nan"), 1.0], [1.0, 2.0]], device=device).expand((*batch, 2, 2))
+    for result in (torch.linalg.inv(matrix), torch.linalg.solve(matrix, torch.ones((*batch, 2, 1), device=device))):
+        assert result.isnan().all()
+    assert torch.linalg.lu_factor(matrix).LU[..., 1, :].isnan().all()
+    for matrices in (matrix, torch.cat([torch.eye(2, device=device)[None], matrix.reshape((-1, 2, 2))])):
+        with pytest.raises(LinAlgError, match=r"linalg\.cholesky: "):
+            torch.linalg.cholesky(matrices).cpu()
+    assert torch.linalg.cholesky_ex(matrix).info.flatten().tolist() == [1] * max(1, len(batch) * 2)

@@ -41,6 +41,7 @@ from ..solver_operation import (
     WRITTEN,
     Argument,
     Solver,
+    has_nan,
     lapack,
     lu,
     reflected_columns,
@@ -268,9 +269,11 @@ def _inverse(a: Any) -> tuple[Any, Any]:
     if matrix is not None:
         return solution(matrix, np.eye(len(matrix)))
     try:
-        return np.linalg.inv(a), 0
+        if not has_nan(a):
+            return np.linalg.inv(a), 0
     except np.linalg.LinAlgError:
-        return solution(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+        pass
+    return solution(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
 
 @solver_operator()
