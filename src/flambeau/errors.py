@@ -21,6 +21,7 @@
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not support a feature
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
         +-- CheckpointError                            a recomputation differs from the call
+        +-- DerivativeError    (also NotSupportedError) no derivative by this input
         +-- GradcheckError                             a derivative differs from finite differences
     +-- LinAlgError            (RuntimeError)          a matrix has no such factorization, inverse or solution
     +-- DeferredCudaCallError  (RuntimeError)          a call deferred to initialization failed
@@ -254,6 +255,10 @@ class DeviceAssertError(FlambeauError, RuntimeError):
 
 class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
+
+
+class DerivativeError(AutogradError, NotSupportedError):
+    """An operator has no derivative by an input that requires a gradient."""
 
 
 class CheckpointError(AutogradError):

@@ -143,3 +143,15 @@ def test_the_slope_of_xlog1py_beside_a_number_does_not_depend_on_the_input():
     x = torch.tensor([NAN, INF, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
     special.xlog1py(x, 2.0).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), math.log(3), rtol=1e-15)
+
+
+@pytest.mark.parametrize("call", [torch.igamma, torch.igammac, torch.special.zeta])
+def test_a_missing_derivative_is_a_not_implemented_error(call):
+    total = call(torch.full((2,), 2.0, requires_grad=True), torch.ones(2)).sum()
+    with pytest.raises(NotImplementedError, match="the derivative by input is not implemented"):
+        total.backward()
+
+
+def test_airy_of_large_arguments(device):
+    large = torch.tensor([200.5, 1e4, 1e30], device=device)
+    assert torch.special.airy_ai(large).tolist() == [0, 0, 0]

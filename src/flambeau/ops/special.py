@@ -13,7 +13,7 @@ from math import sqrt as root
 from typing import Any
 
 from .. import dtypes
-from ..errors import AutogradError, DtypeError, ValueRangeError
+from ..errors import DerivativeError, DtypeError, ValueRangeError
 from ..host import np, special
 from .arithmetic import sign
 from .compare import le, logical_and, masked_fill, where
@@ -24,6 +24,7 @@ from .samples import positives, singles, unbroadcastable
 
 SOURCE = "special.cu"
 ROOT_2, ROOT_2_PI = root(2), root(2 * pi)
+AIRY_END = 200.0  # beyond it the Airy function is less than the smallest float64
 
 
 def special_function(called: str, cuda: str, samples: Any = singles, **options: Any) -> Any:
@@ -34,8 +35,10 @@ def special_function(called: str, cuda: str, samples: Any = singles, **options: 
     )  # fmt: skip
 
 
-def _underived(name: str, parameter: str) -> AutogradError:
-    return AutogradError(f"the derivative by {parameter} is not implemented", hint=f"detach {parameter}", operator=name)
+def _underived(name: str, parameter: str) -> DerivativeError:
+    return DerivativeError(
+        f"the derivative by {parameter} is not implemented", hint=f"detach {parameter}", operator=name
+    )
 
 
 # gamma functions and zeta functions
@@ -206,7 +209,7 @@ def igamma(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers; in backward AutogradError if `input` requires a gradient.
+    Raises: DtypeError for integers; in backward DerivativeError if `input` requires a gradient.
     Example:
         >>> torch.igamma(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
         tensor([0.3528, 0.5665])
@@ -227,7 +230,7 @@ def igammac(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers; in backward AutogradError if `input` requires a gradient.
+    Raises: DtypeError for integers; in backward DerivativeError if `input` requires a gradient.
     Example:
         >>> torch.igammac(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
         tensor([0.6472, 0.4335])
@@ -258,7 +261,7 @@ def special_zeta(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: in backward AutogradError if `input` requires a gradient.
+    Raises: in backward DerivativeError if `input` requires a gradient.
     Example:
         >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
         tensor([1.6449, 1.0823])
@@ -778,7 +781,9 @@ def special_airy_ai(input: Operand) -> Any:
         >>> torch.special.airy_ai(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([0.2274, 0.3550, 0.0349])
     """
-    return special.airy(input)[0]
+    values = special.airy(input)[0]
+    is_tiny = (input > AIRY_END) & (input < np.inf)  # SciPy gives NaN for very large arguments
+    return np.where(is_tiny, values.dtype.type(0), values)
 
 
 # orthogonal polynomials
