@@ -12,7 +12,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.cli.commands import CARDS_HELP, commands
-from flambeau.cli.fit import batch_in, with_batch
+from flambeau.cli.fit import batch_in, with_batch, without_batch
 from flambeau.driver.virtual.card import FOLDER, NAMES
 from flambeau.nn import functional as F
 from flambeau.testing import machine
@@ -191,7 +191,7 @@ def fake_question(monkeypatch, limit):
 
     def measured(self, card, memory, is_quiet, batch):
         tried.append(batch)
-        if batch >= limit:
+        if batch is None or batch >= limit:
             return Run(1, "ValueError: too many", "", 0, None, [])
         need = (batch << 30) // 10
         short = "train.py:3" if not memory and need > Fit(card, True, None).capacity else ""
@@ -211,6 +211,15 @@ def test_the_largest_batch_is_found_by_bisection(monkeypatch, limit, first, larg
     assert len(tried) == len(set(tried)) == len(said) <= 20
 
 
+def test_batches_below_one_that_does_not_fit_are_bisected_however_large(monkeypatch):
+    def measured(self, card, memory, is_quiet, batch):
+        return Run(0, "", "train.py:3" if batch > 5_000_000 else "", 3, 5, [Peak(0, batch, batch, {})])
+
+    monkeypatch.setattr(Question, "_measure", measured)
+    found = Question(lambda batch: 0).largest_batch("t4", False, 20_000_000, lambda batch, fits: None)
+    assert (found.batch, found.next_batch) == (5_000_000, 5_000_001)
+
+
 def test_no_batch_fits(monkeypatch):
     question, _ = fake_question(monkeypatch, 1)
     found = question.largest_batch("t4", False, 4, lambda batch, fits: None)
@@ -221,6 +230,8 @@ def test_the_batch_among_the_arguments():
     assert with_batch(("-b", "4", "x"), "-b", 9) == ("-b", "9", "x")
     assert with_batch(("--size=4",), "--size", 9) == ("--size=9",)
     assert with_batch(("x",), "--size", 9) == ("x", "--size", "9")
+    for arguments in (("-b", "4", "x"), ("-b=4", "x"), ("x", "-b", "4"), ("x",), ("x", "-b")):
+        assert without_batch(arguments, "-b") == ("x",)
     assert [batch_in(each, "-b") for each in [("-b", "4"), ("-b=5",), (), ("-b",), ("-b", "few")]] == [4, 5, 1, 1, 1]
 
 
@@ -315,7 +326,7 @@ def test_a_batch_that_fails_for_another_reason_is_not_said_not_to_fit(fit):
     text = "import sys, flambeau as torch\ntorch.ones(3, device='cuda')\nsys.exit(3 * (int(sys.argv[2]) > 5))\n"
     done = fit(text, "-b", "2", options=["--card", "t4", "--batch-option", "-b"])
     assert done.returncode == 0 and "t4: fits with -b 5 at most" in done.stdout
-    assert "t4: -b 8 failed: the program ended with exit status 3\n" in done.stderr
+    assert "t4: -b 4096 failed: the program ended with exit status 3\n" in done.stderr
     assert "does not fit" not in done.stderr and done.stderr.count("fits") == 3
 
 
@@ -323,6 +334,49 @@ def test_a_batch_of_which_no_larger_one_was_tried_is_not_the_largest(fit):
     text = "import flambeau as torch\ntorch.ones(3, device='cuda')\n"
     done = fit(text, "-b", str(1 << 20), options=["--card", "t4", "--batch-option", "-b"])
     assert done.returncode == 0 and "t4: fits with -b 1048576, and larger ones were not tried: " in done.stdout
+
+
+def test_an_option_that_the_program_does_not_use_is_named(fit):
+    text = "import sys, flambeau as torch\ntorch.ones(3, device='cuda')\n"
+    search = ["--batch-option=-b"]
+    for options in ([], ["--json"]):
+        done = fit(text, options=["--card", "t4", "--card", "l4", *search, *options])
+        said = json.loads(done.stdout)["cards"][0]["error"] if options else done.stdout
+        assert done.returncode == 1 and done.stderr.count("fits") == 3, done.stderr
+        assert "-b has no effect: the program does the same with 2 and with 2048" in said
+        assert "hint: --batch-option wants" in said and "l4" not in done.stdout
+    text = "import sys, flambeau as torch\ntorch.ones(2 << 34, dtype=torch.uint8, device='cuda')\n"
+    done = fit(text, "-b", "64", options=["--card", "t4", *search])
+    assert done.returncode == 1 and done.stderr.count("does not fit") == 2
+    assert "t4: does not fit, even with -b 1: 32.00 GiB" in done.stdout and "-b has no effect" in done.stdout
+    done = fit("print(1)", options=["--card", "t4", *search])
+    assert done.returncode == 1 and "t4: unknown: the program used no GPU" in done.stdout
+
+
+def test_an_option_that_the_program_does_not_know_is_named(fit):
+    text = """
+import argparse, flambeau as torch
+argparse.ArgumentParser().parse_args()
+torch.ones(3, device="cuda")
+"""
+    for arguments in ((), ("-b", "64")):
+        done = fit(text, *arguments, options=["--card", "t4", "--batch-option=-b"])
+        assert done.returncode == 2 and done.stderr.count("t4: -b") == len(arguments) // 2 + 1
+        assert "the program runs without -b, and fails with -b 1: " in done.stdout and "\n    hint: " in done.stdout
+    done = fit("import sys\nsys.exit(3)", options=["--card", "t4", "--batch-option=-b"])
+    assert done.returncode == 3 and "hint" not in done.stdout  # the option is not the reason
+
+
+def test_a_peak_that_does_not_grow_ends_the_search(fit):
+    text = """
+import sys, flambeau as torch
+for _ in range({count}):
+    torch.ones({size}, 1 << 20, device="cuda", dtype=torch.uint8)
+"""
+    for count, size, same in (("int(sys.argv[2])", "3", 2), ("1", "min(int(sys.argv[2]), 3)", 8)):
+        done = fit(text.format(count=count, size=size), options=["--card", "t4", "--batch-option", "-b"])
+        assert done.returncode == 0 and f"t4: fits with -b {1024 * same}, and larger ones were not tried" in done.stdout
+        assert f"the peak is the same with -b {same}\n    hint: " in done.stdout
 
 
 def test_a_program_that_fails_passes_its_status_on(fit):

@@ -66,6 +66,14 @@ def with_batch(arguments: Sequence[str], option: str, batch: int) -> tuple[str, 
     return (*arguments, option, str(batch))
 
 
+def without_batch(arguments: Sequence[str], option: str) -> tuple[str, ...]:
+    """A program's arguments without the option for its batch size."""
+    for at, argument in enumerate(arguments):
+        if argument == option or argument.startswith(f"{option}="):
+            return (*arguments[:at], *arguments[at + 1 + (argument == option) :])
+    return tuple(arguments)
+
+
 def batch_in(arguments: Sequence[str], option: str) -> int:
     """The batch size among a program's arguments; 1 if there is none."""
     for at, argument in enumerate(arguments):
@@ -91,9 +99,11 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
     option = asked.batch_option
 
     def run_with(batch: int | None) -> int:
-        return run(arguments if batch is None or option is None else with_batch(arguments, option, batch))
+        if option is None:
+            return run(arguments)
+        return run(without_batch(arguments, option) if batch is None else with_batch(arguments, option, batch))
 
-    question = Question(run_with, asked.steps, asked.values)
+    question = Question(run_with, asked.steps, asked.values, option or "")
     answers: list[Fit] = []
     for card in asked.cards:
         if option is None:
@@ -145,7 +155,7 @@ def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
 
     run, peak, capacity = answer.run, answer.run.peak, answer.capacity
     if answer.fits is None:
-        return f"{answer.card}: unknown: {run.error}".replace("\n", "\n  ").split("\n")
+        return f"{answer.card}: unknown: {answer.problem or run.error}".replace("\n", "\n  ").split("\n")
     if peak is None:
         return [f"{answer.card}: the program used no GPU"]
     verdict = "fits" if answer.fits else "does not fit"
@@ -173,10 +183,11 @@ def _of_batch(answer: Fit, option: str) -> list[str]:
     peak = answer.run.peak
     assert peak is not None
     of = f"{size(peak.reserved)} of {size(answer.capacity)}"
+    problem = [f"  {line}" for line in answer.problem.splitlines()]
     if answer.batch is None:
-        return [f"{answer.card}: does not fit, even with {option} 1: {of}"]
+        return [f"{answer.card}: does not fit, even with {option} 1: {of}", *problem]
     if answer.next_batch is None:
-        return [f"{answer.card}: fits with {option} {answer.batch}, and larger ones were not tried: {of}"]
+        return [f"{answer.card}: fits with {option} {answer.batch}, and larger ones were not tried: {of}", *problem]
     return [
         f"{answer.card}: fits with {option} {answer.batch} at most: {of}",
         f"  {option} {answer.next_batch} does not: {answer.why}",

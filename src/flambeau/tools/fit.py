@@ -41,8 +41,10 @@ STEPS = 3  # measured steps of every optimizer, by default
 PATIENCE = 10  # one optimizer's steps end the program at this multiple of the wanted number, whatever the others do
 UNLIMITED = 1 << ADDRESS_BITS  # bytes: more than any card has
 MAX_BATCH = 1 << 20
+FAR = 1 << 10  # factor of a batch size that shows whether a program uses it: its smallest blocks are larger too
 FOLDED_AT = 1 << 20  # events
 READ_HINT = "the program had read values, which are 1 as they are not computed: --values computes them"
+OPTION_HINT = "hint: --batch-option wants the name of an option of the program that changes its memory"
 GROWN, SHRUNK = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 
 
@@ -65,6 +67,7 @@ class Run(NamedTuple):
     status: its exit status, negative for a signal.  error: why it ended early, else "". shortage: where it ran out of
     GPU memory, else "".  steps: the most steps that one optimizer made.
     step_ns: the modelled time of a step, None if fewer than two were made.  peaks: of the devices that it used.
+    taken: the sum of all allocations in bytes.
     """
 
     status: int
@@ -73,6 +76,7 @@ class Run(NamedTuple):
     steps: int
     step_ns: int | None
     peaks: list[Peak]
+    taken: int = 0
 
     @property
     def peak(self) -> Peak | None:
@@ -80,13 +84,12 @@ class Run(NamedTuple):
         return max(self.peaks, key=lambda peak: peak.reserved, default=None)
 
     def to_json(self) -> str:
-        return json.dumps([*self[:-1], [list(peak) for peak in self.peaks]])
+        return json.dumps(self._replace(peaks=[list(peak) for peak in self.peaks]))  # type: ignore[misc]
 
     @staticmethod
     def from_json(text: str | bytes) -> Run:
-        *rest, peaks = json.loads(text)
-        status, error, shortage, steps, step_ns = rest
-        return Run(status, error, shortage, steps, step_ns, [Peak(*peak) for peak in peaks])
+        found = Run(*json.loads(text))
+        return found._replace(peaks=[Peak(*peak) for peak in found.peaks])
 
 
 class DeviceLog:
@@ -147,7 +150,7 @@ class Meter:
         self._has_pool = False  # whether the driver's own pool, which has no segments, allocates
         self._logs: dict[int, DeviceLog] = {}
         self._live: dict[int, int] = {}  # the numbers of live blocks, by address
-        self._count = 0
+        self._count = self._sum = 0  # of the blocks, and of their bytes
         self._kinds: dict[int, str] = {}
         self._modules: WeakSet[Any] = WeakSet()
         self._ends: WeakKeyDictionary[Optimizer, list[int]] = WeakKeyDictionary()  # of their steps, in nanoseconds
@@ -200,6 +203,7 @@ class Meter:
 
     def _taken(self, block: Any, stream: Any) -> None:
         self._count += 1
+        self._sum += block.nbytes
         self._live[block.address] = self._count
         device = device_of(block.address) or 0
         log = self._log(device)
@@ -269,7 +273,7 @@ class Meter:
         ends = self._longest
         time = (ends[-1] - ends[0]) // (len(ends) - 1) if len(ends) > 1 and self._driver is not None else None
         peaks = [self._peak(device, log) for device, log in sorted(self._logs.items()) if log.best[0]]
-        return Run(status, error, self.shortage, len(ends), time, peaks)
+        return Run(status, error, self.shortage, len(ends), time, peaks, self._sum)
 
     def _peak(self, device: int, log: DeviceLog) -> Peak:
         kinds = dict.fromkeys(KINDS, 0)
@@ -364,7 +368,8 @@ class Fit(NamedTuple):
     fits: whether the program ran in the card's memory; None if it failed for another reason.
     run: the run on the card, or in unlimited memory if it did not fit.  shortage: where the card's memory ran out.
     batch: the largest batch that fits, None if none was searched for or none fits.
-    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: why it does not fit.
+    next_batch: the next larger one, which does not fit, None if none was found;  why: why it does not fit.
+    problem: why the search for a batch ended without that answer, with a hint, else "".
     """
 
     card: str
@@ -374,6 +379,7 @@ class Fit(NamedTuple):
     batch: int | None = None
     next_batch: int | None = None
     why: str = ""
+    problem: str = ""
 
     @property
     def capacity(self) -> int:
@@ -396,23 +402,25 @@ class Fit(NamedTuple):
             "is_modelled": True,
             "is_calibrated": card(self.card).is_calibrated,
             "status": self.run.status,
-            "error": self.run.error,
+            "error": self.run.error or (self.problem if self.fits is None else ""),
             "batch": self.batch,
             "next_batch": self.next_batch,
             "why_not": self.why,
+            "problem": self.problem,
         }
 
 
 class Question(NamedTuple):
     """A program to measure, and the settings of the measurement.
 
-    run: runs the program with a batch size (None: the program's own) and returns its exit status.  steps, values: see
-    Meter.
+    run: runs the program with a batch size (None: without its option for one) and returns its exit status.
+    steps, values: see Meter.  option: the name of the option.
     """
 
     run: Callable[[int | None], int]
     steps: int = STEPS
     values: bool = False
+    option: str = "the batch size"
 
     def on(self, card: str, is_quiet: bool, batch: int | None = None) -> Fit:
         """Measure whether the program fits a card, and how much memory it needs."""
@@ -425,27 +433,59 @@ class Question(NamedTuple):
     def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, str], None]) -> Fit:
         """Find the largest batch that fits a card, by doubling and bisection from `first` on.
 
+        The search ends early if the peak does not depend on the batch.
         tell: called with each batch that was tried, and its outcome: "fits", "does not fit" or another failure.
         """
         best: Fit | None = None
         low, high, batch, why = 0, None, first, ""
-        while low < MAX_BATCH and (high is None or high - low > 1):
+        while low < MAX_BATCH if high is None else high - low > 1:
             run = self._measure(card, 0, is_quiet or low > 0 or high is not None, batch)
             why_not = run.shortage or run.error
             if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
                 why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"
             outcome = "does not fit" if run.shortage else f"failed: {why_not}".partition("\n")[0]
             tell(batch, outcome if why_not else "fits")
-            if not why_not:
-                low, best = batch, Fit(card, True, run, batch=batch)
-            else:
+            if why_not:
                 high, why = batch, why_not
                 if high == 1 and not run.shortage:
-                    return Fit(card, None, run)
-            batch = 2 * low if high is None else (low + high) // 2
+                    return self._failed(card, run._replace(error=why_not))
+                batch = (low + high) // 2 if low else 1  # 1 shows whether any batch fits
+                continue
+            factor = 2
+            if best is not None and high is None and run.peaks == best.run.peaks:
+                if batch > 2 * low:  # FAR times as much
+                    return self._unchanged(best, run, batch, low == 2 * first)
+                factor = FAR
+            low, best = batch, Fit(card, True, run, batch=batch)
+            batch = min(factor * low, MAX_BATCH) if high is None else (low + high) // 2
         if best is None:
-            return self.on(card, True, 1)._replace(next_batch=high, why=why, batch=None)
+            found = self.on(card, True, 1)._replace(next_batch=high, why=why, batch=None)
+            if found.fits is False and self._measure(card, UNLIMITED, True, FAR) == found.run:
+                return found._replace(problem=self._without_effect(1, FAR))
+            return found
         return best._replace(next_batch=high, why=why)
+
+    def _failed(self, card: str, run: Run) -> Fit:
+        """The result where the program fails with a batch of 1, and not for a lack of memory."""
+        without = self._measure(card, 0, True, None)
+        if without.error or not (without.shortage or without.peak):
+            return Fit(card, None, run)
+        problem = f"the program runs without {self.option}, and fails with {self.option} 1: {run.error}"
+        return Fit(card, None, run, problem=f"{problem.rstrip(': ')}\n{OPTION_HINT}")
+
+    def _unchanged(self, best: Fit, run: Run, batch: int, is_first: bool) -> Fit:
+        """The result where the peak with `batch` is that of `best`.  is_first: whether all smaller ones have it too."""
+        assert best.batch is not None
+        if is_first and run == best.run:  # so are the time and the sum of the allocations
+            return Fit(best.card, None, run, problem=self._without_effect(best.batch, batch))
+        problem = (
+            f"the peak is the same with {self.option} {best.batch}\n"
+            "hint: the program may have fewer samples, or its memory does not depend on the option"
+        )
+        return Fit(best.card, True, run, batch=batch, problem=problem)
+
+    def _without_effect(self, one: int, other: int) -> str:
+        return f"{self.option} has no effect: the program does the same with {one} and with {other}\n{OPTION_HINT}"
 
     def _measure(self, card: str, memory: int, is_quiet: bool, batch: int | None) -> Run:
         return measure(lambda: self.run(batch), Meter(card, memory, self.steps, self.values), is_quiet)
