@@ -802,18 +802,60 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("command", ["run", "check", "memory", "trace", None])
+@pytest.mark.parametrize("command", ["run", "check", "check --prove", "memory", "trace", "fit --card l4", None])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_program_ends_at_once(script, tmp_path, command, number):
     settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
-    start = [sys.executable, *(["-m", "flambeau", command] if command else []), str(script(QUEUED))]
-    with subprocess.Popen(start, env=settings, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as program:
-        assert program.stdout.readline() == "ready\n"
-        program.send_signal(number)
-        rest = program.communicate(timeout=60)[0]
-    is_status = command in ("check", "memory") or (command == "trace" and number == signal.SIGINT)
-    assert program.returncode == (128 + number if is_status else -number)
-    assert bool(rest) == (command in ("check", "memory", "trace"))
+    begin = [sys.executable, *(["-m", "flambeau", *command.split()] if command else [])]
+    text = QUEUED.replace("import time", "import sys, time").replace("True)", "True, file=sys.stderr)")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*begin, script(text)], env=settings, cwd=tmp_path, **pipes) as program:
+        assert program.stderr.readline() == "ready\n"
+        program.send_signal(number)  # to this process alone, as `kill` does
+        output = program.communicate(timeout=60)[0]
+    is_signal = command in ("run", None) or (command == "trace" and number == signal.SIGTERM)
+    assert program.returncode == (-number if is_signal else 128 + number)
+    assert bool(output) == (command not in ("run", None))
+
+
+def test_an_interrupted_search_for_a_batch_has_the_largest_that_fits(script, tmp_path):
+    text = """
+import sys, time
+import flambeau as torch
+x = torch.ones(1 << 20, int(sys.argv[2]), device="cuda")
+if int(sys.argv[2]) > 2:
+    open("ready", "w").close()
+    time.sleep(600)
+"""
+    os.mkfifo(tmp_path / "ready")
+    start = [sys.executable, "-m", "flambeau", "fit", "--card=t4", "--card=l4", "--batch-option=-b", str(script(text))]
+    settings = {**os.environ, "PYTHONPATH": SOURCES}
+    with subprocess.Popen(start, env=settings, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as search:
+        (tmp_path / "ready").read_text()
+        search.send_signal(signal.SIGINT)
+        output = search.communicate(timeout=60)[0]
+    assert search.returncode == 130 and "fits with -b 2 at least" in output and "SIGINT ended the search" in output
+    assert "l4" not in output
+
+
+def test_a_signal_to_both_processes_reaches_a_program_once(script):
+    text = """
+import sys, time
+print("ready", file=sys.stderr, flush=True)
+try:
+    time.sleep(600)
+finally:
+    time.sleep(0.5)  # longer than the command waits for the signal's arrival
+    print("cleaned")
+"""
+    start = [sys.executable, "-m", "flambeau", "fit", "--card=t4", str(script(text))]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    settings = {**os.environ, "PYTHONPATH": SOURCES}
+    with subprocess.Popen(start, env=settings, start_new_session=True, **pipes) as program:
+        assert program.stderr.readline() == "ready\n"
+        os.killpg(program.pid, signal.SIGINT)
+        output, errors = program.communicate(timeout=60)
+    assert program.returncode == 130 and output.startswith("cleaned\n") and errors.count("KeyboardInterrupt") == 1
 
 
 def test_an_interrupted_search_reports_what_it_has_found(script, tmp_path):

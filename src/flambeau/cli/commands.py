@@ -352,7 +352,11 @@ def _prove(program: Callable[[], int], suppressions: str | None, limit: Limit) -
             click.echo(f"\rflambeau check: {count} schedules", nl=False, err=True)
 
     places = race_report.read_suppressions(suppressions) if suppressions is not None else []
-    proof = prove.prove(program, places, limit.schedules, limit.seconds, progress, began)
+    try:
+        proof = prove.prove(program, places, limit.schedules, limit.seconds, progress, began)
+    except prove.Interrupted as end:
+        click.echo("flambeau check: interrupted in the first run, which reported nothing", err=True)
+        sys.exit(128 + end.args[0])
     if sys.stderr.isatty() and proof.schedules > 1:
         click.echo("", err=True)
     return proof

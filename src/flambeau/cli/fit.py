@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,17 +106,28 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
 
     question = Question(run_with, asked.steps, asked.values, option or "")
     answers: list[Fit] = []
-    for card in asked.cards:
-        if option is None:
-            answers.append(question.on(card, bool(answers)))
-            continue
+    number = 0  # of the signal that ends the measurements
 
-        def tell(batch: int, outcome: str, card: str = card) -> None:
+    def measured(card: str) -> Fit:
+        if option is None:
+            return question.on(card, bool(answers))
+
+        def tell(batch: int, outcome: str) -> None:
             click.echo(f"flambeau fit: {card}: {option} {batch} {outcome}", err=True)
 
-        answers.append(question.largest_batch(card, bool(answers), batch_in(arguments, option), tell))
-        if answers[-1].fits is None:
-            break
+        return question.largest_batch(card, bool(answers), batch_in(arguments, option), tell)
+
+    try:
+        for card in asked.cards:
+            answers.append(measured(card))
+            number = answers[-1].signal
+            if number or (option is not None and answers[-1].fits is None):
+                break
+    except KeyboardInterrupt:  # between two runs
+        number = signal.SIGINT
+        if not answers:
+            click.echo("flambeau fit: interrupted between two runs", err=True)
+            sys.exit(128 + number)
     if asked.as_json:
         print(json.dumps(to_json(name, answers, asked), indent=2), file=stdout, flush=True)
     else:
@@ -123,7 +135,7 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
     failed = next((each.run.status for each in answers if each.fits is None), 0)
     if failed < 0:
         failed = 128 - failed
-    sys.exit(failed or int(not all(each.fits for each in answers)))
+    sys.exit(128 + number if number else failed or int(not all(each.fits for each in answers)))
 
 
 def to_json(name: str, answers: Sequence[Fit], asked: Asked) -> dict[str, Any]:
@@ -155,7 +167,10 @@ def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
 
     run, peak, capacity = answer.run, answer.run.peak, answer.capacity
     if answer.fits is None:
-        return f"{answer.card}: unknown: {answer.problem or run.error}".replace("\n", "\n  ").split("\n")
+        text = f"{answer.card}: unknown: {answer.problem or run.error}"
+        if answer.signal and peak is not None:
+            text += f"\nthe peak until then: {size(peak.reserved)} of {size(capacity)}"
+        return text.replace("\n", "\n  ").split("\n")
     if peak is None:
         return [f"{answer.card}: the program used no GPU"]
     verdict = "fits" if answer.fits else "does not fit"
@@ -166,6 +181,8 @@ def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
         lines.append(f"{answer.card}: {verdict}: {size(peak.reserved)} of {size(capacity)}")
     if answer.shortage:
         lines.append(f"  out of memory at {answer.shortage}")
+    if answer.shortage and answer.signal:
+        lines.append(f"  {run.error} before its need was known")
     if len(run.peaks) > 1:
         parts = ", ".join(f"cuda:{each.device} {size(each.reserved)}" for each in run.peaks)
         lines.append(f"  the GPU with the highest peak; by GPU: {parts}")
@@ -184,6 +201,9 @@ def _of_batch(answer: Fit, option: str) -> list[str]:
     assert peak is not None
     of = f"{size(peak.reserved)} of {size(answer.capacity)}"
     problem = [f"  {line}" for line in answer.problem.splitlines()]
+    if answer.signal:
+        known = [f"  {option} {answer.next_batch} does not: {answer.why}"] if answer.next_batch else []
+        return [f"{answer.card}: fits with {option} {answer.batch} at least: {of}", *problem, *known]
     if answer.batch is None:
         return [f"{answer.card}: does not fit, even with {option} 1: {of}", *problem]
     if answer.next_batch is None:

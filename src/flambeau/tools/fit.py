@@ -33,6 +33,7 @@ from ..nn.hooks import register_module_forward_pre_hook
 from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ..runtime import machine as machines
 from ..uncomputed import has_read, leave_out_host_values
+from .forked import run_forked
 
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
 WORKSPACE = "workspace"
@@ -67,7 +68,7 @@ class Run(NamedTuple):
     status: its exit status, negative for a signal.  error: why it ended early, else "". shortage: where it ran out of
     GPU memory, else "".  steps: the most steps that one optimizer made.
     step_ns: the modelled time of a step, None if fewer than two were made.  peaks: of the devices that it used.
-    taken: the sum of all allocations in bytes.
+    taken: the sum of all allocations in bytes.  signal: SIGINT or SIGTERM, if this command got it meanwhile, else 0.
     """
 
     status: int
@@ -77,6 +78,7 @@ class Run(NamedTuple):
     step_ns: int | None
     peaks: list[Peak]
     taken: int = 0
+    signal: int = 0
 
     @property
     def peak(self) -> Peak | None:
@@ -309,27 +311,22 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
     is_quiet: drop its output.  The child does not return: it ends with SystemExit and the program's status.
     """
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as errors:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if child == 0:
+
+        def job() -> None:
             if is_quiet:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 os.dup2(errors.fileno(), 2)
             _run_in_child(run, meter, answer)
-        formers = {
-            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal sends the signal to the child too
-            signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number)),
-        }
-        try:
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        finally:
-            for number, former in formers.items():
-                signal.signal(number, former)
+
+        status, received = run_forked(job)
         answer.seek(0)
         errors.seek(0)
         text = answer.read()
         lines = errors.read().decode(errors="replace").split("\n")
+        if received:
+            name = signal.Signals(received).name
+            seen = Run.from_json(text) if text else Run(0, "", "", 0, None, [])
+            return seen._replace(status=128 + received, error=f"{name} ended the program", signal=received)
         if not text:
             what = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
             return Run(status or 1, f"the program {what}", "", 0, None, [])
@@ -370,6 +367,7 @@ class Fit(NamedTuple):
     batch: the largest batch that fits, None if none was searched for or none fits.
     next_batch: the next larger one, which does not fit, None if none was found;  why: why it does not fit.
     problem: why the search for a batch ended without that answer, with a hint, else "".
+    signal: SIGINT or SIGTERM, if it ended the measurement, else 0.
     """
 
     card: str
@@ -380,6 +378,7 @@ class Fit(NamedTuple):
     next_batch: int | None = None
     why: str = ""
     problem: str = ""
+    signal: int = 0
 
     @property
     def capacity(self) -> int:
@@ -425,10 +424,10 @@ class Question(NamedTuple):
     def on(self, card: str, is_quiet: bool, batch: int | None = None) -> Fit:
         """Measure whether the program fits a card, and how much memory it needs."""
         found = self._measure(card, 0, is_quiet, batch)
-        if not found.shortage:
-            return Fit(card, None if found.error else True, found, batch=batch)
+        if not found.shortage or found.signal:
+            return Fit(card, None if found.error else True, found, batch=batch, signal=found.signal)
         ample = self._measure(card, UNLIMITED, True, batch)
-        return Fit(card, False, ample, found.shortage)
+        return Fit(card, False, ample, found.shortage, signal=ample.signal)
 
     def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, str], None]) -> Fit:
         """Find the largest batch that fits a card, by doubling and bisection from `first` on.
@@ -440,6 +439,10 @@ class Question(NamedTuple):
         low, high, batch, why = 0, None, first, ""
         while low < MAX_BATCH if high is None else high - low > 1:
             run = self._measure(card, 0, is_quiet or low > 0 or high is not None, batch)
+            if run.signal:
+                problem = f"{signal.Signals(run.signal).name} ended the search"
+                found = Fit(card, None, run) if best is None else best._replace(next_batch=high, why=why)
+                return found._replace(problem=problem, signal=run.signal)
             why_not = run.shortage or run.error
             if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
                 why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"

@@ -37,6 +37,7 @@ from ..driver.virtual.schedule import Replay
 from ..errors import ArgumentError
 from ..runtime import machine as machines
 from . import checked_processes
+from .forked import run_forked
 from .race_report import Checker, Recorder, Report, joined, of_processes
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ DEFAULT_LIMIT = 1000  # most schedules
 Point = tuple[int, int]  # a stream and the number of its command
 
 
+class Interrupted(Exception):
+    """A signal, the argument, has ended a run or the search."""
+
+
 class Choice(NamedTuple):
     """A choice of a schedule: the first commands of the ready streams, and which of them ran."""
 
@@ -63,7 +68,7 @@ class Seen(NamedTuple):
 
     races: pairs of commands of streams, or of a command and an access of the host.
     host_races: the number of races with allocations of the host.
-    threads: how many threads of the program submitted work.  is_interrupted: whether Ctrl-C ended it.
+    threads: how many threads of the program submitted work.  interrupted: the signal that came meanwhile, 0 for none.
     """
 
     report: Report
@@ -76,7 +81,7 @@ class Seen(NamedTuple):
     copies: dict[Point, tuple[str, str]]
     output: bytes
     status: int
-    is_interrupted: bool = False
+    interrupted: int = 0
 
     def difference(self, other: Seen) -> str:
         """Return the first difference of another run's result, "" if there is none."""
@@ -270,36 +275,26 @@ def run_once(
     is_quiet: drop its stderr.  Raises: ArgumentError if the process was killed.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as answer:
-        sys.stdout.flush()
-        child = os.fork()
-        if child == 0:
+
+        def job() -> None:
             try:
                 if is_quiet:
                     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
                 _run_in_child(program, choices, places, output, answer)
             finally:
                 os._exit(1)
-        ended, is_interrupted = _wait(child)
+
+        ended = run_forked(job)
         answer.seek(0)
-        if ended != 0 and is_interrupted:
-            raise KeyboardInterrupt
-        if ended != 0:
+        if ended.status != 0 and ended.received:
+            raise Interrupted(ended.received)
+        if ended.status != 0:
             raise ArgumentError(
-                f"the process that ran the program under {name_of(choices)} ended with {ended}",
+                f"the process that ran the program under {name_of(choices)} ended with {ended.status}",
                 operator="check --prove",
             )
         seen: Seen = pickle.load(answer)  # written by the child process, to an unnamed file
-        return seen._replace(is_interrupted=is_interrupted)
-
-
-def _wait(child: int) -> tuple[int, bool]:
-    """Wait for a process; return how it ended, and whether Ctrl-C, which it gets as well, came meanwhile."""
-    is_interrupted = False
-    while True:
-        try:
-            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), is_interrupted
-        except KeyboardInterrupt:
-            is_interrupted = True
+        return seen._replace(interrupted=ended.received)
 
 
 def _run_in_child(
@@ -360,7 +355,7 @@ def prove(
     end = time.monotonic() + seconds
     first = run_once(program, (), places, is_quiet=False)
     began(first)
-    if first.is_interrupted:
+    if first.interrupted:
         return _decided(first, 0, None, "", is_complete=False)
     if not first.races or first.host_races:
         return _decided(first, 1, None, "", is_complete=not first.races)
@@ -380,16 +375,17 @@ def prove(
             step.done.add(index)
             choices = [*(each.choice.taken for each in path[:at]), index]
             seen = run_once(program, choices, places, is_quiet=True)
-            if seen.is_interrupted:
-                raise KeyboardInterrupt
+            if seen.interrupted:
+                raise Interrupted(seen.interrupted)
             count += 1
             if difference := first.difference(seen):
                 return _decided(first, count, choices, difference, is_complete=False)
             step.choice = seen.choices[at]
             path[at + 1 :] = [Step(choice) for choice in seen.choices[at + 1 :]]
             _reverse(seen, path)
-    except KeyboardInterrupt:
-        stopped = first._replace(is_interrupted=True, status=128 + signal.SIGINT)
+    except (KeyboardInterrupt, Interrupted) as end:
+        number = end.args[0] if isinstance(end, Interrupted) else signal.SIGINT
+        stopped = first._replace(interrupted=number, status=128 + number)
         return _decided(stopped, count, None, "", is_complete=False)
 
 
@@ -427,7 +423,7 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     if choices is not None:
         schedule = name_of(choices)
         text = f"another schedule gives another result: {difference}\n  flambeau check --schedule {schedule} ..."
-    elif first.is_interrupted:
+    elif first.interrupted:
         text = f"interrupted after {schedules}" if count else "interrupted in the first run"
     elif first.host_races:
         is_complete = False
