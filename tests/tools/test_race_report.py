@@ -670,6 +670,38 @@ def test_names_of_variables_keep_nothing_alive(programs):
         assert runpy.run_path(path)["size"] == 4096 * 4
 
 
+MANY = """
+import flambeau as torch
+a, b, c, d, e, f = (torch.ones(8, 8, device="cuda") for _ in range(6))
+side = torch.cuda.Stream()
+torch.cuda.synchronize()
+def call(): {indent}
+for step in range(2):
+    {call}
+    with torch.cuda.stream(side):
+        {other}
+    torch.cuda.synchronize()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "other", "name"),
+    [
+        ("torch._foreach_mul_([a, b], 2)", "b.add_(1)", "b"),
+        ("torch._foreach_mul_([a, b, c, d, e, f], 2)", "d.add_(1)", "d"),
+        ("list(map(torch.Tensor.zero_, (a, b)))", "b.add_(1)", "b"),
+        ("torch.linalg.multi_dot([a, b, c])", "c.add_(1)", "c"),
+        ("torch.linalg.multi_dot([a, b, c])", "a.add_(1)", "a"),
+    ],
+)
+def test_each_kernel_of_a_call_has_the_names_of_its_operands(programs, call, other, name):
+    for indent, line in (("pass", call), (call, "call()")):  # in the module, and in a function
+        text = MANY.format(indent=indent, call=line, other=other)
+        found, _ = programs.run(text)
+        older = {race.older.name for race in found.races if race.older.operator.split()[0] != "add"}
+        assert older == {name}, (text, found.races)
+
+
 def test_json_and_sarif(programs):
     found, path = programs.run(RACE.format(""))
     data = found.to_json()

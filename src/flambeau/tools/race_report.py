@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 1_000_000  # size of the record; an entry takes 48 bytes
 MANY_ENTRIES = 1_000  # entries that are added to the record at once
 MAX_KINDS = 1_000  # most distinct pairs of operators, lines and streams that are kept
+COMPARED = 4  # launches of a call whose names are compared: one call may use several variables, as `_foreach_mul_` does
 MAX_CALLS = 64  # calls around a line that are kept
 MAX_ITEMS = 64  # longer lists of the program are not searched for streams and tensors
 FIRST = "the first process"
@@ -486,9 +487,7 @@ class Names:
         if frame is None:
             return
         package = sys.modules[__package__.partition(".")[0]]
-        frames = [frame]
-        while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
-            frames.append(outer)  # edits may use the variables of the enclosing function
+        frames = _frames(frame)
         self.hidden, self.function = _hidden(frame), frames[-1].f_code.co_name
         self.calls, self.called = _calls(frame), _called(frame)
         for at, (name, value) in ((at, item) for at, each in enumerate(frames) for item in _variables(each)):
@@ -504,13 +503,30 @@ class Names:
         self.tensors = {at: _repeatable(name, frame) for at, name in self.tensors.items()}
         self.target = _assigned(frame)
         for each in frames:
-            if sys.version_info < (3, 13) and each.f_code.co_flags & CO_OPTIMIZED:
-                each.f_locals.clear()
+            _forget_variables(each)
 
     def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
         """Return the variable of each access, "" if unknown."""
-        names = [self.tensors.get(access.low, "") for access in accesses]
-        return tuple(name or (self.target if access.writes else "") for name, access in zip(names, accesses))
+        return _names_of(accesses, self.tensors, self.target)
+
+
+def _names_of(accesses: Sequence[MemoryAccess], tensors: dict[int, str], target: str) -> tuple[str, ...]:
+    """Return the variable of each access.  target: that of written memory which has no name yet."""
+    return tuple([tensors.get(access.low, "") or (target if access.writes else "") for access in accesses])
+
+
+def _frames(frame: FrameType) -> list[FrameType]:
+    """Return a frame, and those around it if it is a comprehension's: edits may use the variables of all."""
+    frames = [frame]
+    while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
+        frames.append(outer)
+    return frames
+
+
+def _forget_variables(frame: FrameType) -> None:
+    """Drop the dictionary of variables that `f_locals` has made."""
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
+        frame.f_locals.clear()
 
 
 def _base(name: str) -> str:
@@ -593,6 +609,54 @@ def _line_of(frame: FrameType | None, accesses: Sequence[MemoryAccess]) -> Line:
     device = -1 if frame is None else thread.current_device()
     known = names.streams, names.torch, names.hidden, names.function, names.calls, names.called
     return Line(names.of(accesses), *known, device)
+
+
+class CallLine:
+    """The line of one call's launches.  origin: kept, so that the id of its code stays unique.
+
+    The names of the first COMPARED launches are looked up.  Where these differ, later launches look for the variables
+    among them.
+    """
+
+    def __init__(self, origin: Origin, line: Line) -> None:
+        self.origin, self.line = origin, line
+        self._compared = 1
+        self._target = ""
+        self._variables = dict.fromkeys(filter(None, line.names))
+        self._lines = {line.names: line}
+
+    def of_launch(self, accesses: Sequence[MemoryAccess]) -> Line:
+        """Return the line with the names of a further launch's operands, if the program is at the call."""
+        is_known = self._compared >= COMPARED
+        if is_known and len(self._lines) == 1:
+            return self.line
+        frame = callers.program_frame()
+        if frame is None or frame.f_code is not self.origin[0] or frame.f_lasti != self.origin[1]:
+            return self.line  # calls on hardware are made later
+        if is_known and all(map(str.isidentifier, self._variables)):
+            names = _names_of(accesses, _tensors(frame, self._variables), self._target)
+        else:
+            self._compared += 1
+            found = Names(frame)
+            self._target, names = found.target, found.of(accesses)
+            self._variables.update(dict.fromkeys(filter(None, names)))
+        line = self._lines.get(names)
+        if line is None:
+            line = self._lines[names] = self.line._replace(names=names)
+        return line
+
+
+def _tensors(frame: FrameType, variables: Iterable[str]) -> dict[int, str]:
+    """Return the names of variables that are tensors, by address."""
+    found: dict[int, str] = {}
+    for each in _frames(frame):
+        inner = each.f_locals
+        for name in variables:
+            value = inner.get(name, each.f_globals.get(name))
+            if isinstance(value, TensorBase):
+                found.setdefault(address_of(value), name)
+        _forget_variables(each)
+    return found
 
 
 class Notes(NamedTuple):
@@ -700,7 +764,7 @@ class Recorder:
         self.kinds: list[Kind] = []
         self._indices: dict[tuple[Any, ...], int] = {}
         self._sites: dict[str, int] = {}
-        self._lines: dict[tuple[int, Any, str, bool], tuple[Origin, Line]] = {}
+        self._lines: dict[tuple[int, Any, str, bool], CallLine] = {}
         self._remedies: dict[Edit, Remedy] = {}
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
@@ -744,10 +808,13 @@ class Recorder:
         origin = command.origin
         key = id(origin[0]), origin[1], command.name, bool(command.launched)
         known = self._lines.get(key)
-        if known is None:  # the origin is kept, so that the id of its code stays unique
+        if known is None:
             frame = None if command.launched else callers.program_frame()
-            known = self._lines[key] = origin, _line_of(frame, command.accesses)
-        command.notes = Notes(command.accesses, known[1])
+            line = _line_of(frame, command.accesses)
+            self._lines[key] = CallLine(origin, line)
+        else:
+            line = known.line if command.launched else known.of_launch(command.accesses)
+        command.notes = Notes(command.accesses, line)
 
     def found(
         self,
