@@ -226,6 +226,37 @@ def test_a_group_is_split():
     ]
 
 
+@pytest.mark.parametrize(
+    ("calls", "texts"),
+    [
+        (
+            [lambda: dist.split_group(None, [[0, 1]]), lambda: dist.split_group(None, [[0], [1]])],
+            ["split_group(split_ranks=[[0, 1]])", "split_group(split_ranks=[[0], [1]])"],
+        ),
+        ([lambda: dist.split_group(None, [[0, 1]]), dist.barrier], ["split_group(split_ranks=[[0, 1]])", "barrier()"]),
+        ([lambda: dist.new_group([0]), lambda: dist.new_group([1])], ["new_group(ranks=[0])", "new_group(ranks=[1])"]),
+        ([dist.new_group, dist.barrier], ["new_group(ranks=[0, 1])", "barrier()"]),
+    ],
+)
+def test_processes_that_make_different_groups_are_told_the_calls_of_all(calls, texts):
+    def function(rank):
+        with pytest.raises(dist.DistError) as failure:
+            calls[rank]()
+        return str(failure.value)
+
+    for said in run(function, 2):
+        assert "ranks make different calls" in said and "hint: " in said
+        assert all(f"  rank {rank}: {text} at " in said for rank, text in enumerate(texts)), said
+
+
+def test_equal_groups_may_be_written_in_other_orders():
+    def function(rank):
+        mine = dist.split_group(None, [[0, 1], [2]] if rank else ([2], (1, 0)))
+        return dist.get_process_group_ranks(mine)
+
+    assert run(function, 3) == [[0, 1], [0, 1], [2]]
+
+
 def test_members_alone_make_a_group():
     """The others have made fewer groups, and later ones have the same names still."""
 
@@ -270,6 +301,8 @@ def test_what_groups_say_of_themselves(monkeypatch):
         for call, text in [
             (lambda: dist.split_group(None, []), r"split_group: split_ranks is \[\]"),
             (lambda: dist.split_group(None, [[0], [0]]), "in which each rank is at most once"),
+            (lambda: dist.split_group(None, [0]), r"split_group: split_ranks is \[0\]"),
+            (lambda: dist.split_group(None, [["a", 0]]), r"split_group: split_ranks is \[\['a', 0\]\]"),
             (lambda: dist.split_group(None, [[1]]), r"split_group: ranks are \[1\], of a group with 1 processes"),
             (lambda: dist.split_group(None, [[0]], backend="gloo"), "the parent group has 'cpu:gloo,cuda:nccl'"),
             (lambda: dist.BackendConfig("cpu:gloo,cpu:nccl"), "BackendConfig: the backend is"),

@@ -221,6 +221,17 @@ def check_exists(group: Group, operator: str) -> None:
         )
 
 
+def check_members(group: Group, name: str, ranks: Sequence[int]) -> None:
+    """Raise ValueRangeError unless numbers are ranks in a group, each at most once."""
+    wanted = sorted(ranks)
+    if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(group.size())):
+        raise ValueRangeError(
+            f"ranks are {wanted}, of a group with {group.size()} processes",
+            hint=f"pass each rank from 0 to {group.size() - 1} at most once",
+            operator=name,
+        )
+
+
 def check_several(group: Group, operator: str) -> None:
     """Raise NotSupportedError in a group of one process."""
     if group.size() == 1:
@@ -724,12 +735,7 @@ class ProcessGroup(Group):
         name, wanted = "split_group", sorted(ranks)
         check_exists(self, name)
         limit = self.timeout if timeout is None else checked_timeout(name, timeout)
-        if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(self.size())):
-            raise ValueRangeError(
-                f"ranks are {wanted}, of a group with {self.size()} processes",
-                hint=f"pass each rank from 0 to {self.size() - 1} at most once",
-                operator=name,
-            )
+        check_members(self, name, wanted)
         if self.rank() not in wanted:
             return None
         made = ProcessGroup(

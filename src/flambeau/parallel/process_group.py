@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import wraps
+from operator import index
 from typing import Any, ParamSpec, TypeVar, cast
 
 from .. import callers
@@ -25,7 +26,16 @@ from ..runtime.device import as_device
 from . import messages, several
 from .alike import ALIKE_RANKS, AlikeRanks
 from .collective_options import ReduceScatterOptions
-from .collectives import ProcessGroup, check_exists, check_several, checked_tensor, entries, message, next_name
+from .collectives import (
+    ProcessGroup,
+    check_exists,
+    check_members,
+    check_several,
+    checked_tensor,
+    entries,
+    message,
+    next_name,
+)
 from .exchange import Client, NextGroup, at_exit, checked_timeout, ends_by_exception
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
@@ -326,8 +336,10 @@ def new_group(
 
     ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: the default group's if None.
     use_local_synchronization: whether only the members call it.
+    Host: waits for all processes of the job, unless `use_local_synchronization` is True.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is not a member.
-    Raises: ValueRangeError for a rank that does not exist or is repeated.
+    Raises: ValueRangeError for a rank that does not exist or is repeated; CollectiveError if the processes pass
+            different ranks, or some do not call this.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_world_size(torch.distributed.new_group([0]))
@@ -347,6 +359,8 @@ def new_group(
             hint=f"pass each rank from 0 to {world.size() - 1} at most once",
             operator="new_group",
         )
+    if not use_local_synchronization:
+        several.agree(world, "new_group", tuple(map(index, wanted)), f"ranks={shown(wanted)}")
     name = next_name(world, f"local {'.'.join(map(str, wanted))} " if use_local_synchronization else "group")
     if world.rank() not in wanted:
         return GroupMember.NON_GROUP_MEMBER
@@ -432,9 +446,10 @@ def split_group(
     """Split a group: make one group per list of its ranks.  All processes of the group call this, with equal lists.
 
     split_ranks: ranks in the parent group, which is the default group if None.
+    Host: waits for all processes of the group.
     Returns: this process's group, or None if it is in no list.
     Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; ArgumentError for a backend
-            other than the parent's.
+            other than the parent's; CollectiveError if the processes pass different lists, or some do not call this.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.split_group(None, [[0]]).size()
@@ -443,8 +458,11 @@ def split_group(
     """
     name = "split_group"
     parent = member(name, parent_pg)
-    listed = [list(each) for each in split_ranks] if isinstance(split_ranks, (list, tuple)) else []
+    is_lists = isinstance(split_ranks, (list, tuple)) and all(isinstance(each, (list, tuple)) for each in split_ranks)
+    listed = [list(each) for each in split_ranks] if is_lists else []
     every = [rank for ranks in listed for rank in ranks]
+    if any(not hasattr(rank, "__index__") for rank in every):
+        raise RankError(f"split_ranks is {shown(split_ranks)}", hint="ranks are integers: [[0, 1], [2]]", operator=name)
     if not every or len(set(every)) < len(every):
         raise ValueRangeError(
             f"split_ranks is {shown(split_ranks)}",
@@ -457,6 +475,10 @@ def split_group(
             hint="leave backend out",
             operator=name,
         )
+    for ranks in listed:
+        check_members(parent, name, ranks)
+    same = tuple(sorted(tuple(sorted(map(index, ranks))) for ranks in listed))
+    several.agree(parent, name, same, f"split_ranks={shown(split_ranks)}")
     made = [parent.split_group(ranks, timeout, pg_options, None, group_desc) for ranks in listed]
     return next((each for each in made if each is not None), None)
 

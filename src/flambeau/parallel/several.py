@@ -992,8 +992,21 @@ def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
     return found
 
 
-def _exchange(group: Group, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
-    called = description(group, name, (name, None), [])
+def agree(group: Group, name: str, argument: Any, text: str) -> None:
+    """Wait until all ranks have made a call with the same argument.  text: the argument in errors."""
+    if group.is_shared:
+        _exchange(group, name, b"", lambda found: [], argument, text).wait()
+
+
+def _exchange(
+    group: Group,
+    name: str,
+    data: bytes,
+    compute: Callable[[Received], Written],
+    same: Any = None,
+    more: str = "",
+) -> Work:
+    called = description(group, name, (name, same), [], more)
     return begin_bytes(Collective(name, group, called, compute, [], len(data)), data)
 
 
