@@ -917,6 +917,29 @@ def test_a_report_that_cannot_be_written_is_one_line(script, command):
     assert (done.returncode, done.stderr) == (1, "flambeau: cannot write to stdout: No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["check", "check --sarif", "check --prove", "memory --html m", "trace --chrome c", "fit --card t4"],
+)
+def test_reports_name_files_that_the_encoding_of_stdout_lacks(script, tmp_path, command):
+    (tmp_path / "a ä").mkdir()
+    text = """
+import flambeau as torch
+x = torch.ones(3, device="cuda")
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    ü = x + 1
+"""
+    program = script(text, "a ä/ö.py")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1", **locale}
+    start = [sys.executable, "-m", "flambeau", *command.split(), str(program)]
+    done = subprocess.run(start, env=settings, cwd=tmp_path, capture_output=True, text=True)
+    assert "Error" not in done.stderr and done.returncode == int("check" in command)
+    assert (".py" in done.stdout or "busy" in done.stdout) and done.stdout.isascii()
+
+
 @pytest.mark.parametrize("command", ["run", "check", "memory", "trace"])
 def test_a_program_that_cannot_be_read_is_refused(monkeypatch, script, command):
     from flambeau.cli import commands

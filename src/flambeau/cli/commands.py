@@ -32,6 +32,7 @@ from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
 from . import as_torch, doctor, memory
+from .output import begin_report
 
 FALLBACK = "virtual:2"
 MAX_RANKS = 1024
@@ -371,7 +372,7 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
     elif style == "sarif":
         print(json.dumps(report.to_sarif(), indent=2), file=file)
     else:
-        sys.stdout.flush()
+        begin_report()
         ended = f"; the program ended with exit status {status}" if status and not report.races else ""
         print(f"\nflambeau check: {report}{ended}", file=file)
         if proof is not None:

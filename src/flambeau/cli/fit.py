@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .output import begin_report
+
 if TYPE_CHECKING:
     from ..tools.fit import Fit
 
@@ -131,6 +133,7 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
     if asked.as_json:
         print(json.dumps(to_json(name, answers, asked), indent=2), file=stdout, flush=True)
     else:
+        begin_report()
         print(f"\nflambeau fit: {text_of(name, answers, asked)}", flush=True)
     failed = next((each.run.status for each in answers if each.fits is None), 0)
     if failed < 0:

@@ -10,7 +10,7 @@ from typing import Any
 from ..config import parse_bytes
 from ..errors import ConfigError, FileFormatError
 from ..memory.settings import parse
-from .output import checked_places
+from .output import begin_report, checked_places
 
 MAX_EVENTS = 2_000_000  # of a program: the latest are kept
 PICKLE = b"\x80"  # the first byte of a pickle of protocol 2 or later
@@ -47,6 +47,7 @@ def explain_file(name: str, settings: list[str], capacity: str | None, html: str
         raise SystemExit(f"flambeau {failure}") from None
     except OSError as failure:
         raise SystemExit(f"flambeau memory: {failure.strerror}: {name!r}") from None
+    begin_report()
     _show(found, os.path.basename(name), settings, capacity, html)
 
 
@@ -62,7 +63,7 @@ def record_program(
     kept, process = history.History(max_entries=MAX_EVENTS), os.getpid()
     history.record(kept)
     status = run()
-    sys.stdout.flush()
+    begin_report()
     if os.getpid() != process:  # a fork of the program
         sys.exit(status)
     if not thread.has_machine() or not thread.machine().is_started:

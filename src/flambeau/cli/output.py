@@ -1,10 +1,19 @@
-"""Files that commands write, checked before a program runs."""
+"""Files that commands write, checked before a program runs, and the encoding of reports."""
 
 from __future__ import annotations
 
+import io
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+
+def begin_report() -> None:
+    """Escape characters of a report that the encoding of stdout lacks.  Call this once the program has ended."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def checked_place(command: str, option: str, name: str) -> Path:

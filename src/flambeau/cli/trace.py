@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .output import checked_places
+from .output import begin_report, checked_places
 
 INTERRUPTED = 130  # status of a program that KeyboardInterrupt has ended
 PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which ranks write their traces
@@ -114,7 +114,7 @@ def _write(found: Any, places: list[Path]) -> bool:
     from ..tools import trace_writers
     from ..tools.trace_analysis import Analysis
 
-    sys.stdout.flush()
+    begin_report()
     print(f"\n{Analysis(found).summary()}", flush=True)
     for text in (found.cap, found.note):
         if text:

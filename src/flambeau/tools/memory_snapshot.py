@@ -773,7 +773,7 @@ def write_page(snapshot: Snapshot, title: str, path: str) -> None:
     text = page(snapshot, title)
     partial = f"{path}.{os.getpid()}.partial"
     try:
-        with open(partial, "w", encoding="utf-8") as file:
+        with open(partial, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         os.replace(partial, path)
     except BaseException:

@@ -202,7 +202,8 @@ class Report:
 
 def _sarif_place(site: str) -> dict[str, Any]:
     file, line = _split(callers.shown_site(site))
-    return {"physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": max(line, 1)}}}
+    place = {"uri": quote(os.fsencode(file))}  # a name that is not UTF-8 has surrogates
+    return {"physicalLocation": {"artifactLocation": place, "region": {"startLine": max(line, 1)}}}
 
 
 def text_of(report: Report) -> str:

@@ -47,7 +47,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         os.chmod(name, 0o644)
         os.replace(name, target)
