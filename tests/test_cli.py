@@ -778,6 +778,25 @@ def test_reports_do_not_wait_for_idle_executors(flambeau, script, tmp_path, comm
     assert (done.returncode, done.stdout[:3]) == (0, "1\n\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("check", "no race"),
+        ("memory", "live +512 bytes"),
+        ("trace", "busy"),
+        ("fit --card l4", "fits: 2.00 MiB"),
+        ("fit --card l4 --batch-option=-b", "-b has no effect"),
+    ],
+)
+def test_reports_of_a_program_that_ends_by_os_exit(flambeau, script, tmp_path, command, text):
+    program = "import os\nimport flambeau as torch\nx = torch.ones(3).cuda()\nprint('bye', flush=True)\nos._exit({})\n"
+    done = flambeau(*command.split(), script(program.format(0)), cwd=tmp_path, FLAMBEAU_GPUS="virtual:1", fresh=True)
+    assert done.returncode == int("batch" in command), done
+    assert done.stdout.startswith("bye\n\n") and re.search(text, done.stdout), done
+    done = flambeau(*command.split(), script(program.format(5)), cwd=tmp_path, FLAMBEAU_GPUS="virtual:1", fresh=True)
+    assert done.returncode == 5 and done.stdout.startswith("bye\n\n"), done
+
+
 @pytest.mark.parametrize("command", ["memory", "trace", "fit --card l4"])
 def test_only_the_first_process_of_a_program_that_forks_reports(flambeau, script, tmp_path, command):
     text = """

@@ -59,28 +59,43 @@ def record_program(
     from ..memory import history
     from ..runtime import cuda_memory
     from ..tools import memory_snapshot
+    from ..tools.checked_processes import before_exit
 
     kept, process = history.History(max_entries=MAX_EVENTS), os.getpid()
     history.record(kept)
-    status = run()
-    begin_report()
-    if os.getpid() != process:  # a fork of the program
-        sys.exit(status)
-    if not thread.has_machine() or not thread.machine().is_started:
-        print("\nflambeau memory: the program did not use a GPU")
-        sys.exit(status)
-    found = cuda_memory.snapshot()
-    if kept.is_full:
-        print(f"flambeau memory: only the latest {MAX_EVENTS} events were kept", file=sys.stderr)
-    if save is not None:
+
+    def finish(status: int) -> int:
+        begin_report()
+        if os.getpid() != process:  # a fork of the program
+            return status
+        if not thread.has_machine() or not thread.machine().is_started:
+            print("\nflambeau memory: the program did not use a GPU")
+            return status
+        found = cuda_memory.snapshot()
+        if kept.is_full:
+            print(f"flambeau memory: only the latest {MAX_EVENTS} events were kept", file=sys.stderr)
+        if save is not None:
+            try:
+                cuda_memory.dump_snapshot(save)
+            except OSError as failure:
+                raise SystemExit(f"flambeau memory: {failure.strerror}: {save!r}") from None
+        history.record(None)
+        print()
+        _show(memory_snapshot.parse(found), name, settings, capacity, html)
+        return status
+
+    def finish_at_once(status: int) -> int:
         try:
-            cuda_memory.dump_snapshot(save)
-        except OSError as failure:
-            raise SystemExit(f"flambeau memory: {failure.strerror}: {save!r}") from None
-    history.record(None)
-    print()
-    _show(memory_snapshot.parse(found), name, settings, capacity, html)
-    sys.exit(status)
+            status = finish(status)
+        except SystemExit as end:
+            print(end.code, file=sys.stderr)
+            status = status or 1
+        sys.stdout.flush()
+        return status
+
+    with before_exit(finish_at_once):
+        status = run()
+    sys.exit(finish(status))
 
 
 def _show(found: Any, title: str, settings: list[str], capacity: str | None, html: str | None) -> None:

@@ -1,6 +1,7 @@
 """`flambeau trace`: run a program and write a page of its work on GPUs.
 
-The report is written however the program ends: it returned, raised, called `sys.exit`, or got SIGINT or SIGTERM.
+The report is written however the program ends: it returned, raised, called `sys.exit` or `os._exit`, or got SIGINT or
+SIGTERM.
 A forked child writes nothing.  Of a job, each rank writes a part, and the launcher joins them.
 """
 
@@ -26,22 +27,28 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
 
     run: runs the program and its threads, prints its exception, and returns its exit status.
     """
+    from ..tools.checked_processes import before_exit
     from ..tools.recorder import Recorder  # other commands do without it
 
     places = _places(output, chrome)
     report = _Report(Recorder(limit=limit), places)
     former = signal.signal(signal.SIGTERM, report.on_signal)
     report.recorder.begin()
+
+    def finish(status: int) -> int:
+        waits = status != INTERRUPTED or not report.recorder.found.modelled  # modelled times are known without waiting
+        is_written = report.write(f"the program ended with exit status {status}" if status else "", waits)
+        return status or int(not is_written)
+
     try:
-        status = run()
+        with before_exit(finish):
+            status = run()
     except SystemExit:  # there is no such program
         report.recorder.end()
         raise
     finally:
         signal.signal(signal.SIGTERM, former)
-    waits = status != INTERRUPTED or not report.recorder.found.modelled  # modelled times are known without waiting
-    is_written = report.write(f"the program ended with exit status {status}" if status else "", waits)
-    sys.exit(status or int(not is_written))
+    sys.exit(finish(status))
 
 
 def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> None:

@@ -33,6 +33,7 @@ from ..nn.hooks import register_module_forward_pre_hook
 from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ..runtime import machine as machines
 from ..uncomputed import has_read, leave_out_host_values
+from .checked_processes import before_exit
 from .forked import run_forked
 
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
@@ -341,8 +342,18 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
 def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> None:
     meter.begin()
     ran_out, process = False, os.getpid()
+
+    def finish(status: int) -> int:
+        meter.end()
+        if not ran_out:
+            meter.shortage = ""
+        answer.write(meter.run(status, READ_HINT if status and has_read() else "").to_json().encode())
+        answer.flush()
+        return status
+
     try:
-        status = run()
+        with before_exit(finish):
+            status = run()
     except OutOfMemoryError as error:
         status, ran_out = 1, bool(meter.shortage)
         if not ran_out:  # memory of the host
@@ -351,12 +362,7 @@ def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> Non
         status = 130
     if os.getpid() != process:  # a fork of the program
         sys.exit(status)
-    meter.end()
-    if not ran_out:
-        meter.shortage = ""
-    answer.write(meter.run(status, READ_HINT if status and has_read() else "").to_json().encode())
-    answer.flush()
-    sys.exit(status)
+    sys.exit(finish(status))
 
 
 class Fit(NamedTuple):
