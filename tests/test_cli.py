@@ -858,6 +858,24 @@ if int(sys.argv[2]) > 2:
     assert "l4" not in output
 
 
+def test_each_run_of_a_program_reads_a_file_on_stdin_again(flambeau, script):
+    text = """
+import sys
+import flambeau as torch
+text = sys.stdin.read()
+x = torch.ones(3, device="cuda")
+side = torch.cuda.Stream()
+torch.cuda.synchronize()
+with torch.cuda.stream(side):
+    x.add_(1)
+x.add_(1)
+torch.cuda.synchronize()
+print(text, x.tolist())
+"""
+    done = flambeau("check", "--prove", "--gpus", "virtual:1", script(text), stdin="abc")
+    assert done.returncode == 1 and "the same result under every order" in done.stdout, done.stdout
+
+
 def test_a_signal_to_both_processes_reaches_a_program_once(script):
     text = """
 import sys, time

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,6 +43,7 @@ def run_forked(job: Callable[[], object]) -> Ended:
             with suppress(ProcessLookupError):  # it has ended
                 signal.pidfd_send_signal(file, number)
 
+    place = _place_in_stdin()
     masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until both processes have their handlers
     child = os.fork()
     if child == 0:
@@ -61,7 +63,17 @@ def run_forked(job: Callable[[], object]) -> Ended:
             signal.signal(number, former)
         for each in (reader, writer, file):
             os.close(each)
+        if place is not None:
+            os.lseek(0, place, os.SEEK_SET)
     return Ended(status, received[0] if received else 0)
+
+
+def _place_in_stdin() -> int | None:
+    """Return the offset in a file that is stdin, which the next run reads again; None for pipes and terminals."""
+    with suppress(OSError):  # it is closed
+        if stat.S_ISREG(os.fstat(0).st_mode):
+            return os.lseek(0, 0, os.SEEK_CUR)
+    return None
 
 
 def _arrives(reader: int, number: int) -> bool:
