@@ -138,5 +138,7 @@ def test_a_thread_may_make_a_stream_while_another_waits_for_the_device(followed)
     makers = []
     with machine(devices=1, races="real"):
         torch.ones(1, device="cuda")
+        streams = len(followed[0]._engine.runner.queues)
         followed[0].device_synchronize(Device())
         makers[0].join()
+        assert len(followed[0]._engine.runner.queues) == streams + 1
