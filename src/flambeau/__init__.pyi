@@ -404,7 +404,7 @@ def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generat
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """Like the function in `nn.functional`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -524,7 +524,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.cosine_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -732,7 +732,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.hinge_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -816,7 +816,7 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """Like `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -896,7 +896,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.margin_ranking_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1294,7 +1294,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Like `nn.functional.triplet_margin_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

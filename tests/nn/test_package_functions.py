@@ -74,6 +74,8 @@ def test_losses_of_sequences():
     for number, reduction in enumerate(("none", "mean", "sum")):
         expected = nn.functional.ctc_loss(logs, targets, [6, 5], [2, 1], 0, reduction)
         assert torch.ctc_loss(logs, targets, [6, 5], torch.tensor([2, 1]), 0, number).equal(expected)
+        if reduction == "none":
+            assert torch.ctc_loss(logs, targets, [6, 5], [2, 1]).equal(expected)
     with pytest.raises(ArgumentError, match="ctc_loss: reduction=3 is unknown"):
         torch.ctc_loss(logs, targets, [6, 5], [2, 1], 0, 3)
 

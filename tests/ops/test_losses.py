@@ -235,6 +235,21 @@ def test_the_function_of_the_package_does_not_reduce_by_default():
         assert found.tolist() == pytest.approx(value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["kl_div", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss"],
+)
+def test_no_function_of_the_package_reduces_by_default(name):
+    """Unlike those of nn.functional, as in PyTorch 2.13."""
+    x, y, z = double([[0.1, 0.9], [0.4, 0.6]]), double([[0.3, 0.7], [0.5, 0.5]]), double([[1.0, -1.0], [-1.0, 1.0]])
+    operands = {"kl_div": (x.log(), y), "hinge_embedding_loss": (x, z), "cosine_embedding_loss": (x, y, z[0])}
+    given = operands.get(name, (x, y, z))
+    whole = getattr(torch.nn.functional, name)
+    each = whole(*given, reduction="none")
+    assert getattr(torch, name)(*given).equal(each) and each.dim() > 0
+    assert getattr(torch, name)(*given, reduction=2).equal(whole(*given, reduction="sum"))
+
+
 def test_binary_cross_entropy_with_logits():
     x = tensor(np.array([-800.0, -1.0, 0.0, 800.0]), requires_grad=True)
     target, weight = double([0.0, 1.0, 0.0, 0.5]), double(3.0)

@@ -206,16 +206,16 @@ def _numbered(name: str, what: str, number: Any, values: Sequence[str]) -> str:
 
 
 def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Compute `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
+    """Compute `nn.functional.ctc_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: waits if the lengths are on a GPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
-        tensor(0.2877)
+        tensor([0.2877])
     """
     how = _numbered("ctc_loss", "reduction", reduction, REDUCTIONS)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)

@@ -159,7 +159,7 @@ def convolution(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """Like the function in `nn.functional`, without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """Like the function in `nn.functional`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
@@ -240,8 +240,8 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     return REGISTRY["polygamma"](input, n, out=out)
 
 
-def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """Like `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
+    """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
@@ -252,32 +252,32 @@ def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = Fa
     return REGISTRY["kl_div"](input, target, log_target=log_target, reduction=chosen)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """Like `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
+    """Like `nn.functional.hinge_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
         >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
-        tensor(0.6500)
+        tensor([0.5000, 0.8000])
     """
     chosen = _reduction("hinge_embedding_loss", reduction)
     return REGISTRY["hinge_embedding_loss"](input, target, margin, reduction=chosen)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """Like `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+    """Like `nn.functional.margin_ranking_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
         >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
-        tensor(2.)
+        tensor([2.])
     """
     chosen = _reduction("margin_ranking_loss", reduction)
     return REGISTRY["margin_ranking_loss"](input1, input2, target, margin, reduction=chosen)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """Like `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+    """Like `nn.functional.cosine_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
@@ -296,14 +296,14 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-06,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Any:
-    """Like `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Like `nn.functional.triplet_margin_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
     Host: returns at once.
     Example:
         >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0)
-        tensor(0.5858)
+        tensor([0.5858])
     """
     chosen = _reduction("triplet_margin_loss", reduction)
     return REGISTRY["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, reduction=chosen)
