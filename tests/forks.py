@@ -99,10 +99,13 @@ class Programs:
 
 
 def _run_anew(wanted: Wanted, timeout: float) -> Done:
-    done = subprocess.run(
-        [sys.executable, *wanted.arguments],
-        input=wanted.stdin, capture_output=True, text=True, timeout=timeout, cwd=wanted.folder, env=wanted.environment,
-    )  # fmt: skip
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(wanted.stdin.encode())
+        stdin.seek(0)
+        done = subprocess.run(
+            [sys.executable, *wanted.arguments],
+            stdin=stdin, capture_output=True, text=True, timeout=timeout, cwd=wanted.folder, env=wanted.environment,
+        )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
 
 

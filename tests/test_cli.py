@@ -879,8 +879,8 @@ print(text, x.tolist())
 def test_a_signal_to_both_processes_reaches_a_program_once(script):
     text = """
 import sys, time
-print("ready", file=sys.stderr, flush=True)
 try:
+    print("ready", file=sys.stderr, flush=True)
     time.sleep(600)
 finally:
     time.sleep(0.5)  # longer than the command waits for the signal's arrival
