@@ -823,7 +823,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "check --prove", "memory", "trace", "fit --card l4", None])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
 def test_an_interrupted_program_ends_at_once(script, tmp_path, command, number):
     settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
     begin = [sys.executable, *(["-m", "flambeau", *command.split()] if command else [])]
