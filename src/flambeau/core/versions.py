@@ -42,9 +42,9 @@ def count_apart(tensor: TensorBase, version: int) -> None:
 
 
 def writes_to(memory: Storage) -> Any:
-    """Return a value that is another one after each write to a storage, through any of its counters.
+    """Return a value that changes with each write to a storage, through any of its counters.
 
-    It may also be another one where `.data` was only read.
+    It may also change where `.data` was only read.
     """
     counters = _further.get(memory) if _further else None
     if counters is None:

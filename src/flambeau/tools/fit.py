@@ -87,7 +87,7 @@ class Run(NamedTuple):
         return max(self.peaks, key=lambda peak: peak.reserved, default=None)
 
     def to_json(self) -> str:
-        return json.dumps(self._replace(peaks=[list(peak) for peak in self.peaks]))  # type: ignore[misc]
+        return json.dumps(self)  # tuples become lists
 
     @staticmethod
     def from_json(text: str | bytes) -> Run:

@@ -512,7 +512,7 @@ class Names:
 
 
 def _names_of(accesses: Sequence[MemoryAccess], tensors: dict[int, str], target: str) -> tuple[str, ...]:
-    """Return the variable of each access.  target: that of written memory which has no name yet."""
+    """Return the variable of each access.  target: the variable of written memory that no other one holds."""
     return tuple([tensors.get(access.low, "") or (target if access.writes else "") for access in accesses])
 
 

@@ -2,7 +2,7 @@
 
 - The host knows all work of the other streams to be done, so calls on this stream race with nothing.  They are only
   listed: launches, copies, and the blocks that are taken and given back.
-- They are made, in order, before the model does anything else: whoever acquires its lock finds none (`MakingLock`).
+- The model catches up before it does anything else: acquiring its lock makes the listed calls, in order (`MakingLock`).
 - When the host has waited for the stream, everything later follows them.  Then launches and copies are dropped, and
   only the blocks that are still in use are taken (`Deferred.drop`).
 """
@@ -72,7 +72,7 @@ class Lone(Protocol):
 
 
 class Model(Protocol):
-    """What makes the calls: following.py has the only implementation, and describes the methods."""
+    """The methods that carry out deferred calls.  `FollowingEngine` (following.py) implements and documents them."""
 
     captures: Captures
     clocks: VectorClocks
@@ -209,9 +209,9 @@ def _triples(calls: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 class MakingLock(ReentrantLock):
-    """The lock of a model.  Whoever acquires it finds no deferred call.
+    """The lock of a model.  Acquiring it makes all deferred calls.
 
-    make: makes them;  plain: a lock of the same mutex that does not.
+    make: the function that makes them;  plain: a lock on the same mutex, which leaves them deferred.
     """
 
     __slots__ = ("make", "plain")
