@@ -571,7 +571,7 @@ def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None =
     """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the derivative of the logarithm of the gamma function."""
-def dist(input: Tensor, other: Tensor, p: _float | str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of `input - other`."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""

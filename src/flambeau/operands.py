@@ -52,14 +52,8 @@ def _is_value(value: Any) -> bool:
     return isinstance(value, (TensorBase, int, float))
 
 
-def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
 def _are_dims(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all([_is_integer(dim) for dim in value])
-    return value is None or _is_integer(value)
+    return value is None or (st.are_integers(value) if isinstance(value, (list, tuple)) else st.is_integer(value))
 
 
 def _is_flag(value: Any) -> bool:
@@ -85,8 +79,8 @@ ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept a
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
     "Value": Accepted("a Tensor or a number", _is_value, MAKE),
     "Value | None": Accepted("a Tensor, a number or None", _or_none(_is_value), MAKE),
-    "int": Accepted("an int", _is_integer),
-    "int | None": Accepted("an int or None", _or_none(_is_integer)),
+    "int": Accepted("an int", st.is_integer),
+    "int | None": Accepted("an int or None", _or_none(st.is_integer)),
     "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
     "bool": Accepted("a bool", _is_flag),
     "float": Accepted("a number", _is_number),

@@ -265,7 +265,8 @@ def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) ->
 
 
 def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
-    """Fill in a -1 in `shape`, so that it has `numel` elements.  Raises ShapeError."""
+    """Fill in a -1 in `shape`, so that it has `numel` elements.  Raises ShapeError, TypeError for other than ints."""
+    shape = as_ints(shape)
     unknown = [index for index, size in enumerate(shape) if size == -1]
     known = prod(size for size in shape if size != -1)
     fits = numel == known if not unknown else len(unknown) == 1 and known and numel % known == 0
@@ -278,15 +279,48 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
     return tuple(numel // known if size == -1 else size for size in shape)
 
 
+def is_integer(value: object) -> bool:
+    """Return whether a value is an integer, of Python, NumPy or a tensor.  A bool is not."""
+    return hasattr(value, "__index__") and not isinstance(value, bool) and not _is_bool_array(value)
+
+
+def _is_bool_array(value: object) -> bool:
+    return getattr(getattr(value, "dtype", None), "name", "") == "bool"
+
+
+def as_int(value: SupportsIndex) -> int:
+    """Return an integer, of Python, NumPy or a tensor.  Raises TypeError for anything else, a bool included."""
+    if not is_integer(value):
+        raise TypeError(f"expected an integer, got {value!r}")
+    return operator.index(value)
+
+
+def are_integers(values: Sequence[object]) -> bool:
+    """Return whether all values are integers; as in PyTorch, only the first may not be a bool of Python."""
+    for place, value in enumerate(values):
+        if type(value) is not int and not is_integer(value) and not (place and isinstance(value, bool)):
+            return False
+    return True
+
+
 def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
-    """Return one or several integers, of Python or NumPy, as a list.  Raises TypeError for anything else."""
-    return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(number) for number in value]
+    """Return one or several integers, as `is_integer` and `are_integers` define them.  Raises TypeError for others."""
+    values = [value] if isinstance(value, SupportsIndex) else list(value)
+    if not are_integers(values):
+        raise TypeError(f"expected integers, got {value!r}")
+    return [operator.index(number) for number in values]
 
 
 def wrap_dim(dim: int, ndim: int, name: str) -> int:
     """Return `dim` counted from the front.  A zero-dimensional array accepts 0 and -1."""
-    from .errors import IndexRangeError
+    from .errors import ArgumentTypeError, IndexRangeError, shown
 
+    if type(dim) is not int:
+        if not is_integer(dim):
+            raise ArgumentTypeError(
+                f"a dimension must be an int, got {shown(dim)}", hint="0 is the first", operator=name
+            )
+        dim = operator.index(dim)
     room = max(ndim, 1)
     if not -room <= dim < room:
         raise IndexRangeError(

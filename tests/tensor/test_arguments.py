@@ -188,8 +188,8 @@ def test_a_bool_is_no_dimension():
     for name in names:
         with pytest.raises(ArgumentTypeError, match=f"^{name}: argument 'dim' must be .*True"):
             getattr(x, name)(True)
-    with pytest.raises(ArgumentTypeError, match=r"^sum: argument 'dim' must be .*\[0, True\]"):
-        x.sum([0, True])
+    with pytest.raises(ArgumentTypeError, match=r"^sum: argument 'dim' must be .*\[True, 0\]"):
+        x.sum([True, 0])
     assert x.sum(1, True).shape == (2, 1) and x.std(True).shape == ()
 
 
@@ -228,3 +228,89 @@ def test_functions_of_numpy_take_tensors():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert (np.sum(x).item(), np.mean(x).item(), np.max(x).item(), np.prod(x).item()) == (10, 2.5, 4, 24)
     assert np.max(x, axis=1).values.tolist() == [2, 4]
+
+
+def test_bools_are_no_ints_of_views_and_shapes(gpus):
+    for device in ("cpu", "cuda"):
+        x = torch.arange(6.0, device=device).reshape(2, 3)
+        row, image, weight = x[:1], torch.ones(1, 1, 2, 2, device=device), torch.ones(1, 1, 1, 1, device=device)
+        calls = {
+            "transpose": (lambda one: x.transpose(0, one), lambda one: x.transpose(dim0=one, dim1=0)),
+            "swapaxes": (lambda one: x.swapaxes(0, one),),
+            "chunk": (lambda one: x.chunk(one), lambda one: x.chunk(2, one), lambda one: x.chunk(2, dim=one)),
+            "split": (lambda one: x.split(one), lambda one: x.split(1, one), lambda one: x.split([one, 1])),
+            "split_with_sizes": (lambda one: x.split_with_sizes([one, 1]),),
+            "tensor_split": (lambda one: x.tensor_split(one), lambda one: x.tensor_split([one])),
+            "hsplit": (lambda one: x.hsplit(one), lambda one: x.hsplit((one,))),
+            "vsplit": (lambda one: x.vsplit(one),),
+            "view": (lambda one: x.view(one, 6), lambda one: row.view([one])),
+            "reshape": (lambda one: x.reshape(one, 6), lambda one: torch.reshape(x, (one, 6))),
+            "expand": (lambda one: row.expand(one, 3),),
+            "broadcast_to": (lambda one: torch.broadcast_to(row, (one, 3)),),
+            "squeeze": (lambda one: row.squeeze(one), lambda one: row.squeeze((one,))),
+            "unsqueeze": (lambda one: x.unsqueeze(one),),
+            "flatten": (lambda one: x.flatten(one), lambda one: x.flatten(0, one)),
+            "unflatten": (lambda one: x.unflatten(1, (one, 3)),),
+            "movedim": (lambda one: x.movedim(0, one), lambda one: x.movedim((0, 1), (one, 0))),
+            "permute": (lambda one: x.permute(one, 0),),
+            "narrow": (lambda one: x.narrow(0, one, 1), lambda one: x.narrow(0, 0, one)),
+            "unfold": (
+                lambda one: x.unfold(one, 1, 1),
+                lambda one: x.unfold(0, one, 1),
+                lambda one: x.unfold(0, 1, one),
+            ),
+            "select": (lambda one: x.select(one, 0), lambda one: x.select(0, one)),
+            "unbind": (lambda one: x.unbind(one),),
+            "diagonal": (lambda one: x.diagonal(one), lambda one: x.diagonal(0, one, 0)),
+            "as_strided": (
+                lambda one: x.as_strided((one,), (1,)),
+                lambda one: x.as_strided((1,), (one,)),
+                lambda one: x.as_strided((1,), (1,), one),
+            ),
+            "roll": (lambda one: x.roll(one), lambda one: x.roll(1, one)),
+            "repeat": (lambda one: x.repeat(one, 1),),
+            "repeat_interleave": (lambda one: x.repeat_interleave(one),),
+            "tile": (lambda one: torch.tile(x, (one,)),),
+            "size": (lambda one: x.size(one),),
+            "stride": (lambda one: x.stride(one),),
+            "zeros": (lambda one: torch.zeros(one), lambda one: torch.zeros([one, 2])),
+            "empty": (lambda one: torch.empty(one, 2),),
+            "full": (lambda one: torch.full((one,), 2.0),),
+            "pad": (lambda one: torch.nn.functional.pad(x, (one, 1)),),
+            "max_pool2d": (lambda one: torch.nn.functional.max_pool2d(image, one),),
+            "adaptive_avg_pool2d": (lambda one: torch.nn.functional.adaptive_avg_pool2d(image, one),),
+            "conv2d": (lambda one: torch.nn.functional.conv2d(image, weight, stride=one),),
+        }
+        for name, forms in calls.items():
+            for form in forms:
+                takes_tensors = name in ("tensor_split", "repeat_interleave")
+                for one in (True, False) if takes_tensors else (True, False, torch.tensor(True)):
+                    with pytest.raises(TypeError, match=name) as caught:
+                        form(one)
+                    assert "bool" in str(caught.value) or "True" in str(caught.value) or "False" in str(caught.value)
+
+
+def test_bools_after_the_first_integer_of_a_list_are_integers(gpus):
+    x = torch.arange(6.0, device="cuda").reshape(2, 3)
+    assert torch.zeros(2, True).shape == x.new_full((2, True), 1).shape == torch.empty([2, True]).shape == (2, 1)
+    assert torch.empty_strided((2, True), (1, True)).stride() == (1, 1)
+    assert x.view(6, True).shape == x.reshape((6, True)).shape == (6, 1)
+    assert x.repeat(2, True).equal(x.tile((2, True))) and x.repeat(2, True).shape == (4, 3)
+    assert x.permute(0, True).equal(x) and x.movedim((0, 1), (0, True)).equal(x)
+    assert x.flip(0, True).equal(x.flip(0, 1)) and x.sum([0, True]).item() == 15 and x.amax((0, True)).item() == 5
+    assert [piece.shape for piece in x.split([1, True])] == [(1, 3), (1, 3)]
+    assert torch.tensordot(x, x, ([0, True], [0, 1])).item() == 55
+
+
+def test_strings_and_ambiguous_bools_of_norms_and_variances(gpus):
+    x = torch.arange(6.0, device="cuda").reshape(2, 3)
+    with pytest.raises(RuntimeError, match="norm: .*'1'"):
+        x.norm("1")
+    with pytest.raises(TypeError, match="dist: .*'1'"):
+        torch.dist(x, x, "1")
+    assert x.var(False).allclose(x.var(unbiased=False))
+    for name in ("var", "std", "var_mean", "std_mean"):
+        with pytest.raises(TypeError, match=f"{name}: .*True"):
+            getattr(torch, name)(x, True, keepdim=True)
+        with pytest.raises(TypeError, match=f"{name}: .*False"):
+            getattr(torch, name)(x, False, correction=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
-from operator import index
 from typing import Any, NoReturn
 
 from ..errors import (
@@ -19,7 +18,7 @@ from ..errors import (
     reference_failed,
     shown,
 )
-from ..strides import Size
+from ..strides import Size, as_ints
 
 MAX_COUNT = 2**63 - 1  # bytes in one tensor
 MAX_NBYTES = 1 << 60  # 1 EiB: tensors of this size or more are refused
@@ -92,10 +91,9 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
 
 
 def checked_integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
-    """Return sizes as integers.  Raises ArgumentTypeError for a bool or anything else that is not an integer."""
-    if not any(isinstance(size, bool) for size in values):
-        with suppress(TypeError):
-            return tuple([index(size) for size in values])
+    """Return sizes as integers.  Raises ArgumentTypeError for a bool in front and for anything that is no integer."""
+    with suppress(TypeError):
+        return tuple(as_ints(values))
     described = ", ".join([shown(size) for size in values])
     raise ArgumentTypeError(f"expected ints, got ({described})", hint="pass integers, as in (2, 3)", operator=name)
 

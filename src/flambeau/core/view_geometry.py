@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+from ..operands import check_types
+from ..strides import Size
 from . import call_errors, record, thread
 from .layout import WIDEST_ACCESS, Layout
 from .operator import VIEW, Operator
 from .tensor import TensorBase, alias_of
 from .views import KnownViews, linked
+
+_COMMON = {int, type(None), tuple, list, Size}  # types of the arguments of most views; others are checked first
 
 
 def computed_view(operator: Operator, bound: list[Any]) -> TensorBase:
@@ -21,6 +25,8 @@ def computed_view(operator: Operator, bound: list[Any]) -> TensorBase:
     device = source._layout.device
     if device.index >= 0 and device.machine is not thread.machine():
         raise call_errors.former_machine(operator.called, source._storage, thread.machine())
+    if not _COMMON.issuperset(map(type, bound[1:])):
+        check_types(operator, bound)
     view = linked(source, _of_body(operator, source, bound))
     if record.wants_grad(operator, bound):
         record.record(operator, bound, [view])

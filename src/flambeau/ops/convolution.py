@@ -250,7 +250,7 @@ def _(
 def per_dimension(name: str, what: str, value: Any, count: int, least: int) -> Sizes:
     """Return one int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
     listed = [value] if hasattr(value, "__index__") else value
-    if not isinstance(listed, (tuple, list)) or not all(hasattr(each, "__index__") for each in listed):
+    if not isinstance(listed, (tuple, list)) or not st.are_integers(listed):
         raise ArgumentTypeError(
             f"{what} must be an int or a list of ints, got {shown(value)}",
             hint=f"as in {what}={(1,) * count}",

@@ -299,6 +299,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         raise ValueRangeError(
             f"both lists must have the same length, got {firsts} and {seconds}", hint="pair them", operator=name
         )
+    firsts, seconds = st.as_ints(firsts), st.as_ints(seconds)
     for which, (listed, rank) in enumerate(zip((firsts, seconds), ranks)):
         wrapped = [st.wrap_dim(dim, rank, name) for dim in listed]
         if len(set(wrapped)) < len(wrapped):

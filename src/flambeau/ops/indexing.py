@@ -842,7 +842,7 @@ def unravel_index(indices: Operand, shape: Any) -> Any:
             hint="convert with .long()",
             operator="unravel_index",
         )
-    sizes = [int(size) for size in st.as_ints(shape)]
+    sizes = [size.__index__() for size in ([shape] if hasattr(shape, "__index__") else shape)]  # bools too
     if any(size < 0 for size in sizes):
         raise ValueRangeError(
             f"sizes must be at least 0, got {sizes}", hint="pass the sizes of an array", operator="unravel_index"

@@ -369,7 +369,8 @@ def tile(input: Operand, dims: Any) -> Any:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-    return repeat(input, (*[1] * (len(input.shape) - len(dims)), *dims))
+    counts = st.as_ints(dims)
+    return repeat(input, (*[1] * (len(input.shape) - len(counts)), *counts))
 
 
 def _interleave_samples() -> Iterator[Sample]:
@@ -426,6 +427,7 @@ def repeat_interleave(
         places = _places_of_counts(counts, output_size)
         whole: Any = source
         return whole.index_select(at, places)
+    repeats = st.as_int(repeats)
     if repeats < 0:
         raise _negative(repeats)
     if output_size is not None and output_size != size * repeats:

@@ -254,7 +254,7 @@ def _(
 def per_dimension(name: str, what: str, value: Any, count: int) -> Sizes:
     """Return one int for each spatial dimension, of an int or of a list.  Raises ArgumentTypeError, ValueRangeError."""
     listed = [value] if hasattr(value, "__index__") else value
-    if not isinstance(listed, (tuple, list)) or not all(hasattr(each, "__index__") for each in listed):
+    if not isinstance(listed, (tuple, list)) or not st.are_integers(listed):
         raise ArgumentTypeError(
             f"{what} must be an int or a list of ints, got {shown(value)}",
             hint=f"as in {what}={(2,) * count}",
@@ -606,7 +606,13 @@ def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any
     listed = [output_size] * spatial if output_size is None or hasattr(output_size, "__index__") else output_size
     if isinstance(listed, (tuple, list)) and len(listed) == 1:
         listed = [*listed] * spatial
-    if not isinstance(listed, (tuple, list)) or len(listed) != spatial:
+    if not isinstance(listed, (tuple, list)) or not st.are_integers([0 if each is None else each for each in listed]):
+        raise ArgumentTypeError(
+            f"output_size must be an int, ints or None, got {shown(output_size)}",
+            hint=f"as in output_size={(2,) * spatial}; None keeps a size",
+            operator=name,
+        )
+    if len(listed) != spatial:
         raise ValueRangeError(
             f"output_size must be {spatial}, one for each spatial dimension, got {shown(output_size)}",
             hint=f"as in output_size={(2,) * spatial}; None keeps a size",

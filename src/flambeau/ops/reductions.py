@@ -367,9 +367,12 @@ def _with_mean(of_spread: Any, grad: Any, shape: Any, dim: Any, keepdim: Any) ->
     return of_mean if of_spread is None else of_spread + of_mean
 
 
-def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any, float]:
-    """Return (dim, correction) of a call; `var(False)` is `var(unbiased=False)`."""
+def _correction(name: str, dim: Any, unbiased: bool, keepdim: bool, correction: float | None) -> tuple[Any, float]:
+    """Return (dim, correction) of a call; `var(False)` is `var(unbiased=False)`.  Raises ArgumentTypeError."""
     if isinstance(dim, bool):
+        if keepdim or correction is not None:
+            fact = f"dim must be an int, ints or None beside keepdim or correction, got {dim}"
+            raise ArgumentTypeError(fact, hint=f"pass unbiased={dim} alone, or a dimension", operator=name)
         dim, unbiased = None, dim
     return dim, int(unbiased) if correction is None else correction
 
@@ -389,7 +392,7 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
         >>> torch.var(x, correction=0)
         tensor(1.2500)
     """
-    dim, correction = _correction(dim, unbiased, correction)
+    dim, correction = _correction("var", dim, unbiased, keepdim, correction)
     return variance(input, dim, keepdim, correction)
 
 
@@ -407,7 +410,7 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
         >>> torch.std(x, dim=1, unbiased=False)
         tensor([1., 3.])
     """
-    dim, correction = _correction(dim, unbiased, correction)
+    dim, correction = _correction("std", dim, unbiased, keepdim, correction)
     return deviation(input, dim, keepdim, correction)
 
 
@@ -433,7 +436,7 @@ def var_mean(
         >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
-    dim, correction = _correction(dim, unbiased, correction)
+    dim, correction = _correction("var_mean", dim, unbiased, keepdim, correction)
     return variance_and_mean(input, dim, keepdim, correction)
 
 
@@ -450,7 +453,7 @@ def std_mean(
         >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
-    dim, correction = _correction(dim, unbiased, correction)
+    dim, correction = _correction("std_mean", dim, unbiased, keepdim, correction)
     return deviation_and_mean(input, dim, keepdim, correction)
 
 
@@ -747,6 +750,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     values: Any = input if dtype is None else input.to(dtype)
     if p == "nuc":
         return REGISTRY["nuclear_norm"](values, range(len(values.shape)) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise ModeError(f"p must be a number, 'fro' or 'nuc', got {p!r}", hint="as in p=1", operator="norm")
     p = 2.0 if p is None or p == "fro" else float(p)
     _require_floats(values)
     dims = dims_of("norm", dim, len(values.shape))
@@ -777,7 +782,7 @@ def _dist_errors() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES, takes_out=False)
-def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
+def dist(input: Operand, other: Operand, p: float = 2) -> Any:
     """Return the p-norm of `input - other`.
 
     Shapes: the inputs broadcast together; the result has shape ().

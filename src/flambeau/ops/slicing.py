@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import wraps
 from math import prod
-from operator import index
 from typing import Any, NamedTuple
 
 from .. import dtypes
@@ -116,6 +115,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     if storage_offset is not None and lowering is not None and not lowering.is_derivative:
         raise NotLowerable("a place in the storage, of which an operand is any part")
     start = source._offset if storage_offset is None else storage_offset
+    size, stride = st.as_ints(size), st.as_ints(stride)
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
         raise ValueRangeError(
             f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
@@ -297,7 +297,7 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     at, total = sized(input, dim, "split")
     wanted = split_size_or_sections
     if hasattr(wanted, "__index__"):
-        wanted = index(wanted)
+        wanted = st.as_int(wanted)
         if wanted < 0 or wanted == 0 != total:
             raise ShapeError(
                 f"split_size {wanted} cannot divide dimension {at} of size {total}",
@@ -347,6 +347,7 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
         >>> torch.chunk(torch.arange(5), 2)
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    chunks = st.as_int(chunks)
     if chunks <= 0:
         raise ShapeError(
             f"the number of chunks must be greater than 0, got {chunks}",
@@ -568,13 +569,14 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
     at, size = sized(input, dim, "tensor_split")
     cuts = _numbers_of(indices_or_sections)
     if hasattr(cuts, "__index__"):
-        if index(cuts) <= 0:
+        sections = st.as_int(cuts)
+        if sections <= 0:
             raise ValueRangeError(
                 f"the number of sections must be larger than 0, got {cuts}",
                 hint="1 gives the whole tensor",
                 operator="tensor_split",
             )
-        return _cuts(input, _even_cuts(size, index(cuts)), at)
+        return _cuts(input, _even_cuts(size, sections), at)
     return _cuts(input, st.as_ints(cuts), at)
 
 
@@ -588,7 +590,7 @@ def _split_along(name: str, input: Operand, cuts: Any, least: int, at: int) -> A
             operator=name,
         )
     if hasattr(cuts, "__index__"):
-        sections, size = index(cuts), input.shape[at]
+        sections, size = st.as_int(cuts), input.shape[at]
         if sections <= 0 or size % sections:
             raise ShapeError(
                 f"attempted to split along dimension {at}, but the size of the dimension {size} is not divisible by "
@@ -749,6 +751,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
         >>> torch.unsafe_chunk(torch.arange(4), 2)
         (tensor([0, 1]), tensor([2, 3]))
     """
+    chunks = st.as_int(chunks)
     if chunks <= 0:
         raise ShapeError(
             f"the number of chunks must be greater than 0, got {chunks}",

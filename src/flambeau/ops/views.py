@@ -428,6 +428,12 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
         >>> torch.movedim(torch.zeros(2, 3, 5), 0, -1).shape
         torch.Size([3, 5, 2])
     """
+    if hasattr(source, "__index__") != hasattr(destination, "__index__"):
+        raise ArgumentTypeError(
+            f"source and destination must be two ints or two tuples, got {shown(source)} and {shown(destination)}",
+            hint="as in movedim(0, 1) or movedim((0,), (1,))",
+            operator="movedim",
+        )
     ndim = len(input.shape)
     sources = wrap_dims(st.as_ints(source), ndim, "movedim")
     targets = wrap_dims(st.as_ints(destination), ndim, "movedim")
@@ -467,6 +473,7 @@ def expand(input: Operand, size: Any) -> Any:
         tensor([[1, 1, 1],
                 [2, 2, 2]])
     """
+    size = st.as_ints(size)
     lead = len(size) - len(input.shape)
     if lead < 0:
         raise ShapeError(

@@ -29,7 +29,7 @@ from ..errors import (
 )
 from ..host import is_numpy_loaded, np
 from ..runtime.device import as_device
-from ..strides import wrap_dim
+from ..strides import is_integer, wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # errors that a wrong device raises
 
@@ -67,7 +67,7 @@ def plain_number(value: Any) -> Any:
 
 def integer(name: str, what: str, value: Any) -> None:
     """Raise ArgumentTypeError unless the value is an integer, of Python or NumPy, or a tensor of one integer."""
-    is_one = hasattr(value, "__index__") and not isinstance(value, bool)
+    is_one = is_integer(value)
     if is_one and isinstance(value, TensorBase):
         is_one = value.numel() == 1 and not value.dtype.is_floating_point
     if not is_one:
@@ -163,7 +163,8 @@ def sizes(name: str, values: Any) -> None:
         )
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     for index, size in enumerate(whole):
-        if isinstance(size, (bool, str)) or not hasattr(size, "__index__") or getattr(size, "ndim", False):
+        is_int = is_integer(size) or index and isinstance(size, bool)  # as in PyTorch, only the first is checked
+        if not is_int or getattr(size, "ndim", False):
             raise ArgumentTypeError(
                 f"sizes must be ints, size {index} is {shown(size)} (all: {list(whole)})",
                 hint="as in (2, 3)",
@@ -276,8 +277,8 @@ def strided(name: str, size: Any, stride: Any) -> None:
             raise ArgumentTypeError(
                 f"{what} must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)", operator=name
             )
-        for value in values:
-            integer(name, f"an entry of {what}", value)
+        for place, value in enumerate(values):
+            integer(name, f"an entry of {what}", int(value) if place and isinstance(value, bool) else value)
             if value < 0:
                 raise ValueRangeError(
                     f"{what} must not have negative entries: {list(values)}",

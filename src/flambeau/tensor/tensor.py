@@ -284,9 +284,13 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             >>> x.size(), x.size(-1)
             (torch.Size([2, 3]), 3)
         """
+        if dim is None:
+            return self.shape
+        if type(dim) is not int:
+            checks.integer("size", "dim", dim)
         try:
-            return self.shape if dim is None else self.shape[dim]
-        except (IndexError, TypeError):
+            return self.shape[dim]
+        except IndexError:
             checks.dimension("size", dim, self)
             raise
 
@@ -297,9 +301,13 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
             ((3, 1), (1, 3))
         """
+        if dim is None:
+            return self.strides
+        if type(dim) is not int:
+            checks.integer("stride", "dim", dim)
         try:
-            return self.strides if dim is None else self.strides[dim]
-        except (IndexError, TypeError):
+            return self.strides[dim]
+        except IndexError:
             checks.dimension("stride", dim, self)
             raise
 

@@ -398,7 +398,7 @@ class Tensor:
         """Return the number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
-    def dist(self, other: Tensor, p: _float | str | None = ...) -> Tensor:
+    def dist(self, other: Tensor, p: _float = ...) -> Tensor:
         """Return the p-norm of `input - other`."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
