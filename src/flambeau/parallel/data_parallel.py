@@ -204,23 +204,29 @@ def _is_plain(cls: type[DataParallel]) -> bool:
 
 
 class _Members:
-    """A module's descendants, itself first, and their parameters and buffers, each once."""
+    """A module's descendants, itself first, and their parameters and buffers, each once.
+
+    states: the `__dict__` of each module, which is slow to look up.
+    """
 
     def __init__(self, module: Module) -> None:
         self.modules = [module]
+        self.states: list[dict[str, Any]] = []
         known = {id(module), id(None)}
         params: list[Any] = []
         buffers: list[Any] = []
         for each in self.modules:  # the loop appends to it
-            if each._modules:
-                for child in each._modules.values():
+            own = each.__dict__
+            self.states.append(own)
+            if children := own["_modules"]:
+                for child in children.values():
                     if id(child) not in known:
                         known.add(id(child))
                         self.modules.append(child)
-            if each._parameters:
-                params += each._parameters.values()
-            if each._buffers:
-                buffers += each._buffers.values()
+            if parameters := own["_parameters"]:
+                params += parameters.values()
+            if tensors := own["_buffers"]:
+                buffers += tensors.values()
         self.params = _distinct(params)
         self.buffers = _distinct(buffers)
 
@@ -231,8 +237,8 @@ class _Members:
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
         """Copy the module with other parameters and buffers, given by the ids of the originals."""
         copied = {id(each): object.__new__(type(each)) for each in self.modules}
-        for each, replica in zip(self.modules, copied.values()):
-            _fill(replica, each, copied, params, buffers)
+        for own, replica in zip(self.states, copied.values()):
+            _fill(replica, own.copy(), copied, params, buffers)
         return copied[id(self.modules[0])]
 
 
@@ -584,19 +590,19 @@ def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[i
 
 
 def _fill(
-    replica: Module, module: Module, copied: dict[int, Module], params: dict[int, Any], buffers: dict[int, Any]
+    replica: Module, own: dict[str, Any], copied: dict[int, Module], params: dict[int, Any], buffers: dict[int, Any]
 ) -> None:
-    """Give a new replica the attributes of its module."""
-    own = module.__dict__.copy()
+    """Give a new replica its attributes.  own: a copy of the attributes of its module."""
     own["_is_replica"] = True
     children, tensors = own["_modules"], own["_buffers"]
     own["_modules"] = {name: copied.get(id(child)) for name, child in children.items()} if children else {}
     own["_buffers"] = {name: buffers.get(id(each)) for name, each in tensors.items()} if tensors else {}
     former: dict[str, Any] = {}
     parameters, own["_parameters"], own["_former_parameters"] = own["_parameters"], {}, former
-    for name, param in parameters.items():
-        own[name] = None  # an attribute, not in _parameters: the copy is not a leaf
-        if param is not None:
+    for name, param in parameters.items():  # attributes, not in _parameters: the copies are not leaves
+        if param is None:
+            own[name] = None
+        else:
             own[name] = former[name] = params[id(param)]
     object.__setattr__(replica, "__dict__", own)
 

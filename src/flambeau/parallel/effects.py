@@ -25,11 +25,10 @@ _of_classes: WeakKeyDictionary[type, list[Place]] = WeakKeyDictionary()
 _of_functions: WeakKeyDictionary[FunctionType, list[Place]] = WeakKeyDictionary()
 
 
-def places(modules: list[Any]) -> list[Place]:
-    """Return the places where the forward of the modules may change state."""
+def places(modules: list[Any], states: list[dict[str, Any]]) -> list[Place]:
+    """Return the places where the forward of the modules may change state.  states: the modules' `__dict__`."""
     found: list[Place] = []
-    for module in modules:
-        own = module.__dict__
+    for own in states:
         left = len(own) - len(OWN)  # a module's own attributes are mostly the last ones
         for name, value in reversed(own.items()) if left else ():
             if name not in OWN:
@@ -45,9 +44,9 @@ def places(modules: list[Any]) -> list[Place]:
     return found
 
 
-def marks(modules: list[Any], found: list[Place]) -> list[Any]:
+def marks(states: list[dict[str, Any]], found: list[Place]) -> list[Any]:
     """Return a value that changes if state changes at one of the places, or a module gets or loses an attribute."""
-    return [sum([len(module.__dict__) for module in modules]), *[_mark(*place) for place in found]]
+    return [sum(map(len, states)), *[_mark(*place) for place in found]]
 
 
 def _mark(place: Any, key: str) -> Any:

@@ -37,7 +37,6 @@ from ..core.tensor import (
     FROM_FUNCTION,
     ONE_OF_SEVERAL,
     TensorBase,
-    alias_of,
     empty_tensor,
     in_graph,
     new_tensor,
@@ -520,8 +519,9 @@ class _Enter(Node):
         origin = ONE_OF_SEVERAL if len(found) > 1 else FROM_FUNCTION
         for made, each in zip(found, params):
             if each._storage.version >= 0:
-                made._base = each if each._base is None else each._base
-                made._counter, made._view_version, made._origin = each._counter, each._counter.version, origin
+                base = each._base
+                made._base = each if base is None else base
+                made._view_version, made._origin = each._counter.version, origin
         for index, made in enumerate(found):
             made._grad_fn, made._output_index = self, index
         self._divide(found)
@@ -529,8 +529,10 @@ class _Enter(Node):
 
     def _divide(self, found: list[Any]) -> None:
         """Split the parameters of a large module among nodes that run before this one, last layers first."""
-        batches: list[list[int]] = [[]]
         most, taken = EARLY_BYTES // len(self.hold.mirror.indexes), 0
+        if sum([layout.nbytes for layout in self.params]) <= most:
+            return
+        batches: list[list[int]] = [[]]
         for index, layout in enumerate(self.params):
             if taken + layout.nbytes > most and batches[-1]:
                 batches.append([])
@@ -585,7 +587,9 @@ class _Early(Node):
 
 
 def _alias(tensor: TensorBase) -> TensorBase:
-    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
+    alias = new_tensor(tensor._storage, tensor._layout, tensor._offset)
+    alias._counter = tensor._counter
+    return alias
 
 
 def _zeros(like: Any, index: int) -> Any:
@@ -609,12 +613,13 @@ class _Sums:
 
     def begin(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
         """Begin to sum the gradients of some parameters; None for a parameter without one."""
-        given = [(index, each) for index, each in zip(indexes, grads) if each is not None]
+        given = [at for at in range(len(indexes)) if grads[at] is not None]
+        indexes, grads = [indexes[at] for at in given], [grads[at] for at in given]
         if self.is_late:
-            for index, each in given:
+            for index, each in zip(indexes, grads):
                 self.grads[index] = each
         elif given:
-            self._fetch(*zip(*given))
+            self._fetch(indexes, grads)
 
     def _fetch(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
         fetched = _Fetched(self.mirror, indexes, grads)
@@ -785,7 +790,8 @@ def _are_equal(machine: Any, gpus: tuple[int, ...]) -> bool:
 class Replicas:
     """The calls of one forward.  args, named: the inputs of each device.
 
-    members: the original's `modules`, `params` and `buffers`, and a method `replica(params, buffers)` that copies it.
+    members: the original's `modules`, `states`, `params` and `buffers` (see data_parallel._Members), and a method
+    `replica(params, buffers)` that copies it.
     call: calls replicas in threads, [(index, replica, (args, named))] -> outputs;  or, if its second argument is a
     stream, one replica in this thread, with this stream as the current one of its device.
     join: None, or (hold, tensor) -> tensor, which joins the parts of an output that is one mirrored tensor.
@@ -798,7 +804,8 @@ class Replicas:
         join: Callable[[Any, Any], Any] | None = None,
     ) -> None:  # fmt: skip
         self.gpus, self.args, self.named = gpus, args, named
-        self.modules, self.params, self.buffers = members.modules, members.params, members.buffers
+        self.modules, self.states = members.modules, members.states
+        self.params, self.buffers = members.params, members.buffers
         self.build, self.call, self.join = members.replica, call, join
         self.is_joined = False
         self.plain = not mode.enabled
@@ -825,8 +832,10 @@ class Replicas:
             return False
         if everywhere.any:  # hooks run once per replica
             return False
-        for each in self.modules:
-            if each._forward_hooks or each._forward_pre_hooks or each._backward_hooks or each._backward_pre_hooks:
+        for own in self.states:
+            if own["_forward_hooks"] or own["_forward_pre_hooks"]:
+                return False
+            if own["_backward_hooks"] or own["_backward_pre_hooks"]:
                 return False
         if not _are_equal(machine, tuple(self.gpus)):
             return False
@@ -868,14 +877,14 @@ class Replicas:
         try:
             first, params, entry = self._entered(mirror, hold)
             replica = self.build(params, params)
-            places = effects.places(self.modules)
-            before = effects.marks(self.modules, places)
+            places = effects.places(self.modules, self.states)
+            before = effects.marks(self.states, places)
             output = self._first(mirror, replica, first)
         finally:
             mirror.arrive_all()
         del replica, first
         mirror.check(output)
-        if effects.marks(self.modules, places) != before:
+        if effects.marks(self.states, places) != before:
             mirror.end("the module changed a container or a variable that its replicas share")
         mirror.phase, mirror.made = BACKWARD, None
         mirror.stream.mirror = None if mirror.reason else mirror
@@ -897,7 +906,9 @@ class Replicas:
         """Return the first replica's (args, named), its parameters and buffers by id, and their autograd node."""
         recorded = not self.plain
         wanted = [each for each in self.params if in_graph(each)] if recorded else []
-        frozen = [each for each in self.params if not in_graph(each)] if recorded else self.params
+        frozen: list[Any] = [] if wanted else self.params
+        if 0 < len(wanted) < len(self.params):
+            frozen = [each for each in self.params if not in_graph(each)]
         self.packed: list[Any] = []
         self.sent = [_sent(mirror, self.buffers, self.packed), _sent(mirror, wanted), _sent(mirror, frozen)]
         firsts = self.parts[0]
