@@ -46,7 +46,7 @@ class BlockAllocator:
         if self._routes is not None:
             pool = self._routes.instead_of(pool, stream, self._driver)
         if self._freed:
-            self._drain()
+            BlockAllocator._drain(self)  # a direct call
         if self._awaited:
             self._poll()
         block = take_block(pool, size, stream) or self._find_room(pool, size, stream)

@@ -16,6 +16,7 @@ from ..driver.api import StreamHandle
 from ..dtypes import uint8
 from ..errors import OutOfMemoryError
 from . import call_errors, thread
+from .allocator import BlockAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .thread import Device
 
@@ -118,7 +119,7 @@ class Storage:
         except AttributeError:  # unset if `_new` was interrupted
             return
         if allocator is not None:
-            allocator.free(self.block)
+            BlockAllocator.free(allocator, self.block)  # a direct call
         elif self._owner is not None:
             self._owner.free(self.block)
 
@@ -145,8 +146,7 @@ def owning(device: Device, nbytes: int, address: int, block: Any, owner: Any) ->
 def placeholder(device: Device, nbytes: int, place: int) -> Storage:
     """Make a storage of a call that is being lowered."""
     storage = _new(device, nbytes)
-    storage.place = place
-    storage._has_address = False
+    storage.place, storage._has_address = place, False
     return storage
 
 
@@ -154,15 +154,14 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
     """Allocate device memory whose first use is on `stream`.  Raises OutOfMemoryError."""
     storage = _new(device, nbytes)
     if nbytes:
-        allocator = device.allocator
-        allocator.lock.acquire()
+        owner = device.allocator
+        owner.lock.acquire()
         try:
-            block = allocator.take(nbytes, stream)
-            storage._address = block.address
-            storage.block = block
-            storage._allocator = allocator
+            # directly, if no subclass replaces `take`: Cython's search for a replacement takes longer than the rest
+            block = owner.take(nbytes, stream) if owner._divisions else BlockAllocator.take(owner, nbytes, stream)
+            storage._address, storage.block, storage._allocator = block.address, block, owner
         finally:
-            allocator.lock.release()
+            owner.lock.release()
         storage.aligned = storage._address % _WIDEST == 0
     return storage
 
@@ -174,9 +173,10 @@ def add_twins(memory: Storage, mirror: Any) -> None:
             memory.twins = mirror.twins_of(memory)
         else:
             kept = on_device(further, memory.nbytes or 1, mirror.group[1])
-            segment, start = kept.block.segment, kept.block.address
-            memories = segment.memories or further.allocator.filled(segment)
-            memory.twins = Twins(mirror.group, memories, start - segment.address, None, kept)
+            segment, twins = kept.block.segment, Twins.__new__(Twins)
+            twins.memories = segment.memories or further.allocator.filled(segment)
+            twins.group, twins.start, twins.kept = mirror.group, kept._address - segment.address, kept
+            twins.before, twins.arrival, twins.is_live, memory.twins = None, None, True, twins
     except OutOfMemoryError as error:
         mirror.end("a further device is out of memory", error)
 
