@@ -43,13 +43,14 @@ from ..core.tensor import (
     tensor_over,
     watchers,
 )
+from ..driver.api import EventHandle
 from ..errors import AcceleratorError, NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
 from ..runtime import device as devices
 from ..runtime.copy import queue_between
 from ..runtime.generator import twister_words
-from ..runtime.stream import Event, Stream
+from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects
 from .broadcast import ReduceAddCoalesced
@@ -63,6 +64,7 @@ _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may read their 
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
 _sides: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()  # per machine, the copy stream of each device
+_events: WeakKeyDictionary[Any, dict[int, list[Any]]] = WeakKeyDictionary()  # and its unused events
 _running = threading.Lock()  # one module at a time: parameters have one list of twins
 
 
@@ -152,6 +154,7 @@ class Mirror(MirrorBase):
         self.kept: set[int] = set()  # ids of storages that must not be written
         self.late: list[Any] | None = None
         self.side = _side_stream(machine, streams[0].device_index)
+        self.events = _events.setdefault(machine, {}).setdefault(self.side.device_index, [])
         self.arrivals: list[_Arrival] = []  # of copies that the devices do not all wait for yet
         self.sources: list[Any] = []  # tensors that these copies read: kept until the copies end
         self.stream = MirroredStream.over(streams[0], self)
@@ -180,7 +183,7 @@ class Mirror(MirrorBase):
         if not arrival.is_awaited:
             arrival.is_awaited = True
             for queue in self.queues[1:]:
-                queue.wait_event(arrival.event)
+                queue.wait(arrival.event)
 
     def arrive_all(self) -> None:
         """Make all devices wait for all copies: afterwards their sources may be written, and memory may be freed."""
@@ -192,7 +195,15 @@ class Mirror(MirrorBase):
                 queue.wait(mark)
             for each in arrivals:
                 each.is_awaited = True
+                self.events.append(each.event)
             self.sources = []
+
+    def mark(self) -> EventHandle:
+        """Record an event on the copy stream and return it.  Append it to `events` after the last wait for it."""
+        events, side = self.events, self.side
+        event = events.pop() if events else side.driver.event_create(side.device_index, False, False, False)
+        side.record(event)
+        return event
 
     def load(self, step: Any) -> Any:
         if isinstance(step, Launch):
@@ -286,7 +297,7 @@ class _Arrival:
     """The end of a batch of copies to the further devices.  is_awaited: whether their streams wait for it."""
 
     __slots__ = ("event", "is_awaited")
-    event: Event
+    event: EventHandle
 
     def __init__(self) -> None:
         self.is_awaited = False
@@ -629,6 +640,7 @@ class _Sums:
 
     def __del__(self) -> None:
         if self.ahead is not None and not sys.is_finalizing():  # an error came before `end`
+            self.mirror.events.append(self.ahead.ended)
             with suppress(AcceleratorError):  # the machine has ended, and its memory with it
                 _follow(self.mirror)
 
@@ -660,7 +672,7 @@ class _Fetched:
     """Gradients of some parameters, which a side stream of the first device copies from the others and sums."""
 
     def __init__(self, mirror: Mirror, indexes: Sequence[int], grads: Sequence[Any]) -> None:
-        self.queues, self.indexes = mirror.queues, indexes
+        self.queues, self.indexes, self.events = mirror.queues, indexes, mirror.events
         self.buckets = comm.buckets(grads, comm.BUFFER_BYTES, ALONE_BYTES)
         self.likes = [[grads[index] for index in bucket.indexes] for bucket in self.buckets]
         side, base, others = mirror.side, mirror.stream.base, mirror.queues[1:]
@@ -685,7 +697,7 @@ class _Fetched:
             raise
         finally:
             thread.set_stream(base)
-        self.ended = side.record_event()
+        self.ended = mirror.mark()
 
     def _copy(self, side: Stream, others: Sequence[Any]) -> None:
         for flat, parts in zip(self.packed, self.parts):
@@ -697,7 +709,8 @@ class _Fetched:
     def end(self, totals: list[Any]) -> None:
         """Make all devices wait for the sums, and put them into `totals`.  The copies may then be freed."""
         for queue in self.queues:
-            queue.wait_event(self.ended)
+            queue.wait(self.ended)
+        self.events.append(self.ended)
         for bucket, likes, (total, *_) in zip(self.buckets, self.likes, self.parts):
             sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
             for at, each in zip(bucket.indexes, sums):
@@ -770,7 +783,7 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
         found.append(_Bucket(mirror, own, bucket.starts, memories, arrival))
         taken += nbytes
         if taken >= ARRIVAL_BYTES or bucket is buckets[-1]:
-            arrival.event = side.record_event()
+            arrival.event = mirror.mark()
             mirror.arrivals.append(arrival)
             arrival, taken = _Arrival(), 0
     return found
