@@ -85,11 +85,17 @@ def compared(make, *batches, devices=3, run=None, monkeypatch):
     return ends
 
 
+def sum_early(monkeypatch):
+    """Let each parameter's gradients be copied and summed on their own."""
+    monkeypatch.setattr(mirror, "EARLY_BYTES", 1)
+    monkeypatch.setattr(mirror, "LEAST_EARLY_BYTES", 1)
+
+
 @pytest.fixture(params=[False, True], ids=["sums at the end", "early sums"])
 def early(request, monkeypatch):
     """Whether the gradients of each parameter are summed as soon as they are there."""
     if request.param:
-        monkeypatch.setattr(mirror, "EARLY_BYTES", 1)
+        sum_early(monkeypatch)
 
 
 def floats(*shape):
@@ -878,7 +884,7 @@ def test_a_backward_after_one_that_an_error_ended(early, monkeypatch):
 
 
 def test_gradients_are_copied_beside_the_backward(monkeypatch):
-    monkeypatch.setattr(mirror, "EARLY_BYTES", 1)
+    sum_early(monkeypatch)
     done = []
     watched = {
         "on_launch": lambda stream, *rest: done.append("launch") if stream.device_index == 1 else None,

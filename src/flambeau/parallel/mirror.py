@@ -60,6 +60,7 @@ FORWARD, BACKWARD = "forward", "backward"
 ALONE_BYTES = 4 << 20  # a parameter of at least this size is copied on its own; smaller ones share a bucket
 ARRIVAL_BYTES = 16 << 20  # bytes of parameters that a step waits for at once
 EARLY_BYTES = 32 << 20  # gradients of all further devices that are copied together during a backward
+LEAST_EARLY_BYTES = 10 << 20  # the same of one device, at least: smaller batches cost more host time than they hide
 _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may read their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
@@ -540,7 +541,7 @@ class _Enter(Node):
 
     def _divide(self, found: list[Any]) -> None:
         """Split the parameters of a large module among nodes that run before this one, last layers first."""
-        most, taken = EARLY_BYTES // len(self.hold.mirror.indexes), 0
+        most, taken = max(EARLY_BYTES // len(self.hold.mirror.indexes), LEAST_EARLY_BYTES), 0
         if sum([layout.nbytes for layout in self.params]) <= most:
             return
         batches: list[list[int]] = [[]]
