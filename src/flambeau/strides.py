@@ -312,7 +312,10 @@ def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
 
 
 def wrap_dim(dim: int, ndim: int, name: str) -> int:
-    """Return `dim` counted from the front.  A zero-dimensional array accepts 0 and -1."""
+    """Return `dim` counted from the front.  A zero-dimensional array accepts 0 and -1.
+
+    Raises: IndexRangeError;  ArgumentTypeError if `dim` is not an integer.
+    """
     from .errors import ArgumentTypeError, IndexRangeError, shown
 
     if type(dim) is not int:
