@@ -61,7 +61,7 @@ LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
 
 # Calls of the Driver that put work in order: only core.queue makes them.
 ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
-MAY_ORDER = ("core.queue",)
+MAY_ORDER = ("core.queue", "runtime.stream")
 CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass
 HEAVY = {"numpy", "scipy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
 MAY_IMPORT_HEAVY = {

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any
 
+from .core.native import origin_above
+
 suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
 
 
@@ -109,9 +111,6 @@ def call_site() -> str:
 Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
 
 
-_inside: set[str] = set()  # the files of this package whose frames `origin` has passed
-
-
 backward: CodeType | None = None  # the function that runs a backward pass (autograd/gradients.py)
 
 
@@ -120,34 +119,7 @@ def origin(depth: int = 1) -> Origin:
 
     depth: the search begins so many frames above; those that it skips are of this package.
     """
-    frame: Any
-    try:
-        frame = sys._getframe(depth)
-    except ValueError:  # a thread that runs compiled code has no frame of the caller
-        frame = sys._getframe(1)
-    now = here()
-    if frame.f_code is not backward or now.task is None:
-        return *_outside(frame), now.operator
-    notes = now.task.notes  # compiled code runs the pass: its calls differ in their operators only
-    if notes is None:
-        notes = now.task.notes = {}
-    found = notes.get(origin)
-    if found is None:
-        found = notes[origin] = _outside(frame)
-    return *found, now.operator
-
-
-def _outside(frame: Any) -> tuple[CodeType | None, int, CodeType | None]:
-    """Return the code and the instruction of the innermost frame outside this package, and the code that it called."""
-    called: Any = None
-    while frame is not None:
-        code = frame.f_code
-        if code.co_filename not in _inside:
-            if not code.co_filename.startswith(PACKAGE):
-                return code, frame.f_lasti, called
-            _inside.add(code.co_filename)
-        frame, called = frame.f_back, code
-    return None, 0, called
+    return origin_above(PACKAGE, here(), backward, depth + 1)
 
 
 def described(origin: Origin) -> tuple[str, str]:

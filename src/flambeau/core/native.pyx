@@ -79,6 +79,37 @@ cpdef long long next_number() noexcept:
     return _numbers
 
 
+cdef set _inside = set()
+
+
+def origin_above(package, now, backward, int depth):
+    """Return the `callers.Origin` of the call in the frame `depth` above: see native.py."""
+    try:
+        frame = sys._getframe(depth - 1)
+    except ValueError:
+        frame = sys._getframe(1)
+    if now.task is None or frame.f_code is not backward:
+        return _outside(package, frame, now.operator)
+    if now.task.notes is None:
+        now.task.notes = {}
+    found = now.task.notes.get(backward)
+    if found is None:
+        found = now.task.notes[backward] = _outside(package, frame, None)
+    return found[0], found[1], found[2], now.operator
+
+
+cdef tuple _outside(package, frame, operator):
+    called = None
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        if file not in _inside:
+            if not file.startswith(package):
+                return code, frame.f_lasti, called, operator
+            _inside.add(file)
+        frame, called = frame.f_back, code
+    return None, 0, called, operator
+
 # critical sections: see native.py.  No `try` whose `finally` may raise has a `return`: Cython would leak its value.
 
 cdef unsigned long long _main = threading.main_thread().ident

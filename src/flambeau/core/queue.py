@@ -1,11 +1,11 @@
-"""Queue: submits all work of a stream to the driver, and calls the hooks of tools (see hooks.py)."""
+"""Queue: submits the frequent work of a stream to the driver, and calls the hooks of tools (see hooks.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..driver.api import Address, CopyKind, Driver, EventHandle, GraphExecHandle, KernelHandle, PlanHandle, StreamHandle
+from ..driver.api import Address, CopyKind, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..kernel import Buffer, Grid
 from ..library_operation import unpack_addresses
 from .native import enter_critical, leave_critical
@@ -121,36 +121,6 @@ class Queue:
         self.hot.copy(dst, src, nbytes, kind, self.handle)
         if _hooks.on_copy is not None:
             _hooks.on_copy(self, dst, src, nbytes, kind)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def fill(self, dst: int, value: int, nbytes: int) -> None:
-        """Queue a fill of `nbytes` bytes with `value`."""
-        if _hooks.on_submit is not None:
-            _hooks.on_submit(self)
-        self.driver.fill(Address(dst), value, nbytes, self.handle)
-        if _hooks.on_fill is not None:
-            _hooks.on_fill(self, dst, nbytes)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def exchange(self, exchange: Any, inputs: Any, outputs: Any) -> None:
-        """Queue a collective of several processes (`driver.api.Exchange`)."""
-        if _hooks.on_submit is not None:
-            _hooks.on_submit(self)
-        self.driver.exchange(exchange, inputs, outputs, self.handle)
-        if _hooks.on_exchange is not None:
-            _hooks.on_exchange(self, exchange)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def graph_launch(self, graph: GraphExecHandle) -> None:
-        """Queue a whole graph."""
-        if _hooks.on_submit is not None:
-            _hooks.on_submit(self)
-        self.driver.graph_launch(graph, self.handle)
-        if _hooks.on_graph_launch is not None:
-            _hooks.on_graph_launch(self, graph)
         if self.machine.launch_blocking:
             self.synchronize()
 

@@ -13,11 +13,7 @@ from .. import callers
 from ..core import thread
 from ..core.locks import whole
 from ..core.queue import Queue, hooks
-from ..driver.api import (
-    CaptureStatus,
-    EventHandle,
-    StreamHandle,
-)
+from ..driver.api import Address, CaptureStatus, EventHandle, GraphExecHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from . import device as devices
 from . import mistakes
@@ -272,6 +268,38 @@ class Stream(Queue):
             return False
         capture.keep_event(event)
         return True
+
+    # rare calls, as those of Queue
+
+    def fill(self, dst: int, value: int, nbytes: int) -> None:
+        """Queue a fill of `nbytes` bytes with `value`."""
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
+        self.driver.fill(Address(dst), value, nbytes, self.handle)
+        if hooks.on_fill is not None:
+            hooks.on_fill(self, dst, nbytes)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def exchange(self, exchange: Any, inputs: Any, outputs: Any) -> None:
+        """Queue a collective of several processes (`driver.api.Exchange`)."""
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
+        self.driver.exchange(exchange, inputs, outputs, self.handle)
+        if hooks.on_exchange is not None:
+            hooks.on_exchange(self, exchange)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def graph_launch(self, graph: GraphExecHandle) -> None:
+        """Queue a whole graph."""
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
+        self.driver.graph_launch(graph, self.handle)
+        if hooks.on_graph_launch is not None:
+            hooks.on_graph_launch(self, graph)
+        if self.machine.launch_blocking:
+            self.synchronize()
 
     # as a context manager: this stream and its device are current inside
 
