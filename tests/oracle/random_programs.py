@@ -345,6 +345,8 @@ class Machine:
 class Found:
     """A witness of a driver.  awaited: the streams for which the last step had to wait."""
 
+    place = 0
+
     def __init__(self) -> None:
         self.awaited: set[int] = set()
 
@@ -352,9 +354,9 @@ class Found:
         self.awaited |= {awaited_queue(conflict.use).handle for conflict in needed_of(conflicts)}
 
     def begins(self, *arguments: Any) -> None:
-        """Ignore it, as the next four."""
+        """Ignore it, as the next five."""
 
-    submitted = point = learns = host_learns = begins
+    began = submitted = point = learns = host_learns = begins
 
 
 class Followed(Machine):

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from struct import pack
 from types import ModuleType
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from ..driver.virtual.access import MemoryAccess
     from ..driver.virtual.events import Waited
     from ..driver.virtual.queue import Queue
-    from ..driver.virtual.races import Conflict
+    from ..driver.virtual.races import Conflict, Place
     from ..driver.virtual.submission import Command
     from ..vector_clock import Clock, StreamKey
 
@@ -721,7 +722,7 @@ def _placeholder(stream: Queue, line: Line, site: str) -> str:
 # the record
 
 OPERATION, POINT, LEARN, CHECK = range(4)
-WIDTH = 6  # numbers of an entry
+WIDTH, LATE_WIDTH = 6, 5  # numbers of an entry, and of an operation that was reported late
 MANY_NUMBERS = WIDTH * MANY_ENTRIES
 HOST_KEY = -1  # the host's number among the handles of streams
 Entry = tuple[int, int, int, int, int, int]
@@ -757,7 +758,9 @@ class Recorder:
     """A witness of one machine: its races, and the order of its operations."""
 
     def __init__(self) -> None:
+        self.place = 0  # the number of entries
         self.entries = array("q")
+        self._late = array("q")  # place, sequence, stream, number and site of operations that were reported late
         self._latest: list[int] = []  # numbers of the latest entries, which are not in `entries` yet
         self.is_full = False
         self.operations = 0
@@ -769,6 +772,7 @@ class Recorder:
         self._remedies: dict[Edit, Remedy] = {}
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
+        self.place += 1
         self._latest.extend((kind, one, two, three, four, five))
         if len(self._latest) >= MANY_NUMBERS:
             self._keep_latest()
@@ -797,6 +801,7 @@ class Recorder:
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
         self.operations += 1
+        self.place += 1
         index = self._sites.get(site)
         if index is None:
             index = self._site(site)
@@ -804,6 +809,25 @@ class Recorder:
         latest.extend((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
         if len(latest) >= MANY_NUMBERS:
             self._keep_latest()
+
+    def began(self, queue: Queue, at: Place, site: str) -> None:
+        self.operations += 1
+        self.is_full = self.is_full or len(self._late) >= LATE_WIDTH * MAX_ENTRIES
+        if not self.is_full:
+            self._late.extend((at.place, at.sequence, queue.handle, at.number, self._site(site)))
+
+    def _ordered(self) -> Iterator[Entry]:
+        """Yield all entries, those of operations that were reported late at their places."""
+        numbers = iter(self._late)
+        late = sorted(zip(*[numbers] * LATE_WIDTH), key=itemgetter(0, 1))
+        numbers, done = iter(self.entries), 0
+        for place, entry in enumerate(zip(numbers, numbers, numbers, numbers, numbers, numbers)):
+            while done < len(late) and late[done][0] <= place:
+                yield OPERATION, *late[done][2:], 0, 0
+                done += 1
+            yield entry
+        for each in late[done:]:
+            yield OPERATION, *each[2:], 0, 0
 
     def submitted(self, command: Command) -> None:
         origin = command.origin
@@ -958,10 +982,8 @@ class Recorder:
         """Return the record without operations that a replay with these edits does not need."""
         sites = {site for remedy in remedies for site, _, _ in remedy.waits}
         entries: list[Entry] = []
-        numbers = iter(self.entries)
-        older = {(entry[2], entry[3]) for entry in zip(*[numbers] * WIDTH) if entry[0] == CHECK}
-        numbers = iter(self.entries)
-        for entry in zip(numbers, numbers, numbers, numbers, numbers, numbers):
+        older = {(entry[2], entry[3]) for entry in self._ordered() if entry[0] == CHECK}
+        for entry in self._ordered():
             if entry[0] == OPERATION and entries:
                 last = entries[-1]
                 is_last = last[0] == OPERATION and last[1] == entry[1] and last[3] not in sites

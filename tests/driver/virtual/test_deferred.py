@@ -1,4 +1,4 @@
-"""Calls on one stream wait while nothing runs beside it, and the races that are found stay the same.
+"""Calls in memory that no other stream uses are deferred, and the races that are found stay the same.
 
 Random programs beside an oracle: tests/oracle/test_order.py.
 """
@@ -34,7 +34,7 @@ def followed(monkeypatch):
 def made(monkeypatch):
     """How many launches and blocks the model was told of."""
     counts = Counter()
-    for name in ("_launch", "make_block", "take_known"):
+    for name in ("_note", "_take", "take_known"):
         real = getattr(following.FollowingEngine, name)
 
         def counted(self, *arguments, name=name, real=real):
@@ -47,7 +47,9 @@ def made(monkeypatch):
 
 def pending():
     """The number of deferred calls."""
-    return len(thread.machine().driver._engine.deferred.calls) // deferred.WIDTH
+    lists = thread.machine().driver._engine.deferred
+    assert all(each.is_open for each in lists)
+    return sum(len(each.launches + each.blocks) for each in lists) // deferred.WIDTH
 
 
 def step(x):
@@ -98,7 +100,7 @@ def test_a_value_that_is_read_in_every_step_drops_the_step(made):
             if at == 3:
                 made.clear()
             step(x).sum().item()
-        assert made["_launch"] == 0 and pending() == 0
+        assert made["_note"] == 3 and pending() == 0  # the copies, which use pinned memory
     assert not found.races and not found.notes
 
 
@@ -161,12 +163,12 @@ def test_bytes_of_a_block_that_was_taken_and_given_back_in_between_are_not_fresh
 
 
 def test_a_long_list_is_made(monkeypatch, made):
-    monkeypatch.setattr(deferred, "MAX_CALLS", 50)
+    monkeypatch.setattr(following, "FULL", 50 * deferred.WIDTH)
     with machine(devices=1, races="real"), check() as found:
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream(name="side")
         for _ in range(200):
             x.add_(1)
-        assert 150 <= made["_launch"] <= 200 and pending() < 50
+        assert 150 <= made["_note"] <= 200 and pending() < 50
         with torch.cuda.stream(side):
             x.add_(1)
     assert len(found.races) == 1
@@ -188,7 +190,7 @@ def test_freed_blocks_of_dropped_calls_are_not_kept(monkeypatch, made):
 
 
 def test_queries_that_find_work_in_flight_are_not_kept(monkeypatch, made):
-    monkeypatch.setattr(deferred, "MAX_CALLS", 50)
+    monkeypatch.setattr(following, "FULL", 50 * deferred.WIDTH)
     real, answers = VirtualDriver.stream_query, iter([False] * 200)
     monkeypatch.setattr(VirtualDriver, "stream_query", lambda self, stream: next(answers, True) and real(self, stream))
     with machine(devices=1, races="real"), check() as found:
@@ -204,28 +206,66 @@ def test_queries_that_find_work_in_flight_are_not_kept(monkeypatch, made):
     assert not found.races
 
 
-def test_nothing_is_deferred_beside_a_stream_with_work_in_flight_or_many_streams(monkeypatch):
+def test_each_stream_defers_its_calls_in_its_own_memory():
     with machine(devices=1, races="real"), check() as found:
-        x, y, side = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.cuda.Stream()
+        side = torch.cuda.Stream()
+        x = torch.ones(8, device="cuda")
+        with torch.cuda.stream(side):
+            y = torch.ones(8, device="cuda")
+        for _ in range(3):
+            x.add_(1)
+            with torch.cuda.stream(side):
+                y.add_(1)
+        assert pending() >= 4  # a line's first launch is made
+        side.synchronize()
+        assert pending() >= 2
+        assert x.sum().item() == 8 * 4 and pending() == 0
+    assert not found.races
+
+
+def test_memory_is_private_again_once_the_host_has_waited_for_its_other_users():
+    def work():
+        for _ in range(3):
+            x.add_(1)
+
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        work()
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            y.add_(1)
-        for _ in range(3):
             x.add_(1)
+        torch.cuda.current_stream().wait_stream(side)
+        work()
         assert pending() == 0
         side.synchronize()
-        for _ in range(3):
+        work()
+        assert pending() == 3
+        with torch.cuda.stream(side):
             x.add_(1)
-        assert pending() == 2  # a line's first launch is made
-        monkeypatch.setattr(deferred, "FEW_STREAMS", 1)
+    (race,) = found.races
+    assert (race.older.verb, race.newer.verb) == ("writes", "writes")
+
+
+def test_a_launch_in_private_and_shared_memory_is_compared_in_the_shared_at_once():
+    def work():
+        return x.copy_(shared), side
+
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            shared = torch.ones(8, device="cuda")
+        side.synchronize()
+        for _ in range(3):
+            work()
         torch.cuda.synchronize()
-        for _ in range(3):
+        with torch.cuda.stream(side):
+            shared.add_(1)
+        work()
+        assert pending() > 0
+        with torch.cuda.stream(side):
             x.add_(1)
-        torch.cuda.Event().record()
-        for _ in range(3):
-            x.add_(1)
-        assert pending() == 0
-    assert not found.races
+    assert verbs(found) == [("writes", "reads", "shared"), ("writes", "writes", "x")]
+    assert found.verified
 
 
 def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_it(monkeypatch):
@@ -248,9 +288,9 @@ def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_
     del y
 
 
-@pytest.mark.parametrize("limit", [0, deferred.FEW_STREAMS])
+@pytest.mark.parametrize("limit", [1, deferred.FULL])
 def test_a_block_that_another_thread_takes_during_a_wait_is_taken_after_unfinished_work(limit, monkeypatch):
-    monkeypatch.setattr(deferred, "FEW_STREAMS", limit)
+    monkeypatch.setattr(following, "FULL", limit)
     taken = []
     with machine(devices=1, races="real"), check() as found:
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
@@ -285,7 +325,7 @@ def test_bytes_that_were_used_are_not_fresh_after_the_driver_has_allocated_other
 def test_only_new_bytes_are_fresh_again():
     device = following.FollowedDevice(0, 0, False)
     device.adopt(0, 1000)
-    device.reuse({0: 100, 200: 600, 700: 800})
+    device.reuse([(0, 100), (200, 600), (700, 800)])
     device.adopt(300, 100)
     assert device.reused == {0: 100, 200: 300, 400: 600, 700: 800}
 
@@ -330,14 +370,14 @@ def test_a_launch_has_its_own_operator_where_one_line_calls_several():
 
 
 def test_a_deferred_call_that_the_model_cannot_follow_is_named_with_its_own_line(monkeypatch):
-    real = following.FollowedMemory.find
+    real = following.FollowingEngine.make_launch
 
-    def find(self, device, low, high, name):
-        if low == unknown:
+    def make_launch(self, alone, loaded, arguments, *rest):
+        if unknown in arguments:
             raise ValueError("it is not known")
-        return real(self, device, low, high, name)
+        real(self, alone, loaded, arguments, *rest)
 
-    monkeypatch.setattr(following.FollowedMemory, "find", find)
+    monkeypatch.setattr(following.FollowingEngine, "make_launch", make_launch)
     unknown = None
     with machine(devices=1, races="real"), check() as found:
         x, y, pinned = torch.ones(8, device="cuda"), torch.ones(8, device="cuda"), torch.ones(8, pin_memory=True)

@@ -58,6 +58,7 @@ class Calls(WarmCalls):
         self.faults = Faults()
         self.is_profiled = False
         self._lock = self._make_lock()
+        self._plain_lock: ReentrantLock = self._lock  # of calls that may be made while others are deferred
         self._inner_lock = self._lock.inner
         self._engine: Engine = self._make_engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures

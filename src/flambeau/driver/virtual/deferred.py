@@ -1,47 +1,38 @@
-"""Calls on one stream that are deferred while nothing runs beside it.
+"""Calls of a stream that are deferred: launches, copies and blocks in memory that no other stream uses.
 
-- The host knows all work of the other streams to be done, so calls on this stream race with nothing.  They are only
-  listed: launches, copies, and the blocks that are taken and given back.
-- The model catches up before it does anything else: acquiring its lock makes the listed calls, in order (`MakingLock`).
-- When the host has waited for the stream, everything later follows them.  Then launches and copies are dropped, and
-  only the blocks that are still in use are taken (`Deferred.drop`).
+- A segment is private to a stream while the host has waited for all work of the other streams that used it.  The
+  stream's calls race with nothing there, so they are only listed, with their places in the order of all calls.
+- The list is made, in order, before another stream uses such a segment, and before the driver's rare calls
+  (`MakingLock`).
+- When the host has waited for calls, everything later follows them.  They are dropped, and only the blocks that are
+  still in use are taken (`Deferred.drop`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any, Protocol
 
 from ... import callers
+from ...callers import Origin
 from ...core.locks import ReentrantLock
-from ...vector_clock import UNKNOWN, VectorClocks
-from .capture import Captures
+from ...vector_clock import UNKNOWN, Base, StreamKey, StreamState, VectorClocks
+from .memory import Segment
 from .queue import Queue
-from .races import Races
+from .races import Place, Witness
 
-if TYPE_CHECKING:
-    from ...callers import Origin
-    from .events import Generation
+MAX_ADDRESSES = 1 << 16  # that a stream knows to be private, or not
+WIDTH = 6  # entries of the lists per call
+FULL = WIDTH << 14  # the length of a list that is made
+IN_PART = -1  # the place of a launch that was made in part: its accesses outside of the private segments
 
-MAX_CALLS = 1 << 14  # a longer list is made
-FEW_STREAMS = 32  # with more streams, nothing is deferred: each one is looked at before the list begins
-WIDTH = 3  # entries of the list per call
+# where the accesses of a launch are: all, some or none of them in private segments
+PRIVATE, MIXED, OUTSIDE = range(3)
 
-
-class Wait:
-    """A wait of the host for streams.  points: of these streams when it began; None while that is deferred."""
-
-    __slots__ = ("_point", "points", "queues")
-
-    def __init__(self, queues: Sequence[Queue], point: Callable[[Queue], Generation]) -> None:
-        self.queues = queues
-        self.points: list[Generation] | None = None
-        self._point = point
-
-    def begin(self) -> list[Generation]:
-        """Set and return the points."""
-        self.points = [self._point(queue) for queue in self.queues]
-        return self.points
+Clock = tuple[Base, dict[StreamKey, int], int]  # base, changes and version of a stream's clock
 
 
 class CallFailure(Exception):
@@ -51,21 +42,16 @@ class CallFailure(Exception):
     """
 
     def __init__(self, first: Any, third: Any) -> None:
-        """Describe a call of the list (`Deferred.calls`) by its first and third entry."""
+        """Describe a call of a list of `Deferred` by its first and third entry."""
         super().__init__()
-        self.name, self.site = "launch", ""
-        if type(third) is int:
-            self.name = "block_given"
-        elif type(first) is int:
-            self.name = "block_taken"
-        elif callable(first):
-            self.name = first.__name__
-        if type(third) is tuple:
-            self.site = callers.described(third)[0]
+        self.name = first.call if type(first) is not int else "block_given" if type(third) is int else "block_taken"
+        self.site = callers.described(third)[0] if type(third) is tuple else ""
 
 
-class Lone(Protocol):
+class Stream(Protocol):
     """The state of the stream whose calls are deferred."""
+
+    state: StreamState
 
     @property
     def queue(self) -> Queue: ...
@@ -74,138 +60,158 @@ class Lone(Protocol):
 class Model(Protocol):
     """The methods that carry out deferred calls.  `FollowingEngine` (following.py) implements and documents them."""
 
-    captures: Captures
     clocks: VectorClocks
-    races: Races
 
-    def make_launch(self, alone: Any, loaded: Any, arguments: Any, origin: Origin) -> None: ...
-    def make_block(self, alone: Any, low: int, high: int, origin: Origin) -> None: ...
-    def call_as(self, origin: Origin, function: Callable[..., None], arguments: tuple[Any, ...]) -> None: ...
+    def make_launch(
+        self, alone: Any, loaded: Any, arguments: Any, origin: Origin, at: Place, clock: Clock
+    ) -> None: ...
+    def skip_launch(self, alone: Any, call: list[Any], clock: Clock) -> None: ...
+    def make_block(self, alone: Any, low: int, high: int, origin: Origin, at: Place, clock: Clock) -> None: ...
     def give(self, device: int, low: int, high: int) -> None: ...
-    def reuse(self, device: int, bounds: dict[int, int]) -> None: ...
+    def reuse(self, device: int, bounds: Iterable[tuple[int, int]]) -> None: ...
     def take_known(self, alone: Any, low: int, high: int) -> None: ...
 
 
 class Deferred:
-    """The deferred calls of one machine.
+    """The deferred calls of one stream.
 
-    alone: the state of their stream, None if nothing is deferred.
-    calls: three entries per call.  A launch: its kernel, arguments and origin.  A copy: a function, its arguments and
-    their origin.  A block that was taken: its bounds and the origin; one given back: its bounds and the device.
-    may_begin: whether another stream may have become idle since `begin` failed.
+    is_open: whether there are any, so that further ones are deferred;  all: those of the machine that are.
+    launches: six entries per launch or copy: its kernel, arguments and origin, and the numbers of its `Place`.
+    blocks: six entries per block that was taken or given back: its start, its end, the origin of the former or the
+    device of the latter, and the numbers of its place; a block that is given back has those of the call before it.
+    state: the stream's clock.  witness: that of the calls.  segments: the private segments.
+    inside, outside: addresses that are known to be in private segments or not.  They are emptied when these change.
     """
 
-    def __init__(self, model: Model) -> None:
+    __slots__ = (
+        "_alone", "_clock", "_model", "_waits", "all", "blocks", "inside", "is_open", "launches", "outside", "segments",
+        "state", "witness",
+    )  # fmt: skip
+    witness: Witness
+
+    def __init__(self, model: Model, alone: Stream, everything: dict[Deferred, None]) -> None:
         self._model = model
-        self.alone: Lone | None = None
-        self.calls: list[Any] = []
-        self.may_begin = True
+        self._alone = alone
+        self.state = alone.state
+        self._clock = self._clock_now()  # of the first call
+        self._waits: list[tuple[int, int, Clock]] = []  # number and sequence of the call before, clock of later calls
+        self.all = everything
+        self.is_open = False
+        self.launches: list[Any] = []
+        self.blocks: list[Any] = []
+        self.segments: set[Segment] = set()
+        self.inside = {0}  # the address of an absent operand
+        self.outside: set[int] = set()
 
-    def add(self, first: Any, second: Any, third: Any) -> None:
-        """Append a call."""
-        self.calls += (first, second, third)
-        if len(self.calls) >= MAX_CALLS * WIDTH:
-            self.make()
+    def begin(self, witness: Witness) -> None:
+        """Make the deferred calls, and defer those that follow."""
+        self.make()
+        self._clock = self._clock_now()
+        self.witness = witness
+        self.is_open = True
+        self.all[self] = None
 
-    def begin(self, alone: Lone) -> None:
-        """Defer the stream's calls from now on, unless something runs beside it."""
-        self.end()
-        if self.may_begin:
-            self.may_begin = self._is_only(alone)
-            if self.may_begin:
-                self.alone = alone
+    def _clock_now(self) -> Clock:
+        state = self.state
+        state.is_shared = True
+        return state.base, state.changes, state.version
 
-    def _is_only(self, alone: Lone) -> bool:
-        model, handle = self._model, alone.queue.handle
-        streams, host = model.clocks.streams, model.clocks.host
-        if model.races.witness is None or model.captures.active or len(streams) > FEW_STREAMS:
-            return False
-        return all(
-            [stream == handle or host.get(stream, UNKNOWN) >= state.count or not state.count
-             for stream, state in streams.items()]
-        )  # fmt: skip
+    def learned(self, sequence: int) -> None:
+        """Note that the stream's clock has changed, after operation `sequence` and before later ones."""
+        if self.is_open:
+            self._waits.append((self.state.count, sequence, self._clock_now()))
+
+    def _close(self) -> None:
+        self.is_open = False
+        del self.all[self]
+        self.launches, self.blocks, self._waits = [], [], []
 
     def make(self) -> None:
         """Make the deferred calls.  Raises: CallFailure."""
-        alone, calls, self.calls = self.alone, self.calls, []
-        if not calls:
+        self.drop()
+        if not self.is_open:
             return
-        assert alone is not None
-        model = self._model
-        first = third = None
+        model, alone, clock, waits = self._model, self._alone, self._clock, deque(self._waits)
+        calls = sorted([*_sextuples(self.launches), *_sextuples(self.blocks)], key=itemgetter(4))
+        self._close()
+        first = origin = None
         try:
-            for first, second, third in _triples(calls):
-                if type(third) is int:
-                    model.give(third, first, second)
+            for first, second, origin, number, sequence, place in calls:
+                while waits and waits[0][1] < sequence:
+                    clock = waits.popleft()[2]
+                if type(origin) is int:
+                    model.give(origin, first, second)
                 elif type(first) is int:
-                    model.make_block(alone, first, second, third)
-                elif type(first) is Wait:
-                    first.begin()
-                elif callable(first):
-                    model.call_as(third, first, second)
+                    model.make_block(alone, first, second, origin, Place(number, sequence, place), clock)
                 else:
-                    model.make_launch(alone, first, second, third)
+                    model.make_launch(alone, first, second, origin, Place(number, sequence, place), clock)
         except Exception as failure:
-            raise CallFailure(first, third) from failure
+            raise CallFailure(first, origin) from failure
 
-    def end(self) -> None:
-        """Make the deferred calls, and defer none from now on."""
-        if self.alone is not None:
-            self.make()
-            self.alone = None
-
-    def wait(self, wait: Wait) -> None:
-        """Begin a wait of the host.  It need not make the calls on the stream if it waits for that one."""
-        if self.alone is not None and self.alone.queue in wait.queues:
-            self.add(wait, (), None)
+    def drop(self) -> None:
+        """Drop the calls that the host has waited for, and take the blocks among them that are still in use."""
+        if not self.is_open:
+            return
+        alone, launches, blocks, waits = self._alone, self.launches, self.blocks, self._waits
+        known = self._model.clocks.host.get(alone.queue.handle, UNKNOWN)
+        if known >= self.state.count:
+            self._close()
         else:
-            self.end()
-            wait.begin()
+            dropped = WIDTH * bisect_right(launches[3::WIDTH], known), WIDTH * bisect_right(blocks[3::WIDTH], known)
+            self.launches, self.blocks = launches[dropped[0] :], blocks[dropped[1] :]
+            del launches[dropped[0] :], blocks[dropped[1] :]
+            self._waits = [wait for wait in waits if wait[0] > known]
+        self._skip(launches[-WIDTH:], waits, known)
+        if blocks:
+            self._drop_blocks(blocks)
 
-    def forget(self, wait: Wait) -> None:
-        """Forget the latest wait, which did not end: a program may query a stream many times."""
-        if self.calls and self.calls[-WIDTH] is wait:
-            del self.calls[-WIDTH:]
+    def _skip(self, launch: list[Any], waits: list[tuple[int, int, Clock]], known: int) -> None:
+        """Make the last launch, if any, the stream's latest operation.  Apply the waits up to operation `known`."""
+        clock = self._clock
+        for number, sequence, later in waits:
+            if launch and sequence < launch[4]:
+                clock = later
+            if number <= known:
+                self._clock = later
+        if launch:
+            try:
+                self._model.skip_launch(self._alone, launch, clock)
+            except Exception as failure:
+                raise CallFailure(launch[0], launch[2]) from failure
 
-    def drop(self, wait: Wait) -> list[Generation]:
-        """Drop the calls before a wait that has ended; return its points.  Other calls may have been made meanwhile."""
-        self.may_begin = True
-        at, alone, calls = 0, self.alone, self.calls
-        if wait.points is None:
-            at = next(at for at in range(len(calls) - WIDTH, -1, -WIDTH) if calls[at] is wait)
-        if wait.points is not None or _takes(calls[at:]):  # another thread took a block before the host knew of the end
-            self.end()
-            assert wait.points is not None
-            return wait.points
-        assert alone is not None
-        self.calls = calls[at + WIDTH :]
-        model = self._model
-        taken: dict[int, int] = {}  # the ends of blocks, by their starts
-        reused: dict[int, int] = {}
-        for first, second, third in _triples(calls[:at]):
-            if type(third) is int:
-                if taken.pop(first, None) is None:
-                    model.give(third, first, second)
-                elif reused.get(first, 0) < second:
-                    reused[first] = second
-            elif type(first) is int:
-                taken[first] = second
-            elif type(first) is Wait:
-                first.begin()
-        model.reuse(alone.queue.device, reused)
-        for low, high in taken.items():
-            model.take_known(alone, low, high)
-        return wait.begin()
+    def _drop_blocks(self, blocks: list[Any]) -> None:
+        """Give back the blocks of before the list that it gives back, and take those that are still in use after it."""
+        model, lows, highs, thirds = self._model, blocks[::WIDTH], blocks[1::WIDTH], blocks[2::WIDTH]
+        count = len(lows)
+        low = third = None
+        try:
+            for low, at in dict(zip(reversed(lows), range(count - 1, -1, -1))).items():  # the first of each address
+                third = thirds[at]
+                if type(third) is int:
+                    model.give(third, low, highs[at])
+            model.reuse(self._alone.queue.device, set(zip(lows, highs)))
+            for low, at in dict(zip(lows, range(count))).items():  # the last of each address
+                third = thirds[at]
+                if type(third) is tuple:
+                    model.take_known(self._alone, low, highs[at])
+        except Exception as failure:
+            raise CallFailure(low, third) from failure
+
+    def leave(self, segment: Segment) -> None:
+        """Forget a private segment.  No calls may be deferred."""
+        self.segments.discard(segment)
+        self.inside = {0}
+
+    def note(self, address: int, is_inside: bool) -> None:
+        """Remember whether an address is in a private segment."""
+        if len(self.inside) + len(self.outside) >= MAX_ADDRESSES:
+            self.inside, self.outside = {0}, set()
+        (self.inside if is_inside else self.outside).add(address)
 
 
-def _takes(calls: list[Any]) -> bool:
-    """Return whether one of the calls takes a block."""
-    return any([type(first) is int and type(third) is not int for first, _, third in _triples(calls)])
-
-
-def _triples(calls: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
+def _sextuples(calls: list[Any]) -> Iterator[tuple[Any, Any, Any, Any, Any, Any]]:
     entries = iter(calls)
-    return zip(entries, entries, entries)
+    return zip(entries, entries, entries, entries, entries, entries)
 
 
 class MakingLock(ReentrantLock):

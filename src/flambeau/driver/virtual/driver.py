@@ -184,14 +184,14 @@ class MemoryCalls(Calls):
             block.is_live = False
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        with self._lock:
+        with self._plain_lock:
             latest = self._event(event).latest
             block = self._engine.memory.around(address)
             if latest is not None and block is not None:
                 self._engine.races.forget(block.history, latest.clock, block.low, block.high)
 
     def host_taken(self, address: Address, nbytes: int) -> None:
-        with self._lock:
+        with self._plain_lock:
             self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
 
     def host_accessed(self, access: Access) -> None:
@@ -199,7 +199,7 @@ class MemoryCalls(Calls):
         compares = races.explains or self._engine.runner.explores
         if not compares or not access.nbytes or not self._engine.memory.pinned.blocks:
             return
-        with self._lock:
+        with self._plain_lock:
             for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
                 self._engine.check_host(MemoryAccess(access, HOST), block)
 
@@ -371,7 +371,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._engine.wait_for_queue(queue)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
-        with self._lock:
+        with self._plain_lock:
             self._events_of.wait_on_queue(self._queue(stream), self._event(event), external)
 
     def expose(self) -> None:
@@ -401,7 +401,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             del self._events[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
-        with self._lock:
+        with self._plain_lock:
             self._events_of.record(self._event(event), self._queue(stream), external)
 
     def event_raw(self, event: EventHandle) -> int:

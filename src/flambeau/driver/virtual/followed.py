@@ -40,12 +40,21 @@ from ..api import (
     StreamHandle,
 )
 from .base import next_handle
-from .deferred import CallFailure, MakingLock, Wait
+from .deferred import CallFailure, MakingLock
 from .driver import VirtualDriver
 from .events import Event, Generation
-from .following import Alone, FollowedKernel, FollowingEngine, Handles, shapes_of
+from .following import (
+    PLAN_SHAPES,
+    Alone,
+    FollowedCall,
+    FollowedCopy,
+    FollowedKernel,
+    FollowingEngine,
+    Handles,
+    shapes_of,
+)
 from .graphs import Graph
-from .queue import ADDRESSES, Queue
+from .queue import Queue
 from .races import Witness
 from .schedule import Schedule
 
@@ -120,6 +129,12 @@ class FollowedDriver(VirtualDriver):
         self._real_handles = Handles()
         self.loaded, self.alone = Handles(), self._engine.alone
         self.lock.make = self._make_deferred
+        self._plain_lock = self.lock.plain
+        hosts = {CopyKind.HOST_TO_DEVICE: 2, CopyKind.DEVICE_TO_HOST: 1}
+        self._copy_kinds = {
+            kind: FollowedCopy(self._memory, f"copy {kind.value}", hosts.get(kind)) for kind in CopyKind
+        }
+        self._fills = FollowedCopy(self._memory, "fill")
         self._real_watches = real.capabilities.watches_blocks
         self._partition_devices: dict[PartitionHandle, int] = {}
         self.lost = ""
@@ -141,7 +156,6 @@ class FollowedDriver(VirtualDriver):
             if self._engine.races.witness is not None:
                 self._follow(self._engine.settle)
             super().watch(witness)
-            self._engine.deferred.may_begin = True
 
     def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
         """Call the model.  If the call fails, stop following."""
@@ -161,25 +175,23 @@ class FollowedDriver(VirtualDriver):
         self.watch(None)
 
     def _make_deferred(self) -> None:
-        deferred = self._engine.deferred
-        if deferred.alone is not None:
-            self._follow(deferred.end)
+        if self._engine.deferred:
+            self._follow(self._engine.make_deferred)
 
-    def _begin_wait(self, queues: Sequence[Queue]) -> Wait:
-        """Note which work a wait of the host will follow."""
+    def _points(self, queues: Sequence[Queue]) -> list[Generation]:
+        """Return which work a wait of the host that begins now will follow."""
         with self.lock.plain:
-            wait = Wait(queues, self._events_of.point)
-            self._follow(self._engine.deferred.wait, wait)
-            return wait
+            return [self._events_of.point(queue) for queue in queues]
 
-    def _end_wait(self, wait: Wait) -> None:
+    def _end_wait(self, points: Sequence[Generation]) -> None:
         """Order all later work after the work that the host has waited for."""
         with self.lock.plain:
-            self._follow(self._learn, wait)
+            self._follow(self._learn, points)
 
-    def _learn(self, wait: Wait) -> None:
-        for point in self._engine.deferred.drop(wait):
+    def _learn(self, points: Sequence[Generation]) -> None:
+        for point in points:
             self._engine.clocks.host_learn(point.clock)
+        self._engine.drop_deferred()
 
     # devices
     def properties(self, device: int) -> DeviceProperties:
@@ -194,9 +206,9 @@ class FollowedDriver(VirtualDriver):
     def device_synchronize(self, device: int) -> None:
         with self.lock.plain:  # other threads may create streams
             queues = [queue for queue in self._engine.runner.queues if queue.device == device]
-        wait = self._begin_wait(queues)
+        points = self._points(queues)
         self._real.device_synchronize(device)
-        self._end_wait(wait)
+        self._end_wait(points)
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         partition, granted = self._real.partition(device, multiprocessors)
@@ -219,6 +231,7 @@ class FollowedDriver(VirtualDriver):
     def mem_free(self, device: int, address: Address) -> None:
         self._real.mem_free(device, address)
         with self._lock:
+            self._engine.forget_segment(device, address)
             self._memory.devices[device].drop(address)
 
     def mem_reserve(self, device: int, nbytes: int) -> Address:
@@ -230,6 +243,7 @@ class FollowedDriver(VirtualDriver):
     def mem_unreserve(self, device: int, address: Address) -> None:
         self._real.mem_unreserve(device, address)
         with self._lock:
+            self._engine.forget_segment(device, address)
             self._memory.devices[device].drop_reserved(address)
 
     def mem_map(self, device: int, address: Address, nbytes: int) -> None:
@@ -252,6 +266,7 @@ class FollowedDriver(VirtualDriver):
     def pool_free(self, device: int, address: Address, stream: StreamHandle) -> None:
         self._real.pool_free(device, address, self._real_handles[stream])
         with self._lock:
+            self._engine.forget_segment(device, address)
             self._memory.devices[device].drop(address)
 
     def pool_reserved(self, device: int) -> int:
@@ -290,13 +305,13 @@ class FollowedDriver(VirtualDriver):
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         if self._real_watches:
             self._real.block_taken(device, address, nbytes, self._real_handles[stream])
-        queue = self.alone[stream].queue
-        if queue.device != device:
+        alone = self.alone[stream]
+        if alone.queue.device != device:
             self._follow(super().block_taken, device, address, nbytes, stream)  # reports the failure
         elif not self.lost:
             try:
                 with self._inner_lock:  # called by an allocator in a critical section
-                    self._engine.take_block(queue, address, address + nbytes)
+                    self._engine.allocate(alone, address, address + nbytes)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("block_taken", failure)
 
@@ -311,7 +326,9 @@ class FollowedDriver(VirtualDriver):
                 self._lose("block_given", failure)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        self._follow(super().block_finished, address, event)
+        with self.lock.plain:
+            self._follow(self._engine.make_around, address)
+            self._follow(super().block_finished, address, event)
 
     def host_taken(self, address: Address, nbytes: int) -> None:
         self._follow(super().host_taken, address, nbytes)
@@ -347,24 +364,22 @@ class FollowedDriver(VirtualDriver):
             self._engine.retire(self._streams.pop(stream))
 
     def stream_query(self, stream: StreamHandle) -> bool:
-        wait = self._begin_wait([self._queue(stream)])
+        points = self._points([self._queue(stream)])
         is_done = self._real.stream_query(self._real_handles[stream])
         if is_done:
-            self._end_wait(wait)
-        else:
-            with self.lock.plain:
-                self._engine.deferred.forget(wait)
+            self._end_wait(points)
         return is_done
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
-        wait = self._begin_wait([self._queue(stream)])
+        points = self._points([self._queue(stream)])
         self._real.stream_synchronize(self._real_handles[stream])
-        self._end_wait(wait)
+        self._end_wait(points)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
-        with self._lock:
+        with self.lock.plain:
             self._real.stream_wait_event(self._real_handles[stream], self._real_handles[event], external)
             self._follow(super().stream_wait_event, stream, event, external)
+            self._follow(self._engine.learned, self.alone[stream])
 
     def expose(self) -> None:
         self._real.expose()
@@ -389,7 +404,7 @@ class FollowedDriver(VirtualDriver):
             del self._events[event], self._real_handles[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
-        with self._lock:
+        with self.lock.plain:
             self._real.event_record(self._real_handles[event], self._real_handles[stream], external)
             self._follow(super().event_record, event, stream, external)
 
@@ -410,9 +425,9 @@ class FollowedDriver(VirtualDriver):
             self._event_waited(event, latest)
 
     def _event_waited(self, event: EventHandle, latest: Generation) -> None:
-        with self._lock:
+        with self.lock.plain:
             self._follow(self._events_of.waited_on_host, self._events[event], latest)
-            self._engine.deferred.may_begin = True
+            self._follow(self._engine.drop_deferred)
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         return self._real.event_elapsed(self._real_handles[start], self._real_handles[end])
@@ -420,21 +435,19 @@ class FollowedDriver(VirtualDriver):
     # work
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
         with self.lock.plain:
-            self._real.copy(dst, src, nbytes, kind, self._real_handles[stream])
-            self._follow_copy(stream, kind.value, super().copy, dst, src, nbytes, kind, stream)
+            alone = self.alone[stream]
+            self._real.copy(dst, src, nbytes, kind, alone.real)
+            if nbytes:
+                self.follow_launch(alone, self._copy_kinds[kind], (nbytes, dst, src))
+            if kind is CopyKind.DEVICE_TO_HOST and self._memory.pinned_block(dst, dst + nbytes, "copy") is None:
+                self._end_wait(self._points([alone.queue]))
 
     def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
         with self.lock.plain:
-            self._real.fill(dst, value, nbytes, self._real_handles[stream])
-            self._follow_copy(stream, "fill", super().fill, dst, value, nbytes, stream)
-
-    def _follow_copy(self, stream: StreamHandle, name: str, call: Callable[..., None], *arguments: Any) -> None:
-        """Make the model follow a copy or a fill that the real driver has accepted."""
-        if not self.lost:
-            try:
-                self._engine.call(self.alone[stream], name, call, arguments)
-            except Exception as failure:  # noqa: BLE001  (as in `_follow`)
-                self._lose(call.__name__, failure)
+            alone = self.alone[stream]
+            self._real.fill(dst, value, nbytes, alone.real)
+            if nbytes:
+                self.follow_launch(alone, self._fills, (nbytes, dst))
 
     def peer_can(self, device: int, peer: int) -> bool:
         return self._real.peer_can(device, peer)
@@ -448,8 +461,8 @@ class FollowedDriver(VirtualDriver):
             handle = self._kernel_handles.get((device, kernel))
             if handle is None:
                 handle = self._kernel_handles[device, kernel] = KernelHandle(next_handle())
-                split = shapes_of(kernel)
-                self.loaded[handle] = FollowedKernel(real, device, kernel.entry, self._bind(kernel), split)
+                shapes = shapes_of(kernel)
+                self.loaded[handle] = FollowedKernel(real, device, kernel.entry, self._bind(kernel), shapes)
                 self._real_handles[handle] = real
             return handle
 
@@ -469,19 +482,19 @@ class FollowedDriver(VirtualDriver):
             self._real.launch(loaded.real, grid, arguments, alone.real)
             self.follow_launch(alone, loaded, bytes(arguments))
 
-    def follow_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any) -> None:
-        """Make the model follow a launch or a library call that the real driver has accepted."""
+    def follow_launch(self, alone: Alone, loaded: FollowedCall, arguments: Any) -> None:
+        """Make the model follow a launch, a copy or a library call that the real driver has accepted."""
         if not self.lost:
             try:
                 self._engine.launch(alone, loaded, arguments, callers.origin(3))
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
-                self._lose("launch", failure)
+                self._lose(loaded.call, failure)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)
         with self.lock.plain:
             handle = PlanHandle(next_handle())
-            self.loaded[handle] = FollowedKernel(real, device, problem.kind, problem.accesses, ADDRESSES)
+            self.loaded[handle] = FollowedKernel(real, device, problem.kind, problem.accesses, PLAN_SHAPES)
             self._real_handles[handle] = real
             return handle, nbytes
 
@@ -602,9 +615,9 @@ class FollowedDriver(VirtualDriver):
         self._real.block_shared(device, address, nbytes, self._real_handles[stream])
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        wait = self._begin_wait([self._queue(stream)])
+        points = self._points([self._queue(stream)])
         self._real.ipc_flush(self._real_handles[stream])
-        self._end_wait(wait)
+        self._end_wait(points)
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         return self._real.event_ipc_export(self._real_handles[event])

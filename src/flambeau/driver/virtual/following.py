@@ -5,14 +5,14 @@
   launch is appended to a list of the block.  The list becomes accesses and commands when another stream uses or
   allocates the bytes (`SoleHistory.settle`).  From then on, uses of the block are compared one by one.
 - A kernel's first launch from a source line makes a command at once, because tools read the line's variables then.
-- While only one stream has work, even these lists are not kept (deferred.py).
+- In memory that no other stream uses, even these lists are not kept (deferred.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from struct import Struct, pack_into
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import callers
 from ...callers import Origin
@@ -22,11 +22,13 @@ from ...kernel import Access, Kernel, Pointer, Pointers, Scalar
 from ...vector_clock import UNKNOWN, Base, Clock, StreamKey
 from .access import TAKING, Group, History, MemoryAccess, Taken, Use
 from .clock import CopyEngine
-from .deferred import Deferred
+from .copies import span
+from .deferred import FULL, IN_PART, MIXED, OUTSIDE, PRIVATE, Deferred
+from .deferred import Clock as CallClock
 from .engine import Engine
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import ADDRESS_BYTES, Form, Loaded, Queue, Split, Work, absent, run_reference
-from .races import Witness
+from .queue import ADDRESS_BYTES, ADDRESSES, Form, Loaded, Queue, Split, Work, absent, run_reference
+from .races import Place, Witness
 from .schedule import Schedule
 from .space import EmptySpace, Space
 from .submission import INVALID_HANDLE, Command
@@ -53,15 +55,25 @@ Bind = Callable[[Any], list[Any]]
 
 
 class FollowedKernel(Loaded):
-    """A kernel, or a library plan, of another driver.  real: its handle there."""
+    """A kernel, or a library plan, of another driver.
 
-    __slots__ = ("_shapes", "real")
+    real: its handle there;  call: the driver's call, for messages.
+    addresses: returns the addresses among the arguments of a launch; 0 stands for an absent operand.
+    """
 
-    def __init__(self, real: Any, device: int, name: str, bind: Bind, split: Split | None) -> None:
-        """Keep the real handle.  split: how the arguments are split into addresses and the rest; None if unknown."""
+    __slots__ = ("_shapes", "addresses", "real")
+    call = "launch"
+    addresses: Callable[[Any], Sequence[int]]
+
+    def __init__(self, real: Any, device: int, name: str, bind: Bind, shapes: Shapes | None) -> None:
+        """Keep the real handle.  shapes: how the arguments are split; None if that is unknown."""
         super().__init__(device, name, _nothing, bind, no_time)
         self.real = real
-        self._shapes = split
+        self._shapes = None if shapes is None else shapes.split
+        self.addresses = self._accessed if shapes is None else shapes.addresses
+
+    def _accessed(self, arguments: Any) -> Sequence[int]:
+        return [access.low for access in self.bound(arguments).accesses]
 
     def split(self, arguments: Any) -> tuple[Form | None, Any]:
         """Return what `spans` and `accesses` take for a launch: its form and addresses, or None and the arguments."""
@@ -76,6 +88,41 @@ class FollowedKernel(Loaded):
         return (self.bound(given) if form is None else form.at(given, self.name)).accesses
 
 
+class FollowedCopy:
+    """The copies of one kind, or the fills, of another driver.  Their arguments: the bytes, the target and the source.
+
+    host: the index of the argument that is an address of the host, or None;  call: the driver's call, for messages.
+    """
+
+    __slots__ = ("_memory", "call", "host", "name")
+
+    def __init__(self, memory: FollowedMemory, name: str, host: int | None = None) -> None:
+        self._memory = memory
+        self.name = name
+        self.call = name.partition(" ")[0]
+        self.host = host
+
+    def addresses(self, arguments: tuple[int, ...]) -> Sequence[int]:
+        """Return the addresses among the arguments."""
+        return arguments[1:]
+
+    def split(self, arguments: tuple[int, ...]) -> tuple[Form | None, tuple[int, ...]]:
+        """Return what `accesses` takes."""
+        return None, arguments
+
+    def accesses(self, form: Form | None, given: tuple[int, ...]) -> Accesses:
+        """Return the accesses of a copy; those to host memory only if it is pinned."""
+        nbytes, pinned_block = given[0], self._memory.pinned_block
+        return [
+            span(address, nbytes, mode, self.name)
+            for at, (address, mode) in enumerate(zip(given[1:], "wr"), 1)
+            if at != self.host or pinned_block(address, address + nbytes, self.name) is not None
+        ]
+
+
+FollowedCall = FollowedKernel | FollowedCopy
+
+
 def _nothing(*operands: Any) -> None:
     """Stand in for a kernel's reference, which is never called."""
 
@@ -85,8 +132,18 @@ def no_time(accesses: list[Access]) -> int:
     return 0
 
 
-def shapes_of(kernel: Kernel) -> Split | None:
-    """Return the functions that split a kernel's argument buffer into addresses and values that determine shapes.
+class Shapes(NamedTuple):
+    """Functions that split launch arguments into addresses and values that determine shapes, or return the former."""
+
+    split: Split
+    addresses: Callable[[Any], Sequence[int]]
+
+
+PLAN_SHAPES = Shapes(ADDRESSES, lambda addresses: tuple(addresses))  # of library plans
+
+
+def shapes_of(kernel: Kernel) -> Shapes | None:
+    """Return how a kernel's argument buffer is split.
 
     It is None for kernels of the program, whose buffers may hold other arguments.
     """
@@ -121,7 +178,7 @@ def shapes_of(kernel: Kernel) -> Split | None:
             pack_into("=Q", joined, at, address)
         return bytes(joined)
 
-    return Split(split, join)
+    return Shapes(Split(split, join), words.unpack_from)
 
 
 def _fields(fields: Sequence[tuple[int, int, str]]) -> Struct:
@@ -137,7 +194,7 @@ class Line:
     """A part of a source line that submits work.
 
     origin: its latest call, which keeps the code object alive, so that its id is not reused;  launched: the kernels
-    that it has launched, and the kinds of its copies.
+    and the kinds of copies that it has launched.
     """
 
     __slots__ = ("launched", "origin", "site")
@@ -153,7 +210,7 @@ class Line:
 # Record of a launch: its kernel, form and addresses (see `FollowedKernel.split`), its number on its stream and among
 # all operations, the program's call; the base, changes and version of its stream's clock.  It is one tuple to limit the
 # number of objects that the garbage collector visits.
-Launch = tuple[FollowedKernel, "Form | None", Any, int, int, Origin, Base, dict[StreamKey, int], int]
+Launch = tuple[FollowedCall, "Form | None", Any, int, int, Origin, Base, dict[StreamKey, int], int]
 # Record of an allocation: the preceding operation, its number, the program's call, whether the bytes are fresh, clock.
 Allocation = tuple[Launch | Command, int, Origin, bool, Base, dict[StreamKey, int], int]
 
@@ -164,11 +221,12 @@ class Alone:
     real: the other driver's handle of the stream;  state: its clock.
     histories: of the blocks, by the addresses that launches have used.  Some are no longer open (`is_open`).
     latest: the stream's latest operation if it is a launch without a command, else None.
+    deferred: its calls that are not made yet; they are not among the stream's operations here.
     prunes_at: the number of the operation after which the lists of launches are shortened.
     limit: the number of histories at which those that are no longer open are removed.
     """
 
-    __slots__ = ("_engine", "histories", "latest", "limit", "prunes_at", "queue", "real", "state")
+    __slots__ = ("_engine", "deferred", "histories", "latest", "limit", "prunes_at", "queue", "real", "state")
 
     def __init__(self, engine: FollowingEngine, queue: Queue, real: Any) -> None:
         self._engine = engine
@@ -177,6 +235,7 @@ class Alone:
         self.state = engine.clocks.stream(queue.handle)
         self.histories: dict[int, SoleHistory] = {}
         self.latest: Launch | None = None
+        self.deferred = Deferred(engine, self, engine.deferred)
         self.prunes_at = self.limit = PRUNE_AFTER
 
     def command(self, launch: Launch | Command) -> Command:
@@ -307,6 +366,13 @@ def _number(launch: Launch) -> int:
     return launch[3]
 
 
+def _spans(loaded: FollowedCall, form: Form | None, given: Any) -> list[tuple[int, int]]:
+    """Return the ranges of bytes that a launch uses."""
+    if form is None:
+        return [(access.low, access.high) for access in loaded.accesses(form, given)]
+    return [(given[index] + start, given[index] + end) for index, start, end, _ in form.places]
+
+
 # memory
 
 
@@ -334,6 +400,10 @@ class FollowedDevice(DeviceMemory):
         self._forget(segment.low, segment.high)
         self._segments.remove(segment)
 
+    def segment_at(self, address: int) -> Segment | None:
+        """Return the segment that an address lies in, or None."""
+        return self._segments.find(address)
+
     def adopt_reserved(self, low: int, nbytes: int) -> None:
         """Add addresses that the real driver reserved."""
         reservation = self._reservations[low] = Reservation(low, low + nbytes)
@@ -360,7 +430,7 @@ class FollowedDevice(DeviceMemory):
         """Forget the blocks in [low, high), whose bytes are new."""
         former, self.reused = self.reused, {}
         for start, end in former.items():
-            self.reuse({start: min(end, low), max(start, high): end})
+            self.reuse([(start, min(end, low)), (max(start, high), end)])
         self._forget(low, high)
 
     def give(self, low: int, high: int) -> None:
@@ -373,10 +443,10 @@ class FollowedDevice(DeviceMemory):
         if type(history) is SoleHistory:  # the same as `close`
             history.is_open = False
 
-    def reuse(self, bounds: dict[int, int]) -> None:
-        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
+    def reuse(self, bounds: Iterable[tuple[int, int]]) -> None:
+        """Note that blocks were taken.  bounds: their starts and ends."""
         reused = self.reused
-        for low, high in bounds.items():
+        for low, high in bounds:
             if reused.get(low, low) < high:
                 reused[low] = high
         if len(reused) > MANY_BLOCKS:
@@ -463,6 +533,11 @@ class FollowedMemory(Memory):
                 return block
         return None
 
+    def segment(self, device: int, address: int) -> Segment | None:
+        """Return the segment that an address lies in, which is likely one of `device`; None if it is unknown."""
+        found = self.devices[device].segment_at(address)
+        return found or next(filter(None, [memory.segment_at(address) for memory in self.devices]), None)
+
     def owner(self, address: int) -> int | None:
         block = self.around(address)
         return None if block is None else block.device
@@ -478,7 +553,7 @@ class FollowedMemory(Memory):
 class FollowingEngine(Engine):
     """An engine whose commands are done when they are submitted.
 
-    alone: by stream, the blocks that only it uses.  deferred: the calls that are not made yet.
+    alone: by stream, the blocks that only it uses.  deferred: the calls that are not made yet, of each stream.
     """
 
     memory: FollowedMemory
@@ -487,8 +562,9 @@ class FollowingEngine(Engine):
         super().__init__(choice, schedule, lock)
         self.memory = FollowedMemory(choice.count)
         self.alone: dict[StreamKey, Alone] = Handles()
-        self.deferred = Deferred(self)
-        self._made_for: Origin | None = None  # the call of the program that is being made, if it is an earlier one
+        self.deferred: dict[Deferred, None] = {}
+        self._users: dict[Segment, set[StreamKey]] = {}  # the streams that used a segment since it was private
+        self._owners: dict[Segment, Deferred] = {}  # of private segments
         self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code object and the offset in it
 
     def settle(self) -> None:
@@ -517,75 +593,197 @@ class FollowingEngine(Engine):
             line.origin = origin
         return line
 
+    # private segments
+
+    def _is_private(self, alone: Alone, address: int) -> bool:
+        """Return whether an address is in a segment that is private to a stream, which uses it now."""
+        is_private = self._has_private(alone, address)
+        alone.deferred.note(address, is_private)
+        return is_private
+
+    def _has_private(self, alone: Alone, low: int) -> bool:
+        segment = self.memory.segment(alone.queue.device, low)
+        if segment is None or segment in alone.deferred.segments:
+            return segment is not None
+        users = self._used(segment, alone.queue.handle)
+        if not all([user == alone.queue.handle or self._is_idle(user) for user in users]):
+            return False
+        users.intersection_update([alone.queue.handle])
+        for each in self.alone.values():
+            each.deferred.outside.clear()
+        alone.deferred.make()
+        alone.deferred.segments.add(segment)
+        self._owners[segment] = alone.deferred
+        return True
+
+    def _is_idle(self, stream: StreamKey) -> bool:
+        return self.clocks.host.get(stream, UNKNOWN) >= self.clocks.stream(stream).count
+
+    def _used(self, segment: Segment, stream: StreamKey) -> set[StreamKey]:
+        """Note that a stream uses a segment that is not private to it; return the streams that do."""
+        owner = self._owners.pop(segment, None)
+        if owner is not None:
+            owner.make()
+            owner.leave(segment)
+        users = self._users.setdefault(segment, set())
+        users.add(stream)
+        return users
+
+    def forget_segment(self, device: int, low: int) -> None:
+        """Forget the users of a segment that the real driver frees."""
+        segment = self.memory.segment(device, low)
+        if segment is not None:
+            self._users.pop(segment, None)
+            owner = self._owners.pop(segment, None)
+            if owner is not None:
+                owner.leave(segment)
+
+    def _locate(self, alone: Alone, addresses: Sequence[int]) -> int:
+        """Return where the accesses of a stream's next launch are: PRIVATE, MIXED or OUTSIDE."""
+        deferred = alone.deferred
+        found = [
+            address in deferred.inside or address not in deferred.outside and self._is_private(alone, address)
+            for address in addresses
+            if address
+        ]
+        return PRIVATE if all(found) else MIXED if any(found) else OUTSIDE
+
     # deferred calls
 
-    def launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
-        """Submit a launch or a library call, or defer it."""
-        deferred, line = self.deferred, self._line(origin)
-        if alone is not deferred.alone and (deferred.may_begin or deferred.alone is not None):
-            deferred.begin(alone)
-        if alone is not deferred.alone:
-            self._launch(alone, loaded, arguments, line, line.origin)
-        elif loaded in line.launched:
-            deferred.add(loaded, arguments, line.origin)
-        else:
-            origin = line.origin  # that of an earlier call of the line, once that is made
+    def make_deferred(self) -> None:
+        """Make all deferred calls.  Raises: CallFailure."""
+        for deferred in list(self.deferred):
             deferred.make()
-            self._launch(alone, loaded, arguments, line, origin)
 
-    def call(self, alone: Alone, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """Call a function that submits one copy, or defer that.  name: its kind."""
-        deferred, origin = self.deferred, callers.origin(3)
-        line = self._line(origin)
-        if alone is not deferred.alone:
-            deferred.begin(alone)
-        if alone is deferred.alone and name in line.launched:
-            deferred.add(function, arguments, origin)
+    def make_around(self, address: int) -> None:
+        """Make the deferred calls of the stream to which an address is private.  Raises: CallFailure."""
+        for deferred in list(self.deferred):
+            if any(segment.low <= address < segment.high for segment in deferred.segments):
+                deferred.make()
+
+    def drop_deferred(self) -> None:
+        """Drop the deferred calls that the host has waited for.  Raises: CallFailure."""
+        for deferred in list(self.deferred):
+            deferred.drop()
+        for alone in self.alone.values():
+            alone.deferred.outside.clear()  # memory may be private now
+
+    def launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> None:
+        """Submit a launch, a copy or a library call, or defer it."""
+        deferred = alone.deferred
+        line = self._lines.get((id(origin[0]), origin[1]))
+        if line is None or line.origin != origin:
+            line = self._line(origin)
+        launches, addresses = deferred.launches, loaded.addresses(arguments)
+        if (
+            not deferred.is_open
+            or loaded not in line.launched
+            or not deferred.inside.issuperset(addresses)
+            or len(launches) >= FULL
+        ):
+            self._launch_slowly(alone, loaded, arguments, addresses, line, line.origin)
+            return
+        state = alone.state
+        number = state.count = state.count + 1
+        state.is_waiting = False
+        sequence = self._sequence = self._sequence + 1
+        launches += (loaded, arguments, line.origin, number, sequence, deferred.witness.place)
+
+    def _launch_slowly(
+        self,
+        alone: Alone,
+        loaded: FollowedCall,
+        arguments: Any,
+        addresses: Sequence[int],
+        line: Line,
+        origin: Origin,  # `line.origin` becomes that of an earlier call, once that is made
+    ) -> None:
+        """Do what `launch` does, also where it is not the usual case."""
+        queue, deferred, witness = alone.queue, alone.deferred, self.races.witness
+        if witness is None or queue.capture is not None:
+            self.make_deferred()
+            accesses = loaded.accesses(*loaded.split(arguments))
+            blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
+            self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
+            return
+        where, is_new = self._locate(alone, addresses), loaded not in line.launched
+        if is_new or where == OUTSIDE:
+            deferred.make()
+            witness.begins(queue, alone.state.count + 1, line.site)
+            self._note(alone, self._launch(alone, loaded, arguments, origin))
+            if is_new:
+                line.launched.add(loaded)
+                alone.settle_last()
+            return
+        place = witness.place
+        if not deferred.is_open or len(deferred.launches) >= FULL:
+            deferred.begin(witness)
+        if where == MIXED:
+            witness.begins(queue, alone.state.count + 1, line.site)
+        launch = self._launch(alone, loaded, arguments, origin)
+        if where == MIXED:
+            self._note(alone, launch, False)
+            place = IN_PART
+        deferred.launches += (loaded, arguments, origin, launch[3], launch[4], place)
+
+    def make_launch(
+        self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin, at: Place, clock: CallClock
+    ) -> None:
+        """Make a deferred launch."""
+        form, given = loaded.split(arguments)
+        launch = loaded, form, given, at.number, at.sequence, origin, *clock
+        if at.place == IN_PART:
+            self._note(alone, launch, True)
         else:
-            deferred.end()
-            last = alone.queue.last
-            function(*arguments)
-            if alone.queue.last is not last:  # neither an empty nor a captured copy, which have no command
-                line.launched.add(name)
+            self._began(alone, origin, at)
+            self._note(alone, launch)
 
-    def call_as(self, origin: Origin, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """Call a function for an earlier call of the program."""
-        self._made_for = origin
-        try:
-            function(*arguments)
-        finally:
-            self._made_for = None
+    def skip_launch(self, alone: Alone, call: list[Any], clock: CallClock) -> None:
+        """Make a deferred launch the stream's latest operation, without its uses: the host has waited for it."""
+        loaded, arguments, origin, number, sequence, _ = call
+        alone.latest = loaded, *loaded.split(arguments), number, sequence, origin, *clock
 
-    def current_call(self) -> tuple[str, str]:
-        return callers.call() if self._made_for is None else callers.described(self._made_for)
+    def _began(self, alone: Alone, origin: Origin, at: Place) -> None:
+        assert self.races.witness is not None
+        self.races.witness.began(alone.queue, at, self._line(origin).site)
 
-    def take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Allocate a block on a stream, or defer that."""
-        deferred, alone, origin = self.deferred, self.alone[queue.handle], callers.origin(3)
-        if alone is deferred.alone:
-            deferred.add(low, high, origin)
-        else:
-            if deferred.alone is not None:
-                deferred.end()
-            self.make_block(alone, low, high, origin)
+    def allocate(self, alone: Alone, low: int, high: int) -> None:
+        """Allocate a block on a stream, or defer that after other calls."""
+        origin, deferred = callers.origin(3), alone.deferred
+        if low not in deferred.inside and not self._is_private(alone, low) or len(deferred.blocks) >= FULL:
+            deferred.make()
+        if not deferred.is_open:
+            self._allocate(alone, low, high, origin)
+            return
+        state = alone.state
+        number = state.count = state.count + 1
+        state.is_waiting = False
+        sequence = self._sequence = self._sequence + 1
+        deferred.blocks += (low, high, origin, number, sequence, deferred.witness.place)
 
     def give_block(self, device: int, low: int, high: int) -> None:
         """Mark a block as dead, or defer that."""
-        if self.deferred.alone is None:
-            self.memory.devices[device].give(low, high)
-        else:
-            self.deferred.add(low, high, device)
+        for deferred in self.deferred:
+            if low in deferred.inside or self.memory.segment(device, low) in deferred.segments:
+                deferred.blocks += (low, high, device, deferred.state.count, self._sequence, 0)
+                return
+        self.give(device, low, high)
+
+    def learned(self, alone: Alone) -> None:
+        """Note that a stream's clock has changed."""
+        self._sequence += 1
+        alone.deferred.learned(self._sequence)
 
     def give(self, device: int, low: int, high: int) -> None:
         """Mark a block as dead."""
         self.memory.devices[device].give(low, high)
 
-    def reuse(self, device: int, bounds: dict[int, int]) -> None:
-        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
+    def reuse(self, device: int, bounds: Iterable[tuple[int, int]]) -> None:
+        """Note that blocks were taken.  bounds: their starts and ends."""
         self.memory.devices[device].reuse(bounds)
 
     def take_known(self, alone: Alone, low: int, high: int) -> None:
-        """Allocate a block on a stream; the host has waited for all earlier work of all streams."""
+        """Allocate a block on a stream; the host has waited for that."""
         memory = self.memory.devices[alone.queue.device]
         history = alone.histories[low] = SoleHistory(alone, low, high)
         memory.take_pieces(memory.pieces(low, high), low, high, history)
@@ -594,49 +792,47 @@ class FollowingEngine(Engine):
 
     # submission
 
-    def make_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
-        """Submit a launch or a library call."""
-        self._launch(alone, loaded, arguments, self._line(origin), origin)
-
-    def _launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, line: Line, origin: Origin) -> None:
-        queue, witness = alone.queue, self.races.witness
-        form, given = loaded.split(arguments)
-        if witness is None or queue.capture is not None:
-            accesses = loaded.accesses(form, given)
-            blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
-            self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
-            return
+    def _launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> Launch:
+        """Make a launch the next operation of its stream."""
         state = alone.state
-        number = state.count = state.count + 1
+        state.count += 1
         state.is_waiting, state.is_shared = False, True
         self._sequence += 1
-        witness.begins(queue, number, line.site)
-        base, changes, version = state.base, state.changes, state.version
-        launch = alone.latest = loaded, form, given, number, self._sequence, origin, base, changes, version
+        form, given = loaded.split(arguments)
+        return (
+            loaded, form, given, state.count, self._sequence, origin, state.base, state.changes, state.version
+        )  # fmt: skip
+
+    def _note(self, alone: Alone, launch: Launch, inside: bool | None = None) -> None:
+        """Compare and record the uses of a launch.  inside: only those in private segments, or only the others."""
+        loaded, form, given, number = launch[:4]
         histories, are_all_open = alone.histories, True
-        if form is None:
-            spans = [(access.low, access.high) for access in loaded.bound(given).accesses]
-        else:
-            spans = [(given[index] + start, given[index] + end) for index, start, end, _ in form.places]
-        for low, high in spans:
+        if inside is not False:  # the rest of it is made later, after the operations before it
+            alone.latest = launch
+        for low, high in _spans(loaded, form, given):
+            if inside is not None and self._is_inside(alone, low) != inside:
+                continue
             history = histories.get(low)
             if history is not None and history.is_open and high <= history.high:
                 history.launches.append(launch)
             else:
                 are_all_open = False
         if not are_all_open:
-            self._use_others(alone, launch)
-        if loaded not in line.launched:
-            line.launched.add(loaded)
-            alone.settle_last()
+            self._use_others(alone, launch, inside)
         if number >= alone.prunes_at:
-            alone.prune(self.clocks.host.get(queue.handle, UNKNOWN))
+            alone.prune(self.clocks.host.get(alone.queue.handle, UNKNOWN))
 
-    def _use_others(self, alone: Alone, launch: Launch) -> None:
+    def _is_inside(self, alone: Alone, low: int) -> bool:
+        """Return whether an address is in a private segment of a stream."""
+        return self.memory.segment(alone.queue.device, low) in alone.deferred.segments
+
+    def _use_others(self, alone: Alone, launch: Launch, inside: bool | None) -> None:
         """Compare and record a launch's uses of blocks that other streams may have used."""
         queue, loaded, origin = alone.queue, launch[0], launch[5]
         used, accesses, blocks = loaded.accesses(launch[1], launch[2]), [], []
         for access in used:
+            if inside is not None and self._is_inside(alone, access.low) != inside:
+                continue
             history = alone.histories.get(access.low)
             if history is not None and history.is_open and access.high <= history.high:
                 continue
@@ -657,7 +853,8 @@ class FollowingEngine(Engine):
             assert self.races.witness is not None
             self.races.witness.submitted(command)
             command.finish()
-            queue.last, alone.latest = command, None
+            if inside is not False:
+                queue.last, alone.latest = command, None
 
     def submit(
         self,
@@ -678,7 +875,9 @@ class FollowingEngine(Engine):
             queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
             return
         if origin is None:
-            origin = self._made_for or callers.origin()
+            origin = callers.origin()
+        for access in accesses:
+            self._touch(queue, access.low)
         witness = self.races.witness
         if witness is not None and not launched:
             witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
@@ -695,27 +894,48 @@ class FollowingEngine(Engine):
         if queue.handle in self.alone:  # not a branch of a graph
             self.alone[queue.handle].latest = None
 
-    def make_block(self, alone: Alone, low: int, high: int, origin: Origin) -> None:
+    def _touch(self, queue: Queue, low: int) -> None:
+        """Note that a stream uses an address."""
+        segment = self.memory.segment(queue.device, low)
+        alone = self.alone.get(queue.handle)  # None: a branch of a graph
+        if segment is not None and (alone is None or segment not in alone.deferred.segments):
+            self._used(segment, queue.handle)
+
+    def _allocate(self, alone: Alone, low: int, high: int, origin: Origin) -> None:
         """Allocate a block on a stream."""
-        queue = alone.queue
-        stream, memory = queue.handle, self.memory.devices[queue.device]
-        state, witness, last = alone.state, self.races.witness, queue.last if alone.latest is None else alone.latest
+        queue, memory = alone.queue, self.memory.devices[alone.queue.device]
+        self._touch(queue, low)
+        stream, state, witness = queue.handle, alone.state, self.races.witness
         is_over = self.clocks.host.get(stream, UNKNOWN) >= state.count and self.clocks.host_knows_all(stream)
-        if witness is None or last is None or queue.capture is not None or is_over:
+        has_last = queue.last is not None or alone.latest is not None
+        if witness is None or not has_last or queue.capture is not None or is_over:
             alone.settle_last()
-            self.call_as(origin, super().take_block, (queue, low, high))
+            self.take_block(queue, low, high)
             block = memory.blocks.at[low]
             if queue.capture is None and block.history.stream is None:
                 block.history = alone.histories[low] = SoleHistory(alone, low, high)
             return
-        number, line = state.count + 1, self._line(origin)
-        witness.begins(queue, number, line.site)
+        witness.begins(queue, state.count + 1, self._line(origin).site)
+        self._take(alone, low, high, origin, state.count + 1, (state.base, state.changes, state.version))
+        state.count += 1
+        state.is_waiting, state.is_shared = False, True
+
+    def make_block(self, alone: Alone, low: int, high: int, origin: Origin, at: Place, clock: CallClock) -> None:
+        """Make a deferred allocation of a block."""
+        self._began(alone, origin, at)
+        self._take(alone, low, high, origin, at.number, clock)
+
+    def _take(self, alone: Alone, low: int, high: int, origin: Origin, number: int, clock: CallClock) -> None:
+        """Allocate a block on a stream that has an operation before it."""
+        queue, memory = alone.queue, self.memory.devices[alone.queue.device]
+        stream, last = queue.handle, queue.last if alone.latest is None else alone.latest
+        assert last is not None
         known = memory.blocks.at.get(low)
         history = None
         if known is not None and known.high == high and not known.is_live:
             history = alone.reusable(known.history)
         if known is not None and history is not None:
-            history.begin((last, number, origin, False, state.base, state.changes, state.version))
+            history.begin((last, number, origin, False, *clock))
             known.is_live = True
             known.takes += 1
         else:
@@ -725,17 +945,16 @@ class FollowingEngine(Engine):
                 access = MemoryAccess.whole(low, high)
                 taking = self.races.take(stream, access, pieces)
                 if taking.conflicts:
-                    self.races.meet(queue, TAKING, callers.described(origin), queue.waited, taking.conflicts)
+                    call = callers.described(origin)
+                    self.races.meet(queue, TAKING, call, queue.waited, taking.conflicts)
                     memory.take(low, high, taking.history)
-                    taken = Taken(line.site, is_fresh, self.clocks.advance(stream))
+                    taken = Taken(call[0], is_fresh, Clock(stream, number, *clock))
                     self.races.taken(taking, stream, access, alone.command(last), number, taken)
                     return
             history = SoleHistory(alone, low, high)
-            history.begin((last, number, origin, is_fresh, state.base, state.changes, state.version))
+            history.begin((last, number, origin, is_fresh, *clock))
             memory.take_pieces(pieces, low, high, history)
         alone.histories[low] = history
-        state.count = number
-        state.is_waiting, state.is_shared = False, True
 
     def block_host(self, end_ns: int) -> None:
         """Do nothing: the real driver has waited."""

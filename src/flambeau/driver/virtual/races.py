@@ -57,11 +57,30 @@ class Taking(NamedTuple):
     covered: list[Use]
 
 
+class Place(NamedTuple):
+    """The place of a call in the order of all calls.
+
+    number: on its stream;  sequence: among all operations;  place: among the reports to the witness (see deferred.py).
+    """
+
+    number: int
+    sequence: int
+    place: int
+
+
 class Witness(ClockWitness, Protocol):
-    """Interface of a tool that is notified of every operation and every race.  It must not affect them."""
+    """Interface of a tool that is notified of every operation and every race.  It must not affect them.
+
+    place: the number of reports that it has received, `began` excepted.
+    """
+
+    place: int
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
         """Handle the start of the comparison of operation `number` of a stream, or of an access of the host."""
+
+    def began(self, queue: Queue, at: Place, site: str) -> None:
+        """Handle what `begins` does for a deferred operation, after later ones: it belongs before report `at.place`."""
 
     def submitted(self, command: Command) -> None:
         """Handle the submission of a command to a queue."""
