@@ -325,7 +325,7 @@ def test_bytes_that_were_used_are_not_fresh_after_the_driver_has_allocated_other
 def test_only_new_bytes_are_fresh_again():
     device = following.FollowedDevice(0, 0, False)
     device.adopt(0, 1000)
-    device.reuse([(0, 100), (200, 600), (700, 800)])
+    device.reuse({0: 100, 200: 600, 700: 800})
     device.adopt(300, 100)
     assert device.reused == {0: 100, 200: 300, 400: 600, 700: 800}
 

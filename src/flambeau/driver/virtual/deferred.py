@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -68,7 +68,7 @@ class Model(Protocol):
     def skip_launch(self, alone: Any, call: list[Any], clock: Clock) -> None: ...
     def make_block(self, alone: Any, low: int, high: int, origin: Origin, at: Place, clock: Clock) -> None: ...
     def give(self, device: int, low: int, high: int) -> None: ...
-    def reuse(self, device: int, bounds: Iterable[tuple[int, int]]) -> None: ...
+    def reuse(self, device: int, bounds: dict[int, int]) -> None: ...
     def take_known(self, alone: Any, low: int, high: int) -> None: ...
 
 
@@ -181,19 +181,21 @@ class Deferred:
 
     def _drop_blocks(self, blocks: list[Any]) -> None:
         """Give back the blocks of before the list that it gives back, and take those that are still in use after it."""
-        model, lows, highs, thirds = self._model, blocks[::WIDTH], blocks[1::WIDTH], blocks[2::WIDTH]
-        count = len(lows)
+        model, alone = self._model, self._alone
+        taken: dict[int, int] = {}  # the ends of blocks, by their starts
+        reused: dict[int, int] = {}
         low = third = None
         try:
-            for low, at in dict(zip(reversed(lows), range(count - 1, -1, -1))).items():  # the first of each address
-                third = thirds[at]
-                if type(third) is int:
-                    model.give(third, low, highs[at])
-            model.reuse(self._alone.queue.device, set(zip(lows, highs)))
-            for low, at in dict(zip(lows, range(count))).items():  # the last of each address
-                third = thirds[at]
-                if type(third) is tuple:
-                    model.take_known(self._alone, low, highs[at])
+            for low, high, third in zip(blocks[::WIDTH], blocks[1::WIDTH], blocks[2::WIDTH]):
+                if type(third) is not int:
+                    taken[low] = high
+                elif taken.pop(low, None) is None:
+                    model.give(third, low, high)
+                elif reused.get(low, 0) < high:
+                    reused[low] = high
+            model.reuse(alone.queue.device, reused)
+            for low, high in taken.items():
+                model.take_known(alone, low, high)
         except Exception as failure:
             raise CallFailure(low, third) from failure
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from struct import Struct, pack_into
 from typing import Any, NamedTuple
 
@@ -430,7 +430,7 @@ class FollowedDevice(DeviceMemory):
         """Forget the blocks in [low, high), whose bytes are new."""
         former, self.reused = self.reused, {}
         for start, end in former.items():
-            self.reuse([(start, min(end, low)), (max(start, high), end)])
+            self.reuse({start: min(end, low), max(start, high): end})
         self._forget(low, high)
 
     def give(self, low: int, high: int) -> None:
@@ -443,10 +443,10 @@ class FollowedDevice(DeviceMemory):
         if type(history) is SoleHistory:  # the same as `close`
             history.is_open = False
 
-    def reuse(self, bounds: Iterable[tuple[int, int]]) -> None:
-        """Note that blocks were taken.  bounds: their starts and ends."""
+    def reuse(self, bounds: dict[int, int]) -> None:
+        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
         reused = self.reused
-        for low, high in bounds:
+        for low, high in bounds.items():
             if reused.get(low, low) < high:
                 reused[low] = high
         if len(reused) > MANY_BLOCKS:
@@ -778,8 +778,8 @@ class FollowingEngine(Engine):
         """Mark a block as dead."""
         self.memory.devices[device].give(low, high)
 
-    def reuse(self, device: int, bounds: Iterable[tuple[int, int]]) -> None:
-        """Note that blocks were taken.  bounds: their starts and ends."""
+    def reuse(self, device: int, bounds: dict[int, int]) -> None:
+        """Note that blocks were taken and given back.  bounds: their ends, by their starts."""
         self.memory.devices[device].reuse(bounds)
 
     def take_known(self, alone: Alone, low: int, high: int) -> None:
