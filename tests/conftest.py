@@ -103,8 +103,12 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         return
     if flambeau.cuda.device_count() < wanted:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
-    yield flambeau.core.thread.machine()
+    shared = flambeau.core.thread.machine()
+    settings = shared.settings
+    yield shared
     flambeau.cuda.synchronize()
+    if shared.settings is not settings:
+        flambeau.cuda.memory._set_allocator_settings("")
 
 
 @pytest.fixture
