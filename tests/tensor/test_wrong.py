@@ -417,3 +417,80 @@ def test_a_gpu_s_tensor_says_so(gpus):
 )
 def test_random_states(gpus, call, error, begins):
     refused(call, error, begins)
+
+
+@cases(
+    (lambda: torch.nn.functional.batch_norm(A, 1, None), TypeError, "batch_norm: running_mean must be a Tensor, got 1"),
+    (
+        lambda: torch.nn.functional.batch_norm(A, torch.ones(4), "a"),
+        TypeError,
+        "batch_norm: running_var must be a Tensor, got 'a'",
+    ),
+    (
+        lambda: torch.nn.functional.instance_norm(torch.ones(2, 3, 4), 0.5, None),
+        TypeError,
+        "instance_norm: running_mean must be a Tensor, got 0.5",
+    ),
+    (
+        lambda: torch.nn.functional.affine_grid(torch.ones(1, 2, 3), 4),
+        TypeError,
+        "affine_grid: size must be a list of ints, got 4",
+    ),
+    (
+        lambda: torch.affine_grid_generator(torch.ones(1, 2, 3), None, True),
+        TypeError,
+        "affine_grid_generator: size must be a list of ints, got None",
+    ),
+    (lambda: torch.nn.functional.group_norm(A, "a"), TypeError, "group_norm: num_groups must be an int, got 'a'"),
+    (lambda: torch.nn.functional.gumbel_softmax(A, "a"), TypeError, "gumbel_softmax: tau must be a number, got 'a'"),
+    (lambda: torch.nn.functional.gumbel_softmax(A, None), TypeError, "gumbel_softmax: tau must be a number, got None"),
+    (lambda: torch.nn.functional.softmin(object, 0), TypeError, "softmin: input must be a Tensor, got type object"),
+    (lambda: torch.rrelu_(A, "a"), TypeError, "rrelu_: lower must be a number, got 'a'"),
+    (lambda: torch.rrelu_(A, 0.1, [1]), TypeError, "rrelu_: upper must be a number, got [1]"),
+    (
+        lambda: torch.broadcast_shapes(None),
+        TypeError,
+        "broadcast_shapes: expected tuples of ints or single ints, got (None)",
+    ),
+    (
+        lambda: torch.broadcast_shapes((2, 1), "a"),
+        TypeError,
+        "broadcast_shapes: expected tuples of ints or single ints, got ((2, 1), 'a')",
+    ),
+    (lambda: torch.einsum(A, 1.5), TypeError, "einsum: labels must be a list of numbers, got 1.5"),
+    (lambda: torch.einsum(A, [0, 1], None), TypeError, "einsum: labels must be a list of numbers, got None"),
+    (lambda: torch.embedding(A, torch.tensor([1]), "a"), TypeError, "embedding: padding_idx must be an int, got 'a'"),
+    (
+        lambda: torch.nn.functional.embedding(torch.tensor([1]), A, max_norm=2.0, norm_type="a"),
+        TypeError,
+        "embedding_renorm_: norm_type must be a number, got 'a'",
+    ),
+    (lambda: torch.empty_permuted(1, (0,)), TypeError, "empty_permuted: size must be a list of ints, got 1"),
+    (
+        lambda: torch.empty_permuted((2, 3), True),
+        TypeError,
+        "empty_permuted: physical_layout must be a list of ints, got True",
+    ),
+    (
+        lambda: torch.empty_permuted((2, 3), (0, "a")),
+        TypeError,
+        "empty_permuted: each dimension must be an int, got 'a'",
+    ),
+    (
+        lambda: torch.grid_sampler_2d(None, A, 0, 0, True),
+        TypeError,
+        "grid_sampler_2d: input must be a Tensor, got None",
+    ),
+    (lambda: torch.grid_sampler_3d(A, 1, 0, 0, True), TypeError, "grid_sampler_3d: grid must be a Tensor, got 1"),
+    (lambda: torch.index_put_(1, (torch.tensor([0]),), A), TypeError, "index_put_: input must be a Tensor, got 1"),
+    (lambda: A.index_put_(1, A), TypeError, "index_put_: indices must be a tuple of tensors, got 1"),
+    (lambda: A.index_put_([1], A), TypeError, "index_put_: indices[0] must be a Tensor, got 1"),
+    (lambda: A.index_put_((torch.tensor([0]),), 2.0), TypeError, "index_put_: values must be a Tensor, got 2.0"),
+    (lambda: torch.lstm_cell(A, 1, A, A), TypeError, "lstm_cell: hx must be a list of tensors, got 1"),
+    (lambda: torch.lstm_cell(A, [A], A, A), ValueError, "lstm_cell: hx must have two states, got 1"),
+    (lambda: torch.normal("a", torch.ones(2)), TypeError, "normal: mean must be a number, got 'a'"),
+    (lambda: torch.pca_lowrank(A, "a"), TypeError, "pca_lowrank: q must be an int, got 'a'"),
+    (lambda: torch.svd_lowrank(A, object), TypeError, "svd_lowrank: q must be an int, got type object"),
+)
+def test_what_is_no_tensor_or_number_where_one_is_needed(gpus, call, error, begins):
+    refused(call, error, begins)

@@ -514,6 +514,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     checks.tensor("group_norm", "input", input)
+    checks.integer("group_norm", "num_groups", num_groups)
     if input.ndim > 1 and num_groups:
         count = input.numel() // num_groups
         _require_several("group_norm", "value per channel", count, input.shape)
@@ -670,7 +671,8 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
                 [ 0.,  0.],
                 [ 1.,  0.]])
     """
-    return REGISTRY["affine_grid"](theta, tuple(size), _corners("affine_grid", align_corners))
+    size = checks.listed("affine_grid", "size", "ints", size)
+    return REGISTRY["affine_grid"](theta, size, _corners("affine_grid", align_corners))
 
 
 def _lengths(name: str, values: Any) -> list[int]:
@@ -780,6 +782,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
         >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0, -1.0]), dim=0)
         tensor([0.2119, 0.2119, 0.5761])
     """
+    checks.tensor("softmin", "input", input)
     return REGISTRY["softmax"](-input, _chosen(dim, input, "softmin"), dtype)
 
 
@@ -792,6 +795,8 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
         tensor([[0., 1.]])
     """
     checks.tensor("gumbel_softmax", "logits", logits)
+    if not isinstance(tau, TensorBase):
+        checks.number("gumbel_softmax", "tau", tau)
     # Jang et al., "Categorical Reparameterization with Gumbel-Softmax" (2017)
     with GradMode(False):
         drawn = empty_like(logits, memory_format=contiguous_format).exponential_()

@@ -156,7 +156,10 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
         >>> h.shape
         torch.Size([2, 5])
     """
-    return _cell("LSTM", "lstm_cell", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    states = checks.tensors("lstm_cell", "hx", hx)
+    if len(states) != 2:
+        raise ArgumentError(f"hx must have two states, got {len(states)}", hint="as in [h, c]", operator="lstm_cell")
+    return _cell("LSTM", "lstm_cell", input, states, w_ih, w_hh, b_ih, b_hh)
 
 
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:

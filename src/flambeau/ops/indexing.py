@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
+from ..core.tensor import TensorBase
 from ..dtypes import bool_, dtype, int64, uint8
 from ..errors import (
     ArgumentTypeError,
@@ -23,6 +24,7 @@ from ..errors import (
     ShapeError,
     ValueRangeError,
     name_error,
+    shown,
 )
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
@@ -754,11 +756,27 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
         >>> x.index_put_((torch.tensor([1, 1]),), torch.tensor([2.0, 3.0]), accumulate=True)
         tensor([0., 5., 0.])
     """
+    _check_tensors(input=input, values=values)
+    if not isinstance(indices, (tuple, list)):
+        raise ArgumentTypeError(
+            f"indices must be a tuple of tensors, got {shown(indices)}", hint="as in (index,)", operator="index_put_"
+        )
+    _check_tensors(**{f"indices[{number}]": index for number, index in enumerate(indices) if index is not None})
     try:
         return _put(input, indices, values, accumulate)
     except FlambeauError as error:
         name_error(error, "index_put_")
         raise
+
+
+def _check_tensors(**operands: Any) -> None:
+    for what, value in operands.items():
+        if not isinstance(value, TensorBase):
+            raise ArgumentTypeError(
+                f"{what} must be a Tensor, got {shown(value)}",
+                hint="make one with torch.tensor(...)",
+                operator="index_put_",
+            )
 
 
 def _put(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:

@@ -1186,7 +1186,14 @@ def broadcast_shapes(*shapes: Any) -> st.Size:
         >>> torch.broadcast_shapes((2, 1), (3,), 1)
         torch.Size([2, 3])
     """
-    listed = [st.as_ints(shape) for shape in shapes]
+    try:
+        listed = [st.as_ints(shape) for shape in shapes]
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"expected tuples of ints or single ints, got ({', '.join(map(shown, shapes))})",
+            hint="as in broadcast_shapes((2, 1), (3,))",
+            operator="broadcast_shapes",
+        ) from error
     for sizes in listed:
         if any(size < 0 for size in sizes):
             raise ValueRangeError(

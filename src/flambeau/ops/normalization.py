@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bfloat16, dtype, float16, float32, promote
-from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, ValueRangeError, shown
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
 from .channel_pointwise import channel_pointwise
@@ -1296,6 +1296,10 @@ def require_channels(name: str, input: Any, **operands: Any) -> None:
             operator=name,
         )
     for called, operand in operands.items():
+        if operand is not None and not hasattr(operand, "shape"):
+            raise ArgumentTypeError(
+                f"{called} must be a Tensor, got {shown(operand)}", hint="or None to leave it out", operator=name
+            )
         if operand is not None and tuple(operand.shape) != (input.shape[1],):
             raise ShapeError(
                 f"{called} should contain {input.shape[1]} elements, got shape {list(operand.shape)}",

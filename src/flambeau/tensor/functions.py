@@ -126,6 +126,7 @@ def embedding(
     """
     checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
     checks.absent("embedding", "sparse", sparse)
+    checks.integer("embedding", "padding_idx", padding_idx)
     return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
 
 
@@ -223,6 +224,7 @@ def rrelu_(
         tensor([-0.5000,  2.0000])
     """
     checks.tensor("rrelu_", "input", input)
+    lower, upper = checks.scalar("rrelu_", "lower", lower), checks.scalar("rrelu_", "upper", upper)
     with GradMode(False):
         slope = random_slope(input, lower, upper, training, generator)
     return _leaky_relu_(input, slope)
@@ -351,7 +353,8 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
         tensor([[[[-1.,  0.],
                   [ 1.,  0.]]]])
     """
-    return REGISTRY["affine_grid"](theta, tuple(size), align_corners)
+    size = checks.listed("affine_grid_generator", "size", "ints", size)
+    return REGISTRY["affine_grid"](theta, size, align_corners)
 
 
 def batch_norm(
@@ -468,7 +471,7 @@ def _equation_of_labels(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 def _term(labels: Any) -> str:
     letters = ""
-    for label in labels:
+    for label in checks.listed("einsum", "labels", "numbers", labels):
         if label is not Ellipsis and not (isinstance(label, int) and 0 <= label < len(LETTERS)):
             raise ArgumentError(
                 f"label {shown(label)} is not within the valid range [0, {len(LETTERS)})",
@@ -558,6 +561,8 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 
 
 def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
+    checks.integer(name, "q", q)
+    checks.integer(name, "niter", niter)
     if A.ndim < 2:
         raise ShapeError(
             f"A needs at least 2 dimensions, got shape {list(A.shape)}", hint="pass a matrix", operator=name
@@ -584,6 +589,8 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
     """
     checks.tensor("embedding_renorm_", "input", input)
     checks.tensor("embedding_renorm_", "indices", indices)
+    max_norm = checks.scalar("embedding_renorm_", "max_norm", max_norm)
+    norm_type = checks.scalar("embedding_renorm_", "norm_type", norm_type)
     with GradMode(False):
         index = indices.reshape(-1)
         found = REGISTRY["index_select"](input, 0, index)
@@ -626,6 +633,11 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
     return input.resize_as_(the_template, memory_format=memory_format)
 
 
+def _check_samples(name: str, input: Any, grid: Any) -> None:
+    checks.tensor(name, "input", input)
+    checks.tensor(name, "grid", grid)
+
+
 def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """Sample images at the positions of a grid: `torch.grid_sampler` of images.
 
@@ -634,6 +646,7 @@ def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode
         >>> torch.grid_sampler_2d(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
         tensor([[[[2.]]]])
     """
+    _check_samples("grid_sampler_2d", input, grid)
     check_ndim("grid_sampler_2d", input=(input, 4), grid=(grid, 4))
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -646,6 +659,7 @@ def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode
         >>> torch.grid_sampler_3d(torch.ones(1, 2, 3, 3, 3), torch.zeros(1, 1, 1, 1, 3), 0, 0, True).flatten()
         tensor([1., 1.])
     """
+    _check_samples("grid_sampler_3d", input, grid)
     check_ndim("grid_sampler_3d", input=(input, 5), grid=(grid, 5))
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 

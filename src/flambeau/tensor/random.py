@@ -415,6 +415,8 @@ def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
             raise ValueRangeError("std has negative elements", hint="pass its absolute values", operator="normal")
     else:
         checks.number("normal", "std", std)
+    if not isinstance(mean, TensorBase):
+        checks.number("normal", "mean", mean)
     if isinstance(mean, TensorBase) and isinstance(std, TensorBase):
         shape = broadcast([mean.shape, std.shape], "normal")
     else:

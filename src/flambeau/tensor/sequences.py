@@ -134,8 +134,11 @@ def empty_permuted(
         (105, 1, 21, 3)
     """
     check_layout("empty_permuted", layout)
+    size = checks.listed("empty_permuted", "size", "ints", size)
     checks.sizes("empty_permuted", (size,))
-    order = tuple(physical_layout)
+    order = checks.listed("empty_permuted", "physical_layout", "ints", physical_layout)
+    for each in order:
+        checks.integer("empty_permuted", "each dimension", each)
     if sorted(order) != list(range(len(size))):
         raise ShapeError(
             f"the order {list(order)} does not name each of {len(size)} dimensions once",
