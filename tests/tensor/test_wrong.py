@@ -494,3 +494,25 @@ def test_random_states(gpus, call, error, begins):
 )
 def test_what_is_no_tensor_or_number_where_one_is_needed(gpus, call, error, begins):
     refused(call, error, begins)
+
+
+@cases(
+    (lambda: torch.Tensor.t_(None), TypeError, "t_: self must be a Tensor, got None"),
+    (lambda: torch.Tensor.squeeze_(None), TypeError, "squeeze_: self must be a Tensor, got None"),
+    (lambda: torch.Tensor.as_strided_(None, (1,), (1,)), TypeError, "as_strided_: self must be a Tensor, got None"),
+    (lambda: torch.Tensor.set_(None), TypeError, "set_: self must be a Tensor, got None"),
+    (lambda: torch.Tensor.resize_(None, 2), TypeError, "resize_: self must be a Tensor, got None"),
+    (
+        lambda: torch.Tensor._make_subclass(None, A),
+        TypeError,
+        "_make_subclass: expected a subclass of Tensor, got None",
+    ),
+    (lambda: torch.Tensor._make_subclass(torch.Tensor, 1), TypeError, "_make_subclass: data must be a Tensor, got 1"),
+    (
+        lambda: torch.nn.functional.ctc_loss(A, I, [3], [1], blank="a"),
+        TypeError,
+        "ctc_loss: blank must be an int, got 'a'",
+    ),
+)
+def test_methods_without_their_tensor(gpus, call, error, begins):
+    refused(call, error, begins)

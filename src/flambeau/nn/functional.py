@@ -706,6 +706,7 @@ def ctc_loss(
     name = "ctc_loss"
     checks.tensor(name, "log_probs", log_probs)
     checks.tensor(name, "targets", targets)
+    checks.integer(name, "blank", blank)
     reduction = reduction_of(name, None, None, reduction)
     is_batched = log_probs.ndim == 3
     logs = log_probs if is_batched else log_probs.unsqueeze(1)

@@ -26,6 +26,7 @@ def _become(name: str, view: str, tensor: Any, *arguments: Any, **named: Any) ->
 
     The node of a tensor that is not a leaf is recorded under no_grad too, as its gradient must have the new shape.
     """
+    checks.tensor(name, "self", tensor)
     before_write(name, tensor)
     is_recorded = tensor.requires_grad and (is_grad_enabled() or not tensor.is_leaf)
     if is_recorded:
@@ -158,6 +159,7 @@ def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> An
 
 
 def _resized(name: str, tensor: Any, shape: tuple[int, ...], format: Any) -> Any:
+    checks.tensor(name, "self", tensor)
     if tensor.requires_grad:
         raise AutogradError(
             f"cannot resize variables that require grad: {tensor.describe()}", hint="use detach() first", operator=name
@@ -199,6 +201,7 @@ def set_(
         >>> x
         tensor([7., 3.])
     """
+    checks.tensor("set_", "self", self)
     before_write("set_", self)
     if is_grad_enabled() and self.requires_grad:
         raise AutogradError(

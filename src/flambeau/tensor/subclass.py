@@ -22,7 +22,7 @@ from ..core.binding import make_calls_by
 from ..core.tensor import TensorBase, new_tensor_of
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator
-from . import legacy, operators
+from . import checks, legacy, operators
 from .operators import BINARY, UNARY
 
 FIELDS = [name for name in TensorBase.__slots__ if name not in ("__weakref__", "_accumulator", "_grad")]
@@ -64,15 +64,21 @@ def as_subclass(self: Any, cls: type) -> Any:
         >>> type(torch.ones(2).as_subclass(Meters)).__name__
         'Meters'
     """
-    if not isinstance(cls, type) or not issubclass(cls, TensorBase):
-        raise ArgumentTypeError(
-            f"expected a subclass of Tensor, got {shown(cls)}", hint="derive it from Tensor", operator="as_subclass"
-        )
+    _check_class("as_subclass", cls)
     return recast(REGISTRY["alias"](self), cls)
 
 
+def _check_class(name: str, cls: Any) -> None:
+    if not isinstance(cls, type) or not issubclass(cls, TensorBase):
+        raise ArgumentTypeError(
+            f"expected a subclass of Tensor, got {shown(cls)}", hint="derive it from Tensor", operator=name
+        )
+
+
 def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
-    """Return a tensor of a subclass with the memory of `data`, detached from its graph."""
+    """Return a tensor of a subclass with the memory of `data`, detached from its graph.  Raises: ArgumentTypeError."""
+    _check_class("_make_subclass", cls)
+    checks.tensor("_make_subclass", "data", data)
     return recast(data.detach(), cls).requires_grad_(require_grad)
 
 
