@@ -22,7 +22,7 @@ SIMPLE = {
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,  # annotations are for people: `x: float` takes None, as it does uncompiled
-    "binding": True,
+    "binding": True,  # not in tensor.py and queue.py: such methods, called through the class, do not check `self`
     "embedsignature": False,
     "auto_pickle": False,  # no object of core/ is pickled but tensors, which say how
 }

@@ -6,6 +6,7 @@ own.  A type is that of an annotation where one says more than Any, else it foll
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -234,7 +235,22 @@ def annotations_of(found: Any) -> dict[str, str]:
     function = inspect.unwrap(found)
     if isinstance(function, Operator):
         return {each.name: each.annotation for each in function.parameters}
+    if inspect.ismethoddescriptor(function):  # compiled without them
+        return annotations_in_source(function)
     return {name: each if isinstance(each, str) else each.__name__ for name, each in function.__annotations__.items()}
+
+
+def annotations_in_source(method: Any) -> dict[str, str]:
+    tree = ast.parse((PACKAGE.parent / f"{method.__objclass__.__module__.replace('.', '/')}.py").read_text())
+    (node,) = (
+        each
+        for cls in tree.body
+        if isinstance(cls, ast.ClassDef) and cls.name == method.__objclass__.__name__
+        for each in cls.body
+        if isinstance(each, ast.FunctionDef) and each.name == method.__name__
+    )
+    given = {each.arg: each.annotation for each in node.args.args} | {"return": node.returns}
+    return {name: ast.unparse(each) for name, each in given.items() if each is not None}
 
 
 def returned(name: str, annotation: str) -> str:

@@ -83,3 +83,17 @@ def test_compiled_and_uncompiled_calls_are_the_same_to_a_user(records, part, dev
     for number, (one, other) in enumerate(zip(compiled, uncompiled)):
         assert one == other, f"event {number}"
     assert len(compiled) == len(uncompiled)
+
+
+@pytest.mark.parametrize("cls", [flambeau.Tensor, flambeau.cuda.Stream])
+def test_methods_called_through_the_class_check_their_object(cls):
+    """Compiled ones crash the process if they do not."""
+    base = cls.__mro__[1]
+    names = [name for name, value in vars(base).items() if callable(value) and not name.startswith("__")]
+    assert len(names) >= 6
+    for name in names:
+        for wrong in (None, 1, object()):
+            with pytest.raises((TypeError, AttributeError)):
+                getattr(base, name)(wrong, *[None] * 4)
+            with pytest.raises((TypeError, AttributeError)):
+                getattr(base, name)(wrong)

@@ -1,3 +1,4 @@
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
 """Queue: submits the frequent work of a stream to the driver, and calls the hooks of tools (see hooks.py)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
 """TensorBase: a storage, a layout, and the tensor's autograd state."""
 
 from __future__ import annotations
