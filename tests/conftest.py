@@ -103,6 +103,7 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         return
     if flambeau.cuda.device_count() < wanted:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
+    flambeau.cuda.init()
     shared = flambeau.core.thread.machine()
     settings = shared.settings
     yield shared

@@ -346,7 +346,7 @@ def test_a_changed_byte_is_read_or_refused(tmp_path_factory, at, value):
     assert found is None or isinstance(memory_snapshot.explain(found, "changed"), str)
 
 
-def test_a_replay_with_expandable_segments_maps_what_it_needs(gpus):
+def test_a_replay_with_expandable_segments_maps_what_it_needs(new_gpus):
     sizes = (30, 40, 50, 60)
 
     def growing():
