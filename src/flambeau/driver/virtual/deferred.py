@@ -94,7 +94,7 @@ class Deferred:
         self._alone = alone
         self.state = alone.state
         self._clock = self._clock_now()  # of the first call
-        self._waits: list[tuple[int, int, Clock]] = []  # number and sequence of the call before, clock of later calls
+        self._waits: list[tuple[int, int, Clock]] = []  # number of the call before, sequence, clock of later calls
         self.all = everything
         self.is_open = False
         self.launches: list[Any] = []
@@ -180,7 +180,7 @@ class Deferred:
                 raise CallFailure(launch[0], launch[2]) from failure
 
     def _drop_blocks(self, blocks: list[Any]) -> None:
-        """Give back the blocks of before the list that it gives back, and take those that are still in use after it."""
+        """Give back the earlier blocks that the list gives back, and take those that are in use at its end."""
         model, alone = self._model, self._alone
         taken: dict[int, int] = {}  # the ends of blocks, by their starts
         reused: dict[int, int] = {}

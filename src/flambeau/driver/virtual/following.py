@@ -698,7 +698,7 @@ class FollowingEngine(Engine):
         line: Line,
         origin: Origin,  # `line.origin` becomes that of an earlier call, once that is made
     ) -> None:
-        """Do what `launch` does, also where it is not the usual case."""
+        """Submit or defer a call as `launch` does, in the cases that it leaves."""
         queue, deferred, witness = alone.queue, alone.deferred, self.races.witness
         if witness is None or queue.capture is not None:
             self.make_deferred()

@@ -60,7 +60,8 @@ class Taking(NamedTuple):
 class Place(NamedTuple):
     """The place of a call in the order of all calls.
 
-    number: on its stream;  sequence: among all operations;  place: among the reports to the witness (see deferred.py).
+    number: on its stream;  sequence: among all operations.
+    place: among the reports to the witness, or IN_PART (deferred.py).
     """
 
     number: int
@@ -71,7 +72,7 @@ class Place(NamedTuple):
 class Witness(ClockWitness, Protocol):
     """Interface of a tool that is notified of every operation and every race.  It must not affect them.
 
-    place: the number of reports that it has received, `began` excepted.
+    place: that of its next report.  `began` reports a call of an earlier place.
     """
 
     place: int
