@@ -195,6 +195,7 @@ def test_replays_and_calls_draw_one_sequence_and_a_seed_counts_for_later_replays
     expected = [[each.tolist() for each in draw()] for _ in range(4)]
     torch.cuda.manual_seed(1)
     graph, made = captured(torch, draw)
+    torch.cuda.synchronize()  # PyTorch's captures set the seed on their own stream, to which replays are not ordered
     for _ in range(2):
         torch.cuda.manual_seed(5)
         found = []
@@ -216,6 +217,7 @@ def test_a_generator_of_the_programs_own(torch):
     graph.register_generator_state(own)
     with torch.cuda.graph(graph):
         x = torch.rand(6, device="cuda", generator=own)
+    torch.cuda.synchronize()  # as above
     found = []
     for _ in range(3):
         graph.replay()
