@@ -32,40 +32,6 @@ from ..library_operation import unpack_addresses
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
 
-ctypedef int (*Launch)(
-    void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
-) noexcept nogil
-ctypedef int (*CurrentContext)(void**) noexcept nogil
-ctypedef int (*SetContext)(void*) noexcept nogil
-ctypedef int (*Record)(void*, void*) noexcept nogil
-ctypedef int (*Wait)(void*, void*, unsigned) noexcept nogil
-ctypedef int (*Copy)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
-ctypedef int (*Multiply)(
-    void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
-) noexcept nogil
-ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
-ctypedef int (*Synchronize)(void*) noexcept nogil
-ctypedef int (*Fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
-
-cdef extern from "submission.h" nogil:
-    ctypedef struct RingCall:
-        int (*perform)(RingCall*) noexcept nogil
-        int kind
-    ctypedef struct Ring:
-        pass
-    Ring* ring_new(void* context, CurrentContext get_context, SetContext set_context)
-    bint ring_takes(Ring* ring)
-    bint ring_is_empty(Ring* ring)
-    unsigned long long ring_head(Ring* ring)
-    unsigned long long ring_tail(Ring* ring)
-    RingCall* ring_reserve(Ring* ring, size_t nbytes)
-    void ring_commit(Ring* ring, RingCall* call)
-    void ring_wait(Ring* ring, unsigned long long position)
-    void ring_wait_for_room(Ring* ring)
-    void ring_drain(Ring* ring)
-    int ring_failure(Ring* ring, int* kind)
-    void ring_forget(Ring* ring)
-
 CALLS = (
     "launch", "event_record", "stream_wait_event", "copy", "fill", "graph_launch", "stream_synchronize",
 )  # methods of Native that replace those of the driver
@@ -78,11 +44,6 @@ NAMES = (  # of the calls, by their kinds
     "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cuGraphLaunch",
     "cuStreamSynchronize", "cublasLtMatmul", "cudnnBackendExecute",
 )
-
-cdef enum:
-    LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, SYNCHRONIZE, PRODUCT, EXECUTION  # kinds
-    RINGS = 64  # most devices with a ring; calls on further devices are made at once
-
 
 cdef class Stream:
     """See nvidia.py."""
@@ -135,28 +96,6 @@ cdef class Function:
 
     def __init__(self, unsigned long long address, int device, unsigned int shared_limit):
         self.address, self.device, self.shared_limit = address, device, shared_limit
-
-
-cdef struct Shape:  # of a launch: see kernel.Grid
-    unsigned int x, y, z, threads, threads_y, threads_z, shared
-
-
-cdef struct LaunchCall:
-    RingCall call
-    Launch launch
-    void* function
-    void* stream
-    void* data  # the arguments
-    size_t size
-    Shape shape
-
-
-cdef struct StreamCall:  # of an event, a copy, a fill or a graph
-    RingCall call
-    void* function
-    void* stream
-    unsigned long long to, what
-    size_t nbytes
 
 
 cdef int make_launch(RingCall* call) noexcept nogil:
@@ -497,19 +436,6 @@ cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
 cdef int BIAS = DESC_BIAS_POINTER
 
 
-cdef enum:
-    POINTERS = 16  # most operands of a library call
-
-ctypedef unsigned long long Addresses[POINTERS]
-
-cdef struct LibraryRun:
-    RingCall call
-    void* plan  # its Multiplication or Executable
-    unsigned long long stream, workspace, algorithm
-    bint sets_stream
-    Addresses pointers
-
-
 cdef class LibraryCall:
     """A library plan, which runs on any operands.  It exists as long as the driver.
 
@@ -555,19 +481,6 @@ cdef class LibraryCall:
 
     cdef void failed(self):
         """Reset state after a run that `prepare` filled in could not be made."""
-
-
-cdef struct Multiplication:
-    Multiply multiply
-    SetAttribute set_bias
-    void* handle
-    void* operation
-    void* alpha
-    void* beta
-    void* a
-    void* b
-    void* d
-    size_t workspace_nbytes
 
 
 cdef int multiply(RingCall* call) noexcept nogil:
@@ -618,11 +531,6 @@ cdef class Product(LibraryCall):
         return run.algorithm != 0
 
 
-cdef enum:
-    OPERANDS = 4  # of a product
-    KERNEL_BYTES = 1024  # of a product's arguments
-
-
 cdef class KernelCall(LibraryCall):
     """A matrix product made by a launch of one of the driver's own kernels.
 
@@ -648,26 +556,6 @@ cdef class KernelCall(LibraryCall):
         for index in range(OPERANDS):
             memcpy(arguments + self._places[index], &given[index], sizeof(given[index]))
         return calls._launch(self._kernel, self._shape, arguments, PyBytes_GET_SIZE(self._arguments), stream)
-
-
-cdef enum:  # cudnn_graph.h
-    PACK = 16, INT64 = 3, ADDRESS = 6, PACK_UIDS = 1000, PACK_POINTERS = 1001, PACK_WORKSPACE = 1003
-
-cdef struct PackCalls:
-    int (*execute)(void*, void*, void*) noexcept nogil
-    int (*set_stream)(void*, void*) noexcept nogil
-    int (*create)(int, void**) noexcept nogil
-    int (*set)(void*, int, int, long long, void*) noexcept nogil
-    int (*finalize)(void*) noexcept nogil
-    int (*destroy)(void*) noexcept nogil
-
-
-cdef struct Executable:
-    PackCalls calls
-    void* handle
-    void* plan
-    Addresses uids
-    int count
 
 
 cdef int execute(RingCall* call) noexcept nogil:
