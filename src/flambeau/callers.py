@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any
 
-from .core.native import origin_above
+from .core import native
 
 suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
 
@@ -36,7 +36,7 @@ here: Callable[[], Any] = NoThread  # returns the state of the calling thread (c
 before_warning: Callable[[], None] = _none  # called before a warning; raises in a lowering, whose plan cannot warn
 
 _operators: dict[str, list[str]] = {}  # operators by the name of a kernel or library operation
-PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE = native.PACKAGE
 _INNER = tuple(PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
 
 
@@ -111,15 +111,9 @@ def call_site() -> str:
 Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
 
 
-backward: CodeType | None = None  # the function that runs a backward pass (autograd/gradients.py)
-
-
-def origin(depth: int = 1) -> Origin:
-    """Return the origin of the current call, from which `described` makes text; much cheaper than the text.
-
-    depth: the search begins so many frames above; those that it skips are of this package.
-    """
-    return origin_above(PACKAGE, here(), backward, depth + 1)
+def origin() -> Origin:
+    """Return the origin of the current call, from which `described` makes text; much cheaper than the text."""
+    return native.origin_above(here())
 
 
 def described(origin: Origin) -> tuple[str, str]:

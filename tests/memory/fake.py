@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from flambeau.core.queue import HotCalls
 from flambeau.driver.api import Capabilities, CaptureMode, CaptureStatus
 from flambeau.errors import OutOfMemoryError
 
@@ -25,6 +26,7 @@ class FakeDriver:
         self.log, self.next = [], 1 << 44
         self.on_call = lambda name: None
         self.mode, self.capturing = CaptureMode.GLOBAL, set()
+        self.hot = HotCalls(self)
 
     def note(self, *call):
         self.log.append(call)

@@ -26,6 +26,7 @@ import numpy as np
 
 from flambeau import host
 from flambeau.config import virtual_gpus
+from flambeau.core.queue import HotCalls
 from flambeau.driver.api import CaptureMode, CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
@@ -95,6 +96,21 @@ class Tensor:
         self.device = device
 
 
+class Watched(HotCalls):
+    """The frequent calls of a driver.  `taken` sees the blocks that allocators take."""
+
+    def __init__(self, driver: VirtualDriver) -> None:
+        super().__init__(driver)
+        self.real = driver.hot
+        self.taken: Callable[..., None] = self.real.block_taken
+
+    def block_taken(self, device: int, address: int, nbytes: int, stream: Any) -> None:
+        self.taken(device, address, nbytes, stream)
+
+    def block_given(self, device: int, address: int, nbytes: int) -> None:
+        self.real.block_given(device, address, nbytes)
+
+
 class Machine:
     """A virtual machine and, beside it, the oracle."""
 
@@ -106,6 +122,7 @@ class Machine:
         self.sizes: dict[int, int] = {}  # of the blocks, by address
         self.driver = self.make_driver(schedule)
         self.driver.start()
+        self.hot = self.driver.hot = Watched(self.driver)
         self.points: dict[int, int] = {}  # what the latest record of an event has done
         self.streams = [[self.driver.stream_create(device, 0) for _ in range(STREAMS)] for device in range(DEVICES)]
         self.device_of = {each: device for device, streams in enumerate(self.streams) for each in streams}
@@ -209,7 +226,7 @@ class Machine:
 
     def launch(self, kernel: Kernel, values: list[Any], stream: int) -> None:
         handle = self.driver.kernel_load(self.device_of[stream], kernel)
-        self.driver.launch(handle, GRID, kernel.pack(values), stream)  # type: ignore[arg-type]
+        self.hot.real.launch(handle, GRID, kernel.pack(values), stream)  # type: ignore[arg-type]
 
     def kernel_step(self, name: str, stream: int, views: list[tuple[Tensor, View]], bits: int) -> tuple[Any, ...]:
         """(accesses, compute, call) of a kernel on views of one shape."""
@@ -263,23 +280,22 @@ class Machine:
     def allocate(self, stream: int) -> None:
         """The oracle learns from the call where the block lies, and says afterwards whether that was to raise."""
         device = self.device_of[stream]
-        driver = self.driver
-        block_taken = type(driver).block_taken
+        block_taken = self.hot.real.block_taken
 
         def observed(on: int, address: int, nbytes: int, by: int) -> None:
             self.sizes[address] = nbytes
             access = Access(address, range(nbytes), False, True)
             found = self.oracle.racing(by, [access])
-            self.attempt(by, lambda: block_taken(driver, on, address, nbytes, by), found)  # type: ignore[arg-type]
+            self.attempt(by, lambda: block_taken(on, address, nbytes, by), found)  # type: ignore[arg-type]
             self.oracle.take(by, access)
 
-        driver.block_taken = observed  # type: ignore[method-assign, assignment]
+        self.hot.taken = observed
         nbytes, offset = next(self.blocks)
         try:
             block = self.allocators[device].allocate(nbytes, stream)  # type: ignore[arg-type]
             self.tensors.append(Tensor(block, device, offset))
         finally:
-            del driver.block_taken
+            self.hot.taken = block_taken
 
     def free(self, tensor: Tensor) -> None:
         self.tensors.remove(tensor)

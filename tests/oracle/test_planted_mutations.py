@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flambeau import callers
+from flambeau.core import native
 from flambeau.driver.virtual import driver
 from flambeau.errors import AcceleratorError
 from flambeau.testing import check, machine
@@ -49,7 +50,8 @@ def observed(monkeypatch, tmp_path, capsys):
     """The report of a text, the unordered pairs of the oracle, and whether the program failed."""
     monkeypatch.setattr(driver, "VirtualDriver", Observed)
     file = sys.modules[Observed.__module__].__file__  # lines of the program are sought outside of it, as of the package
-    monkeypatch.setattr(callers, "PACKAGE", (callers.PACKAGE, file))
+    for module in (callers, native):
+        monkeypatch.setattr(module, "PACKAGE", (module.PACKAGE, file))
     monkeypatch.setattr(callers, "_INNER", (*callers._INNER, file))
     monkeypatch.syspath_prepend(str(EXAMPLES))
     count = iter(range(99))

@@ -201,14 +201,12 @@ def _run(
             if isinstance(input, TensorBase):
                 keep_gradient(input)
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
+    task.code, task.origin = _run.__code__, callers.origin()
     gradients = task.run(roots, started)
     if task.notes is not None:
         for callback in tuple(task.notes.get(queue_callback, {}).values()):
             callback()
     return gradients
-
-
-callers.backward = _run.__code__
 
 
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:

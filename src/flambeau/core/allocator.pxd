@@ -1,6 +1,6 @@
 cimport cython
 from .pool cimport Block, Pool, Counters, Flow, keep_block, note_hot_peaks, take_block
-from .queue cimport Hooks
+from .queue cimport Hooks, HotCalls
 from .native cimport Lock
 
 cdef long long BLOCK_GRAIN
@@ -11,6 +11,7 @@ cdef Hooks hooks
 cdef class BlockAllocator:
     cdef public int device
     cdef public object _driver
+    cdef HotCalls _hot
     cdef bint _watches_blocks
     cdef public Lock lock
     cdef public list _freed
@@ -27,6 +28,7 @@ cdef class BlockAllocator:
 
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block take(self, long long nbytes, stream)
+    cpdef _show_taken(self, Block block, long long nbytes, stream)
     cpdef free(self, Block block)
     @cython.locals(freed=list, count=Py_ssize_t, small=Counters, large=Counters)
     cpdef _drain(self)

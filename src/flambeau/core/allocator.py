@@ -21,7 +21,7 @@ class BlockAllocator:
     """Takes and frees memory blocks of one device.  The subclass defines `_poll` and `_find_room`."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
-        self.device, self._driver = device, driver
+        self.device, self._driver, self._hot = device, driver, driver.hot
         self._watches_blocks = driver.capabilities.watches_blocks
         self.lock = Lock()
         self._freed: list[Block] = []
@@ -70,7 +70,7 @@ class BlockAllocator:
 
     def _show_taken(self, block: Block, nbytes: int, stream: StreamHandle) -> None:
         try:
-            self._driver.block_taken(self.device, block.address, nbytes, stream)
+            self._hot.block_taken(self.device, block.address, nbytes, stream)
         except BaseException:
             pool = block.segment.pool  # when memory is short, it may come from a pool other than the requested one
             assert pool is not None
@@ -116,7 +116,7 @@ class BlockAllocator:
             else:
                 self._pending.add(block)
         if self._watches_blocks:
-            self._driver.block_given(self.device, block.address, block.requested)
+            self._hot.block_given(self.device, block.address, block.requested)
         if hooks.on_block_given is not None:
             hooks.on_block_given(block)
         pool = block.segment.pool

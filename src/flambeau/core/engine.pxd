@@ -30,6 +30,8 @@ cdef class GraphTask:
     cdef bint create_graph
     cdef public bint accumulates
     cdef public dict notes
+    cdef public object code
+    cdef public tuple origin
     cdef object watch
     cdef public list targets
     cdef dict waiting

@@ -59,6 +59,7 @@ class GraphTask:
     """One backward pass.  targets: the edges whose gradients are returned; None accumulates into all leaves.
 
     accumulates: whether gradients are added to the leaves' `grad`.  notes: see autograd/gradients.py.
+    code: the function that runs the pass;  origin: that of its call (see callers.py).
     """
 
     def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool, accumulates: bool) -> None:
@@ -67,6 +68,8 @@ class GraphTask:
         self.accumulates = accumulates
         self.targets = targets
         self.notes: dict[Any, Any] | None = None
+        self.code: Any = None
+        self.origin: Any = None
         self.watch = anomaly_mode.watch() if observers else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, usually the only one

@@ -5,14 +5,20 @@ cpdef bytearray copied(bytearray buffer)
 cpdef bint is_unshared(buffer) noexcept
 cpdef Py_ssize_t identity(value) noexcept
 cpdef long long next_number() noexcept
+cpdef tuple origin_above(now)
 
 cpdef void enter_critical() noexcept
 cpdef leave_critical()
 cpdef run_handlers()
 
-cdef extern from "pthread.h":
+cdef extern from "pthread.h" nogil:
     ctypedef struct pthread_mutex_t:
         pass
+    int pthread_mutex_init(pthread_mutex_t*, void*)
+    int pthread_mutex_destroy(pthread_mutex_t*)
+    int pthread_mutex_trylock(pthread_mutex_t*)
+    int pthread_mutex_lock(pthread_mutex_t*)
+    int pthread_mutex_unlock(pthread_mutex_t*)
 
 cdef class Lock:
     cdef pthread_mutex_t _mutex

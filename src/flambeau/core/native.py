@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable
 from struct import Struct
 from threading import get_ident as thread_ident
-from types import CodeType
 from typing import Any
 
 from ..errors import reentered
@@ -33,7 +32,8 @@ _depth = 0  # number of sections that all threads together are in
 _collects = False  # whether the collector was enabled before the first section
 _is_collecting, _stop_collecting, _collect_again = gc.isenabled, gc.disable, gc.enable
 _put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions that run their handlers
-_inside: set[str] = set()  # the files of this package whose frames `_outside` has passed
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_inside: set[str] = set()  # the files of this package whose frames `origin_above` has passed
 
 
 def is_unshared(buffer: object) -> bool:
@@ -41,37 +41,21 @@ def is_unshared(buffer: object) -> bool:
     return False
 
 
-def origin_above(package: str, now: Any, backward: CodeType | None, depth: int) -> tuple[Any, int, Any, Any]:
-    """Return the `callers.Origin` of the call in the frame `depth` above, or two above if there is none.
-
-    package: the path of this package;  now: the state of the thread;  backward: the function that runs a backward pass.
-    """
-    try:
-        frame = sys._getframe(depth)
-    except ValueError:  # a thread that runs compiled code has no frame of the caller
-        frame = sys._getframe(2)
-    if frame.f_code is not backward or now.task is None:
-        return *_outside(package, frame), now.operator
-    notes = now.task.notes  # compiled code runs the pass: its calls differ in their operators only
-    if notes is None:
-        notes = now.task.notes = {}
-    found = notes.get(backward)
-    if found is None:
-        found = notes[backward] = _outside(package, frame)
-    return *found, now.operator
-
-
-def _outside(package: str, frame: Any) -> tuple[Any, int, Any]:
-    """Return the code and the instruction of the innermost frame outside this package, and the code that it called."""
-    called: Any = None
+def origin_above(now: Any) -> tuple[Any, int, Any, Any]:
+    """Return the `callers.Origin` of the current call.  now: the state of the thread."""
+    task, called = now.task, None
+    passes = None if task is None else task.code  # compiled code runs a pass: its calls differ in their operators only
+    frame: Any = sys._getframe()
     while frame is not None:
-        code = frame.f_code
+        code: Any = frame.f_code
+        if code is passes:
+            return *task.origin[:3], now.operator
         if code.co_filename not in _inside:
-            if not code.co_filename.startswith(package):
-                return code, frame.f_lasti, called
+            if not code.co_filename.startswith(PACKAGE):
+                return code, frame.f_lasti, called, now.operator
             _inside.add(code.co_filename)
         frame, called = frame.f_back, code
-    return None, 0, called
+    return None, 0, called, now.operator
 
 
 def enter_critical() -> None:
@@ -186,6 +170,7 @@ class Lock:
 
 
 __all__ = [
-    "Lock", "blank", "copied", "depth", "enter_critical", "entries", "identity", "is_critical", "is_unshared",
-    "leave_critical", "next_number", "origin_above", "put_address", "put_off", "run_handlers", "thread_ident",
+    "PACKAGE", "Lock", "blank", "copied", "depth", "enter_critical", "entries", "identity", "is_critical",
+    "is_unshared", "leave_critical", "next_number", "origin_above", "put_address", "put_off", "run_handlers",
+    "thread_ident",
 ]  # fmt: skip

@@ -25,15 +25,25 @@ cdef extern from *:
     """
     int run_due_collection() except -1
 
+cdef extern from *:
+    """
+    #define current_frame() Py_NewRef(PyEval_GetFrame() ? (PyObject*)PyEval_GetFrame() : Py_None)
+    #define code_of(frame) ((PyObject*)PyFrame_GetCode((PyFrameObject*)frame))
+    #define file_of(code) (((PyCodeObject*)code)->co_filename)
+    #define offset_in(frame) PyFrame_GetLasti((PyFrameObject*)frame)
+    static PyObject *frame_above(PyObject *frame) {
+        PyFrameObject *above = PyFrame_GetBack((PyFrameObject*)frame);
+        return above ? (PyObject*)above : Py_NewRef(Py_None);
+    }
+    """
+    object current_frame()
+    object frame_above(frame)
+    object code_of(frame)
+    PyObject* file_of(code)
+    int offset_in(frame)
+
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
-
-cdef extern from "pthread.h" nogil:
-    int pthread_mutex_init(pthread_mutex_t*, void*)
-    int pthread_mutex_destroy(pthread_mutex_t*)
-    int pthread_mutex_trylock(pthread_mutex_t*)
-    int pthread_mutex_lock(pthread_mutex_t*)
-    int pthread_mutex_unlock(pthread_mutex_t*)
 
 
 cpdef unsigned long long thread_ident() noexcept:
@@ -79,36 +89,26 @@ cpdef long long next_number() noexcept:
     return _numbers
 
 
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 cdef set _inside = set()
 
 
-def origin_above(package, now, backward, int depth):
-    """Return the `callers.Origin` of the call in the frame `depth` above: see native.py."""
-    try:
-        frame = sys._getframe(depth - 1)
-    except ValueError:
-        frame = sys._getframe(1)
-    if now.task is None or frame.f_code is not backward:
-        return _outside(package, frame, now.operator)
-    if now.task.notes is None:
-        now.task.notes = {}
-    found = now.task.notes.get(backward)
-    if found is None:
-        found = now.task.notes[backward] = _outside(package, frame, None)
-    return found[0], found[1], found[2], now.operator
-
-
-cdef tuple _outside(package, frame, operator):
-    called = None
+cpdef tuple origin_above(now):
+    """Return the `callers.Origin` of the current call: see native.py."""
+    task, called, frame = now.task, None, current_frame()
+    passes = None if task is None else task.code
     while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
+        code = code_of(frame)
+        file = <object>file_of(code)
+        if code is passes:
+            return task.origin[0], task.origin[1], task.origin[2], now.operator
         if file not in _inside:
-            if not file.startswith(package):
-                return code, frame.f_lasti, called, operator
+            if not file.startswith(PACKAGE):
+                return code, offset_in(frame), called, now.operator
             _inside.add(file)
-        frame, called = frame.f_back, code
-    return None, 0, called, operator
+        frame, called = frame_above(frame), code
+    return None, 0, called, now.operator
+
 
 # critical sections: see native.py.  No `try` whose `finally` may raise has a `return`: Cython would leak its value.
 

@@ -26,6 +26,7 @@ cdef class Hooks:
     cdef public object on_host_write
 
 from . cimport thread
+from .native cimport identity, origin_above
 
 cdef Hooks _hooks
 
@@ -37,6 +38,39 @@ cdef class HotCalls:
     cpdef stream_wait_event(self, stream, event, bint external=*)
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream)
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream)
+    cpdef block_taken(self, int device, unsigned long long address, unsigned long long nbytes, stream)
+    cpdef block_given(self, int device, unsigned long long address, unsigned long long nbytes)
+
+cdef class CallList:
+    cdef public object engine
+    cdef public object state
+    cdef public object witness
+    cdef public set inside
+    cdef public list blocks
+    cdef public list launches
+    cdef public bint is_open
+    cdef public Py_ssize_t limit
+
+cdef class FollowedCalls(HotCalls):
+    cdef object _model
+    cdef HotCalls _real
+    cdef bint _watches
+    cdef object _here
+    cdef object _lock
+    cdef object _inner
+    cdef object _loaded
+    cdef object _alone
+    cdef dict _lines
+    cdef dict _open
+
+    cdef _enter(self)
+    cdef _leave(self)
+    @cython.locals(calls=CallList, origin=tuple, is_known=bint)
+    cdef _list(self, alone, loaded, arguments)
+    @cython.locals(calls=CallList, origin=tuple)
+    cpdef block_taken(self, int device, unsigned long long address, unsigned long long nbytes, stream)
+    @cython.locals(calls=CallList)
+    cpdef block_given(self, int device, unsigned long long address, unsigned long long nbytes)
 
 cdef class Mirror:
     cdef public list queues

@@ -9,7 +9,7 @@ from typing import Any
 from ..driver.api import Address, CopyKind, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..kernel import Buffer, Grid
 from ..library_operation import unpack_addresses
-from .native import enter_critical, leave_critical
+from .native import enter_critical, identity, leave_critical, origin_above
 
 
 class Mirror:
@@ -151,6 +151,112 @@ class HotCalls:
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
         self._driver.library_run(plan, unpack_addresses(packed), Address(workspace), stream)
+
+    def block_taken(self, device: int, address: int, nbytes: int, stream: StreamHandle) -> None:
+        self._driver.block_taken(device, Address(address), nbytes, stream)
+
+    def block_given(self, device: int, address: int, nbytes: int) -> None:
+        self._driver.block_given(device, Address(address), nbytes)
+
+
+class CallList:
+    """Calls of a stream that the model of a race check makes later: see driver/virtual/deferred.py.
+
+    engine: the model;  state: the stream's clock;  limit: the length of a full list.
+    """
+
+    launches: list[Any]
+    blocks: list[Any]
+    inside: set[int]
+    is_open: bool
+    limit: int
+    engine: Any
+    state: Any
+    witness: Any
+
+
+class FollowedCalls(HotCalls):
+    """The frequent calls of a driver that a model follows (driver/virtual/followed.py).
+
+    Each is made on the real driver, and is listed if it uses known private memory only; the model gets all others, and
+    the first launch of a kernel by a line.  A list changes between two calls of Python, so it needs no lock.  The
+    driver's lock is acquired as by `ReentrantLock.acquire`, but without a call: deferred calls stay deferred.
+    """
+
+    def __init__(self, driver: Any, real: HotCalls, watches_blocks: bool, here: Any) -> None:
+        super().__init__(driver)
+        self._model, self._real, self._watches, self._here = driver, real, watches_blocks, here
+        self._lock, self._inner, self._lines = driver.lock, driver.lock.inner, driver.lines
+        self._loaded, self._alone, self._open = driver.loaded, driver.alone, driver.deferred
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
+        self._enter()
+        try:
+            loaded, alone = self._loaded[kernel], self._alone[stream]
+            self._real.launch(loaded.real, grid, arguments, alone.real)
+            self._list(alone, loaded, bytes(arguments))
+        finally:
+            self._leave()
+
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
+        self._enter()
+        try:
+            loaded, alone = self._loaded[plan], self._alone[stream]
+            self._real.library_run(loaded.real, packed, workspace, alone.real)
+            self._list(alone, loaded, unpack_addresses(packed))
+        finally:
+            self._leave()
+
+    def _enter(self) -> None:
+        enter_critical()
+        if not self._inner.acquire(False):
+            self._lock.wait()
+
+    def _leave(self) -> None:
+        self._inner.release()
+        leave_critical()
+
+    def _list(self, alone: Any, loaded: Any, arguments: Any) -> None:
+        calls: CallList = alone.deferred
+        origin = origin_above(self._here())
+        line = self._lines.get(identity(origin[0]) + origin[1])
+        is_known = line is not None and loaded in line.launched and calls.is_open and len(calls.launches) < calls.limit
+        for address in loaded.addresses(arguments) if is_known else ():
+            is_known = is_known and address in calls.inside
+        if not is_known:
+            self._model.follow_launch(alone, loaded, arguments, origin)
+            return
+        if line.origin != origin:
+            line.origin = origin
+        state, engine = calls.state, calls.engine
+        state.is_waiting = False
+        number = state.count = state.count + 1
+        sequence = engine.sequence = engine.sequence + 1
+        calls.launches += (loaded, arguments, line.origin, number, sequence, calls.witness.place)
+
+    def block_taken(self, device: int, address: int, nbytes: int, stream: StreamHandle) -> None:
+        alone, origin = self._alone[stream], origin_above(self._here())
+        if self._watches:
+            self._real.block_taken(device, address, nbytes, alone.real)
+        calls: CallList = alone.deferred
+        if not calls.is_open or address not in calls.inside or len(calls.blocks) >= calls.limit:
+            self._model.follow_taken(device, address, nbytes, stream)
+            return
+        state, engine = calls.state, calls.engine
+        state.is_waiting = False
+        number = state.count = state.count + 1
+        sequence = engine.sequence = engine.sequence + 1
+        calls.blocks += (address, address + nbytes, origin, number, sequence, calls.witness.place)
+
+    def block_given(self, device: int, address: int, nbytes: int) -> None:
+        if self._watches:
+            self._real.block_given(device, address, nbytes)
+        calls: CallList
+        for calls in tuple(self._open):  # another thread may add the calls of another stream
+            if calls.is_open and address in calls.inside:
+                calls.blocks += (address, address + nbytes, device, calls.state.count, calls.engine.sequence, 0)
+                return
+        self._model.follow_given(device, address, nbytes)
 
 
 Hook = Callable[..., Any]

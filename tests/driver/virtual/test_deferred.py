@@ -163,7 +163,7 @@ def test_bytes_of_a_block_that_was_taken_and_given_back_in_between_are_not_fresh
 
 
 def test_a_long_list_is_made(monkeypatch, made):
-    monkeypatch.setattr(following, "FULL", 50 * deferred.WIDTH)
+    monkeypatch.setattr(deferred, "FULL", 50 * deferred.WIDTH)
     with machine(devices=1, races="real"), check() as found:
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream(name="side")
         for _ in range(200):
@@ -190,7 +190,7 @@ def test_freed_blocks_of_dropped_calls_are_not_kept(monkeypatch, made):
 
 
 def test_queries_that_find_work_in_flight_are_not_kept(monkeypatch, made):
-    monkeypatch.setattr(following, "FULL", 50 * deferred.WIDTH)
+    monkeypatch.setattr(deferred, "FULL", 50 * deferred.WIDTH)
     real, answers = VirtualDriver.stream_query, iter([False] * 200)
     monkeypatch.setattr(VirtualDriver, "stream_query", lambda self, stream: next(answers, True) and real(self, stream))
     with machine(devices=1, races="real"), check() as found:
@@ -290,7 +290,7 @@ def test_a_wait_covers_the_calls_before_it_and_not_those_of_other_threads_after_
 
 @pytest.mark.parametrize("limit", [1, deferred.FULL])
 def test_a_block_that_another_thread_takes_during_a_wait_is_taken_after_unfinished_work(limit, monkeypatch):
-    monkeypatch.setattr(following, "FULL", limit)
+    monkeypatch.setattr(deferred, "FULL", limit)
     taken = []
     with machine(devices=1, races="real"), check() as found:
         x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()

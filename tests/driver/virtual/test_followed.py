@@ -11,7 +11,7 @@ import flambeau as torch
 from flambeau import driver
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import Driver
-from flambeau.driver.virtual import following
+from flambeau.driver.virtual import deferred, following
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.dtypes import float32
@@ -85,7 +85,7 @@ def test_every_call_of_a_driver_is_made_on_the_real_one(monkeypatch):
 
 
 def test_work_of_one_stream_is_neither_compared_nor_made_into_commands(followed, monkeypatch):
-    monkeypatch.setattr(following, "FULL", 1)  # a call is made before the next one
+    monkeypatch.setattr(deferred, "FULL", 1)  # a call is made before the next one
 
     def step():
         x = torch.ones(100, device="cuda")

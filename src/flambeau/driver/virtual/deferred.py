@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from ... import callers
 from ...callers import Origin
 from ...core.locks import ReentrantLock
+from ...core.queue import CallList
 from ...vector_clock import UNKNOWN, Base, StreamKey, StreamState, VectorClocks
 from .memory import Segment
 from .queue import Queue
@@ -61,6 +62,8 @@ class Model(Protocol):
     """The methods that carry out deferred calls.  `FollowingEngine` (following.py) implements and documents them."""
 
     clocks: VectorClocks
+    sequence: int
+    lines: dict[int, Any]
 
     def make_launch(
         self, alone: Any, loaded: Any, arguments: Any, origin: Origin, at: Place, clock: Clock
@@ -72,7 +75,7 @@ class Model(Protocol):
     def take_known(self, alone: Any, low: int, high: int) -> None: ...
 
 
-class Deferred:
+class Deferred(CallList):
     """The deferred calls of one stream.
 
     is_open: whether there are any, so that further ones are deferred;  all: those of the machine that are.
@@ -83,14 +86,13 @@ class Deferred:
     inside, outside: addresses that are known to be in private segments or not.  They are emptied when these change.
     """
 
-    __slots__ = (
-        "_alone", "_clock", "_model", "_waits", "all", "blocks", "inside", "is_open", "launches", "outside", "segments",
-        "state", "witness",
-    )  # fmt: skip
+    __slots__ = ("_alone", "_clock", "_waits", "all", "outside", "segments")
+    engine: Model
+    state: StreamState
     witness: Witness
 
-    def __init__(self, model: Model, alone: Stream, everything: dict[Deferred, None]) -> None:
-        self._model = model
+    def __init__(self, engine: Model, alone: Stream, everything: dict[Deferred, None]) -> None:
+        self.engine, self.limit = engine, FULL
         self._alone = alone
         self.state = alone.state
         self._clock = self._clock_now()  # of the first call
@@ -121,7 +123,8 @@ class Deferred:
         if self.is_open:
             self._waits.append((self.state.count, sequence, self._clock_now()))
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Forget the deferred calls, and defer no more."""
         self.is_open = False
         del self.all[self]
         self.launches, self.blocks, self._waits = [], [], []
@@ -131,9 +134,10 @@ class Deferred:
         self.drop()
         if not self.is_open:
             return
-        model, alone, clock, waits = self._model, self._alone, self._clock, deque(self._waits)
-        calls = sorted([*_sextuples(self.launches), *_sextuples(self.blocks)], key=itemgetter(4))
-        self._close()
+        model, alone, clock, waits = self.engine, self._alone, self._clock, deque(self._waits)
+        launches, blocks = self.launches, self.blocks
+        self.close()  # until then, other threads may list blocks
+        calls = sorted([*_sextuples(launches), *_sextuples(blocks)], key=itemgetter(4))
         first = origin = None
         try:
             for first, second, origin, number, sequence, place in calls:
@@ -152,15 +156,16 @@ class Deferred:
         """Drop the calls that the host has waited for, and take the blocks among them that are still in use."""
         if not self.is_open:
             return
-        alone, launches, blocks, waits = self._alone, self.launches, self.blocks, self._waits
-        known = self._model.clocks.host.get(alone.queue.handle, UNKNOWN)
-        if known >= self.state.count:
-            self._close()
-        else:
-            dropped = WIDTH * bisect_right(launches[3::WIDTH], known), WIDTH * bisect_right(blocks[3::WIDTH], known)
-            self.launches, self.blocks = launches[dropped[0] :], blocks[dropped[1] :]
-            del launches[dropped[0] :], blocks[dropped[1] :]
-            self._waits = [wait for wait in waits if wait[0] > known]
+        launches, blocks, waits = self.launches, self.blocks, self._waits
+        known = self.engine.clocks.host.get(self._alone.queue.handle, UNKNOWN)
+        dropped = WIDTH * bisect_right(launches[3::WIDTH], known), WIDTH * bisect_right(blocks[3::WIDTH], known)
+        # no call until both lists are split: during one, another thread could list a block
+        self.launches, self.blocks = launches[dropped[0] :], blocks[dropped[1] :]
+        del launches[dropped[0] :], blocks[dropped[1] :]
+        if not self.launches and not self.blocks:
+            self.is_open = False
+            del self.all[self]
+        self._waits = [wait for wait in waits if wait[0] > known]
         self._skip(launches[-WIDTH:], waits, known)
         if blocks:
             self._drop_blocks(blocks)
@@ -175,13 +180,13 @@ class Deferred:
                 self._clock = later
         if launch:
             try:
-                self._model.skip_launch(self._alone, launch, clock)
+                self.engine.skip_launch(self._alone, launch, clock)
             except Exception as failure:
                 raise CallFailure(launch[0], launch[2]) from failure
 
     def _drop_blocks(self, blocks: list[Any]) -> None:
         """Give back the earlier blocks that the list gives back, and take those that are in use at its end."""
-        model, alone = self._model, self._alone
+        model, alone = self.engine, self._alone
         taken: dict[int, int] = {}  # the ends of blocks, by their starts
         reused: dict[int, int] = {}
         low = third = None

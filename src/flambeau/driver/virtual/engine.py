@@ -63,7 +63,7 @@ class Engine(Submission):
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.host_races = 0  # host accesses that conflicted with unfinished work
         self.queries = 0  # queries of streams and events by the program
-        self._sequence = 0
+        self.sequence = 0
 
     def watch(self, witness: Witness | None) -> None:
         """Report order and races to a tool from now on; None ends it."""

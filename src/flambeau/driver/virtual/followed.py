@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from ... import callers
+from ...callers import Origin
 from ...config import Gpus
-from ...core.native import enter_critical, leave_critical
-from ...core.queue import HotCalls
+from ...core.queue import FollowedCalls
 from ...errors import FlambeauError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...library_operation import LibraryOperation, unpack_addresses
+from ...library_operation import LibraryOperation
 from ..api import (
     Activities,
     Address,
@@ -73,43 +73,6 @@ class RealStreams:
         return getattr(self._exchange, name)
 
 
-class FollowedCalls(HotCalls):
-    """The frequent calls: each calls the real driver, then the model.
-
-    They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it: deferred calls stay deferred.
-    """
-
-    def __init__(self, driver: FollowedDriver, real: HotCalls) -> None:
-        super().__init__(driver)
-        self._lock, self._inner = driver.lock, driver.lock.inner
-        self._loaded, self._alone, self._follow = driver.loaded, driver.alone, driver.follow_launch
-        self._real_launch, self._real_run = real.launch, real.library_run
-
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        enter_critical()
-        if not self._inner.acquire(False):
-            self._lock.wait()
-        try:
-            loaded, alone = self._loaded[kernel], self._alone[stream]
-            self._real_launch(loaded.real, grid, arguments, alone.real)
-            self._follow(alone, loaded, bytes(arguments))
-        finally:
-            self._inner.release()
-            leave_critical()
-
-    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
-        enter_critical()
-        if not self._inner.acquire(False):
-            self._lock.wait()
-        try:
-            loaded, alone = self._loaded[plan], self._alone[stream]
-            self._real_run(loaded.real, packed, workspace, alone.real)
-            self._follow(alone, loaded, unpack_addresses(packed))
-        finally:
-            self._inner.release()
-            leave_critical()
-
-
 class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
@@ -128,6 +91,7 @@ class FollowedDriver(VirtualDriver):
         self._memory = self._engine.memory
         self._real_handles = Handles()
         self.loaded, self.alone = Handles(), self._engine.alone
+        self.deferred, self.lines = self._engine.deferred, self._engine.lines
         self.lock.make = self._make_deferred
         self._plain_lock = self.lock.plain
         hosts = {CopyKind.HOST_TO_DEVICE: 2, CopyKind.DEVICE_TO_HOST: 1}
@@ -135,7 +99,6 @@ class FollowedDriver(VirtualDriver):
             kind: FollowedCopy(self._memory, f"copy {kind.value}", hosts.get(kind)) for kind in CopyKind
         }
         self._fills = FollowedCopy(self._memory, "fill")
-        self._real_watches = real.capabilities.watches_blocks
         self._partition_devices: dict[PartitionHandle, int] = {}
         self.lost = ""
         self.unseen: dict[str, None] = {}
@@ -149,7 +112,7 @@ class FollowedDriver(VirtualDriver):
 
     def start(self) -> None:
         self._real.start()
-        self.hot = FollowedCalls(self, self._real.hot)
+        self.hot = FollowedCalls(self, self._real.hot, self._real.capabilities.watches_blocks, callers.here)
 
     def watch(self, witness: Witness | None) -> None:
         with self._lock:
@@ -172,6 +135,8 @@ class FollowedDriver(VirtualDriver):
             name, site, failure = failure.name, failure.site or site, failure.__cause__
         fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
         self.lost = f"{name} at {site}: {fact}"
+        for deferred in tuple(self.deferred):
+            deferred.close()
         self.watch(None)
 
     def _make_deferred(self) -> None:
@@ -303,25 +268,31 @@ class FollowedDriver(VirtualDriver):
             blocks.remove(blocks.at[address])
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        if self._real_watches:
-            self._real.block_taken(device, address, nbytes, self._real_handles[stream])
+        self._real.block_taken(device, address, nbytes, self._real_handles[stream])
+        self.follow_taken(device, address, nbytes, stream)
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        self._real.block_given(device, address, nbytes)
+        self.follow_given(device, address, nbytes)
+
+    def follow_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Make the model follow a block that was taken, where `FollowedCalls` has not listed it."""
         alone = self.alone[stream]
         if alone.queue.device != device:
             self._follow(super().block_taken, device, address, nbytes, stream)  # reports the failure
         elif not self.lost:
             try:
                 with self._inner_lock:  # called by an allocator in a critical section
-                    self._engine.allocate(alone, address, address + nbytes)
+                    self._engine.allocate(alone, address, nbytes)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("block_taken", failure)
 
-    def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        if self._real_watches:
-            self._real.block_given(device, address, nbytes)
+    def follow_given(self, device: int, address: Address, nbytes: int) -> None:
+        """Make the model follow a block that was given back, where `FollowedCalls` has not listed it."""
         if not self.lost:
             try:
-                with self._inner_lock:  # as in `block_taken`
-                    self._engine.give_block(device, address, address + nbytes)
+                with self._inner_lock:  # as in `follow_taken`
+                    self._engine.give_block(device, address, nbytes)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose("block_given", failure)
 
@@ -438,7 +409,7 @@ class FollowedDriver(VirtualDriver):
             alone = self.alone[stream]
             self._real.copy(dst, src, nbytes, kind, alone.real)
             if nbytes:
-                self.follow_launch(alone, self._copy_kinds[kind], (nbytes, dst, src))
+                self.follow_launch(alone, self._copy_kinds[kind], (nbytes, dst, src), callers.origin())
             if kind is CopyKind.DEVICE_TO_HOST and self._memory.pinned_block(dst, dst + nbytes, "copy") is None:
                 self._end_wait(self._points([alone.queue]))
 
@@ -447,7 +418,7 @@ class FollowedDriver(VirtualDriver):
             alone = self.alone[stream]
             self._real.fill(dst, value, nbytes, alone.real)
             if nbytes:
-                self.follow_launch(alone, self._fills, (nbytes, dst))
+                self.follow_launch(alone, self._fills, (nbytes, dst), callers.origin())
 
     def peer_can(self, device: int, peer: int) -> bool:
         return self._real.peer_can(device, peer)
@@ -480,13 +451,13 @@ class FollowedDriver(VirtualDriver):
         with self.lock.plain:
             loaded, alone = self.loaded[kernel], self.alone[stream]
             self._real.launch(loaded.real, grid, arguments, alone.real)
-            self.follow_launch(alone, loaded, bytes(arguments))
+            self.follow_launch(alone, loaded, bytes(arguments), callers.origin())
 
-    def follow_launch(self, alone: Alone, loaded: FollowedCall, arguments: Any) -> None:
+    def follow_launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> None:
         """Make the model follow a launch, a copy or a library call that the real driver has accepted."""
         if not self.lost:
             try:
-                self._engine.launch(alone, loaded, arguments, callers.origin(3))
+                self._engine.launch(alone, loaded, arguments, origin)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose(loaded.call, failure)
 
@@ -513,7 +484,7 @@ class FollowedDriver(VirtualDriver):
         with self.lock.plain:
             loaded, alone = self.loaded[plan], self.alone[stream]
             self._real.library_run(loaded.real, addresses, workspace, alone.real)
-            self.follow_launch(alone, loaded, tuple(addresses))
+            self.follow_launch(alone, loaded, tuple(addresses), callers.origin())
 
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle

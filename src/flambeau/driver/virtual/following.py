@@ -23,7 +23,7 @@ from ...vector_clock import UNKNOWN, Base, Clock, StreamKey
 from .access import TAKING, Group, History, MemoryAccess, Taken, Use
 from .clock import CopyEngine
 from .copies import span
-from .deferred import FULL, IN_PART, MIXED, OUTSIDE, PRIVATE, Deferred
+from .deferred import IN_PART, MIXED, OUTSIDE, PRIVATE, Deferred
 from .deferred import Clock as CallClock
 from .engine import Engine
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
@@ -565,7 +565,7 @@ class FollowingEngine(Engine):
         self.deferred: dict[Deferred, None] = {}
         self._users: dict[Segment, set[StreamKey]] = {}  # the streams that used a segment since it was private
         self._owners: dict[Segment, Deferred] = {}  # of private segments
-        self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code object and the offset in it
+        self.lines: dict[int, Line] = {}  # by the address of an instruction
 
     def settle(self) -> None:
         """Convert all recorded launches to accesses and commands, while their witness is still attached."""
@@ -573,7 +573,7 @@ class FollowingEngine(Engine):
             alone.settle()
 
     def watch(self, witness: Witness | None) -> None:
-        self._lines.clear()
+        self.lines.clear()
         super().watch(witness)
 
     def retire(self, queue: Queue) -> None:
@@ -584,11 +584,13 @@ class FollowingEngine(Engine):
 
     def _line(self, origin: Origin) -> Line:
         """Return the source line of a call, which is cached.  The call becomes its latest."""
-        line = self._lines.get((id(origin[0]), origin[1]))
+        code, offset = origin[:2]
+        at = id(code) + int(offset)  # the address of the instruction, which a code object contains
+        line = self.lines.get(at)
         if line is None:
-            if len(self._lines) >= MAX_LINES:
-                self._lines.clear()
-            line = self._lines[id(origin[0]), origin[1]] = Line(origin)
+            if len(self.lines) >= MAX_LINES:
+                self.lines.clear()
+            line = self.lines[at] = Line(origin)
         elif line.origin != origin:  # an equal one is not replaced, which keeps fewer objects alive
             line.origin = origin
         return line
@@ -669,44 +671,16 @@ class FollowingEngine(Engine):
             alone.deferred.outside.clear()  # memory may be private now
 
     def launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> None:
-        """Submit a launch, a copy or a library call, or defer it."""
-        deferred = alone.deferred
-        line = self._lines.get((id(origin[0]), origin[1]))
-        if line is None or line.origin != origin:
-            line = self._line(origin)
-        launches, addresses = deferred.launches, loaded.addresses(arguments)
-        if (
-            not deferred.is_open
-            or loaded not in line.launched
-            or not deferred.inside.issuperset(addresses)
-            or len(launches) >= FULL
-        ):
-            self._launch_slowly(alone, loaded, arguments, addresses, line, line.origin)
-            return
-        state = alone.state
-        number = state.count = state.count + 1
-        state.is_waiting = False
-        sequence = self._sequence = self._sequence + 1
-        launches += (loaded, arguments, line.origin, number, sequence, deferred.witness.place)
-
-    def _launch_slowly(
-        self,
-        alone: Alone,
-        loaded: FollowedCall,
-        arguments: Any,
-        addresses: Sequence[int],
-        line: Line,
-        origin: Origin,  # `line.origin` becomes that of an earlier call, once that is made
-    ) -> None:
-        """Submit or defer a call as `launch` does, in the cases that it leaves."""
+        """Submit a launch, a copy or a library call, or defer it, where `FollowedCalls` has not listed it."""
         queue, deferred, witness = alone.queue, alone.deferred, self.races.witness
+        line = self._line(origin)  # whose origin becomes that of an earlier call, once that is made
         if witness is None or queue.capture is not None:
             self.make_deferred()
             accesses = loaded.accesses(*loaded.split(arguments))
             blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
             self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
-        where, is_new = self._locate(alone, addresses), loaded not in line.launched
+        where, is_new = self._locate(alone, loaded.addresses(arguments)), loaded not in line.launched
         if is_new or where == OUTSIDE:
             deferred.make()
             witness.begins(queue, alone.state.count + 1, line.site)
@@ -716,7 +690,7 @@ class FollowingEngine(Engine):
                 alone.settle_last()
             return
         place = witness.place
-        if not deferred.is_open or len(deferred.launches) >= FULL:
+        if not deferred.is_open or len(deferred.launches) >= deferred.limit:
             deferred.begin(witness)
         if where == MIXED:
             witness.begins(queue, alone.state.count + 1, line.site)
@@ -747,32 +721,31 @@ class FollowingEngine(Engine):
         assert self.races.witness is not None
         self.races.witness.began(alone.queue, at, self._line(origin).site)
 
-    def allocate(self, alone: Alone, low: int, high: int) -> None:
-        """Allocate a block on a stream, or defer that after other calls."""
-        origin, deferred = callers.origin(3), alone.deferred
-        if low not in deferred.inside and not self._is_private(alone, low) or len(deferred.blocks) >= FULL:
+    def allocate(self, alone: Alone, low: int, nbytes: int) -> None:
+        """Allocate a block on a stream, or defer that after other calls, where `FollowedCalls` has not listed it."""
+        origin, deferred, state = callers.origin(), alone.deferred, alone.state
+        if low not in deferred.inside and not self._is_private(alone, low) or len(deferred.blocks) >= deferred.limit:
             deferred.make()
         if not deferred.is_open:
-            self._allocate(alone, low, high, origin)
+            self._allocate(alone, low, low + nbytes, origin)
             return
-        state = alone.state
-        number = state.count = state.count + 1
+        state.count += 1
         state.is_waiting = False
-        sequence = self._sequence = self._sequence + 1
-        deferred.blocks += (low, high, origin, number, sequence, deferred.witness.place)
+        self.sequence += 1
+        deferred.blocks += (low, low + nbytes, origin, state.count, self.sequence, deferred.witness.place)
 
-    def give_block(self, device: int, low: int, high: int) -> None:
-        """Mark a block as dead, or defer that."""
+    def give_block(self, device: int, low: int, nbytes: int) -> None:
+        """Mark a block as dead, or defer that, where `FollowedCalls` has not listed it."""
         for deferred in self.deferred:
-            if low in deferred.inside or self.memory.segment(device, low) in deferred.segments:
-                deferred.blocks += (low, high, device, deferred.state.count, self._sequence, 0)
+            if self.memory.segment(device, low) in deferred.segments:
+                deferred.blocks += (low, low + nbytes, device, deferred.state.count, self.sequence, 0)
                 return
-        self.give(device, low, high)
+        self.give(device, low, low + nbytes)
 
     def learned(self, alone: Alone) -> None:
         """Note that a stream's clock has changed."""
-        self._sequence += 1
-        alone.deferred.learned(self._sequence)
+        self.sequence += 1
+        alone.deferred.learned(self.sequence)
 
     def give(self, device: int, low: int, high: int) -> None:
         """Mark a block as dead."""
@@ -797,10 +770,10 @@ class FollowingEngine(Engine):
         state = alone.state
         state.count += 1
         state.is_waiting, state.is_shared = False, True
-        self._sequence += 1
+        self.sequence += 1
         form, given = loaded.split(arguments)
         return (
-            loaded, form, given, state.count, self._sequence, origin, state.base, state.changes, state.version
+            loaded, form, given, state.count, self.sequence, origin, state.base, state.changes, state.version
         )  # fmt: skip
 
     def _note(self, alone: Alone, launch: Launch, inside: bool | None = None) -> None:
@@ -883,8 +856,8 @@ class FollowingEngine(Engine):
             witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
         races = self.check(queue, name, origin, launched, accesses, blocks)
         command = Command(queue, name, work, detail, accesses, blocks, origin, launched)
-        self._sequence += 1
-        command.sequence = self._sequence
+        self.sequence += 1
+        command.sequence = self.sequence
         command.advance(self.clocks.stream(queue.handle))
         self.races.record(command, races, [block.history for block in blocks])
         if witness is not None:

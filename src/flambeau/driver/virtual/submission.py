@@ -220,7 +220,7 @@ class Submission:
     copies: list[BusySpans]
     left_out: frozenset[Work]
     slowdown: float
-    _sequence: int
+    sequence: int
 
     def submit(
         self,
@@ -278,8 +278,8 @@ class Submission:
             start, late = settled(start, late)
         if self.slowdown != 1 and is_seen:
             duration_ns = int(duration_ns * self.slowdown)
-        self._sequence += 1
-        command.sequence = self._sequence
+        self.sequence += 1
+        command.sequence = self.sequence
         command.advance(self.clocks.streams.get(handle) or self.clocks.stream(handle))
         command.end_ns = queue.end_ns = start + duration_ns
         queue.late = None
