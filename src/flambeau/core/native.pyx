@@ -101,7 +101,8 @@ cpdef tuple origin_above(now):
         code = code_of(frame)
         file = <object>file_of(code)
         if code is passes:
-            return task.origin[0], task.origin[1], task.origin[2], now.operator
+            code, at, called, _ = <tuple>task.origin
+            return code, at, called, now.operator
         if file not in _inside:
             if not file.startswith(PACKAGE):
                 return code, offset_in(frame), called, now.operator

@@ -45,7 +45,7 @@ cdef class CallList:
     cdef public object engine
     cdef public object state
     cdef public object witness
-    cdef public set inside
+    cdef public dict inside
     cdef public list blocks
     cdef public list launches
     cdef public bint is_open

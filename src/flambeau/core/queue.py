@@ -167,7 +167,7 @@ class CallList:
 
     launches: list[Any]
     blocks: list[Any]
-    inside: set[int]
+    inside: dict[int, None]
     is_open: bool
     limit: int
     engine: Any
