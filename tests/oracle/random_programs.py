@@ -27,7 +27,7 @@ import numpy as np
 from flambeau import host
 from flambeau.config import virtual_gpus
 from flambeau.core.queue import HotCalls
-from flambeau.driver.api import CaptureMode, CopyKind
+from flambeau.driver.api import Address, CaptureMode, CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.driver.virtual.races import awaited_queue, needed_of
@@ -104,10 +104,10 @@ class Watched(HotCalls):
         self.real = driver.hot
         self.taken: Callable[..., None] = self.real.block_taken
 
-    def block_taken(self, device: int, address: int, nbytes: int, stream: Any) -> None:
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: Any) -> None:
         self.taken(device, address, nbytes, stream)
 
-    def block_given(self, device: int, address: int, nbytes: int) -> None:
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
         self.real.block_given(device, address, nbytes)
 
 

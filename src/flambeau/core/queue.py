@@ -152,11 +152,11 @@ class HotCalls:
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
         self._driver.library_run(plan, unpack_addresses(packed), Address(workspace), stream)
 
-    def block_taken(self, device: int, address: int, nbytes: int, stream: StreamHandle) -> None:
-        self._driver.block_taken(device, Address(address), nbytes, stream)
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        self._driver.block_taken(device, address, nbytes, stream)
 
-    def block_given(self, device: int, address: int, nbytes: int) -> None:
-        self._driver.block_given(device, Address(address), nbytes)
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        self._driver.block_given(device, address, nbytes)
 
 
 class CallList:
@@ -234,7 +234,7 @@ class FollowedCalls(HotCalls):
         sequence = engine.sequence = engine.sequence + 1
         calls.launches += (loaded, arguments, line.origin, number, sequence, calls.witness.place)
 
-    def block_taken(self, device: int, address: int, nbytes: int, stream: StreamHandle) -> None:
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         alone, origin = self._alone[stream], origin_above(self._here())
         if self._watches:
             self._real.block_taken(device, address, nbytes, alone.real)
@@ -248,7 +248,7 @@ class FollowedCalls(HotCalls):
         sequence = engine.sequence = engine.sequence + 1
         calls.blocks += (address, address + nbytes, origin, number, sequence, calls.witness.place)
 
-    def block_given(self, device: int, address: int, nbytes: int) -> None:
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
         if self._watches:
             self._real.block_given(device, address, nbytes)
         calls: CallList
