@@ -1,5 +1,5 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
-"""Queue: submits the frequent work of a stream to the driver, and calls the hooks of tools (see hooks.py)."""
+"""Queue submits the frequent work of a stream to the driver by HotCalls, and calls the hooks of tools (hooks.py)."""
 
 from __future__ import annotations
 
