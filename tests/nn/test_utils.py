@@ -7,7 +7,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 from flambeau.core.queue import hooks
-from flambeau.errors import ArgumentTypeError, AutogradError, ModeError, ShapeError
+from flambeau.errors import ArgumentTypeError, AutogradError, DtypeError, ModeError, ShapeError
 from flambeau.nn import utils
 
 
@@ -27,6 +27,18 @@ def test_norms_are_of_all_gradients_together(order, norm):
     found = params([3.0], [0.0, -4.0])
     assert utils.clip_grad_norm_(found, 1e9, order).item() == pytest.approx(norm, rel=1e-6)
     assert grads(found) == [3.0, 0.0, -4.0]
+
+
+def test_the_norm_of_order_zero_counts_gradients_that_are_not_all_zeros(gpus):
+    """The values are those of PyTorch 2.13."""
+    found = params([3.0, 0.0, 4.0], [0.0, -2.0], [0.0], [float("nan")])[:-1]
+    where = [0, 0, 1, 1] if torch.cuda.device_count() > 1 else [0] * 4
+    moved = [each.grad.to(device) for each, device in zip(found, where)]
+    assert [utils.get_total_norm(each, 0).item() for each in (moved, [each.grad for each in found])] == [3.0, 3.0]
+    assert utils.clip_grad_norm_(found[:3], 1.0, norm_type=0.0).item() == 2.0
+    assert grads(found[:3]) == pytest.approx([1.5, 0.0, 2.0, 0.0, -1.0, 0.0], rel=1e-5)
+    with pytest.raises(DtypeError, match=r"get_total_norm: tensors\[0\] is int64"):
+        utils.get_total_norm([torch.ones(2, dtype=torch.int64)], 0)
 
 
 def test_gradients_are_scaled_down_to_the_norm():

@@ -9,9 +9,9 @@ from typing import Any
 from ... import callers
 from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
-from ...dtypes import promote
+from ...dtypes import float32, promote
 from ...errors import ArgumentError, ArgumentTypeError, AutogradError, ValueRangeError, naming, shown
-from ...ops import multi_tensor  # noqa: F401  (registers the operators)
+from ...ops import multi_tensor
 from ...ops.operator import REGISTRY
 from ...tensor import checks, factories
 
@@ -54,12 +54,13 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
 def get_total_norm(
     tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """Return the norm of all tensors as one vector, on the first one's device; order `inf`: the largest absolute value.
+    """Return the norm of all tensors as one vector, on the first one's device.
 
+    norm_type: `inf` is the largest absolute value, 0 the number of tensors with a value other than 0.
     foreach: accepted for compatibility; a launch takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
-    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point; AutogradError if
-            error_if_nonfinite and the norm is not finite.
+    Raises: DtypeError for tensors that are not floating point; AutogradError if error_if_nonfinite and the norm is
+            not finite.
     Example:
         >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
@@ -88,6 +89,10 @@ def _total(tensors: Sequence[Any], norm_type: float) -> Any:
     """Return the norm in float32 or wider: a sum of squares overflows float16."""
     norm = REGISTRY["norm_of_many"]
     with GradMode(False):
+        if not norm_type:
+            multi_tensor.check_floating("norm_of_many", "tensors", tensors)
+            wide = reduce(promote, [each.dtype for each in tensors], float32)
+            return sum([each.any().to(tensors[0].device, wide) for each in tensors])
         norms = [norm(each, norm_type) for each in _by_device(tensors).values()]
         return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], norm_type)
 
@@ -101,6 +106,7 @@ def clip_grad_norm_(
 ) -> Any:
     """Scale all gradients so that their norm as one vector is at most `max_norm`; return the norm before.
 
+    norm_type: see get_total_norm.
     foreach: accepted for compatibility; a launch scales all gradients of a device.
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are unchanged.
