@@ -74,6 +74,26 @@ def test_a_call_that_the_model_cannot_follow_ends_the_check_and_not_the_program(
     assert len(found.notes) == 1 and "program.py:3" in found.notes[0] and "it is not known" in found.notes[0]
 
 
+@pytest.mark.parametrize("reads", range(12))
+def test_nor_does_a_kernel_of_the_program_whose_accesses_cannot_be_read_end_it(reads, followed, monkeypatch):
+    text = 'extern "C" __global__ void doubled(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }'
+    doubled = torch.cuda.kernel(text, "doubled", {"x": "rw[n]"}, reference=lambda x, n: x.__imul__(2))
+    real, wanted = following.FollowedKernel.bound, iter([True] * reads)
+
+    def bound(self, arguments):
+        if self.name == "doubled" and not next(wanted, False):
+            raise AccessError("it is not known", operator="doubled")
+        return real(self, arguments)
+
+    with machine(devices=1, races="real"), check() as found:
+        x = torch.ones(4, device="cuda")
+        monkeypatch.setattr(following.FollowedKernel, "bound", bound)
+        for _ in range(6):
+            doubled(1, 32, args=[x, 4])
+        assert x.tolist() == [64.0] * 4
+    assert len(found.notes) == 1 and "it is not known" in found.notes[0]
+
+
 def test_every_call_of_a_driver_is_made_on_the_real_one(monkeypatch):
     calls = {name for name in vars(Driver) if not name.startswith("_") and callable(getattr(Driver, name))}
     assert {name for name in calls if name not in vars(FollowedDriver)} == {"device_count"}
