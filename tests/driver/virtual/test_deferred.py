@@ -5,8 +5,10 @@ Random programs beside an oracle: tests/oracle/test_order.py.
 
 import inspect
 import random
+import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -391,3 +393,67 @@ def test_a_deferred_call_that_the_model_cannot_follow_is_named_with_its_own_line
             x.add_(1)
     (note,) = found.notes
     assert f"copy at {__file__}:{line}: ValueError: it is not known" in note
+
+
+def test_a_list_is_closed_before_its_calls_are_read(monkeypatch):
+    """Other threads list blocks without a lock while it is open."""
+    read, sextuples = [], deferred._sextuples
+
+    def watched(calls):
+        read.append((len(calls), [*thread.machine().driver.deferred]))
+        return sextuples(calls)
+
+    monkeypatch.setattr(deferred, "_sextuples", watched)
+    with machine(devices=1, races="real"), check() as found:
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        for _ in range(3):
+            x.add_(1)
+        assert pending() > 0
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x.add_(1)
+        torch.cuda.synchronize()
+    assert sum(count for count, _ in read) > 0 and not any(still_open for _, still_open in read)
+    assert not found.races
+
+
+@pytest.fixture
+def switching():
+    """Threads take turns after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_threads_that_take_blocks_beside_waits_lose_none(switching):
+    def work(stream):
+        kept = []
+        with torch.cuda.stream(stream):
+            for number in range(1500):
+                kept.append(torch.empty(100 + number % 7 * 600, device="cuda"))
+                if number % 3 == 0:
+                    kept[-1].add_(1)
+                del kept[:-5]
+        return kept
+
+    with machine(devices=1, races="real"), check() as found:
+        streams = [torch.cuda.default_stream(), torch.cuda.Stream(), torch.cuda.Stream()]
+        other = torch.cuda.Stream()
+        with ThreadPoolExecutor(len(streams)) as pool:
+            jobs = [pool.submit(work, each) for each in streams]
+            while not all(each.done() for each in jobs):
+                torch.cuda.synchronize()
+                x = torch.ones(8, device="cuda")
+                other.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(other):  # the calls of the default stream are made
+                    x.add_(1)
+                torch.cuda.current_stream().wait_stream(other)
+        followed = thread.machine().driver
+        torch.cuda.memory_stats()  # the allocator looks at freed blocks
+        with followed.lock:
+            live = {low for low, block in followed._memory.devices[0].blocks.at.items() if block.is_live}
+        active = [block for segment in torch.cuda.memory_snapshot() for block in segment["blocks"]]
+        assert live == {block["address"] for block in active if block["state"] == "active_allocated"}
+        assert followed.lost == "" and [len(each.result()) for each in jobs] == [5, 5, 5]
+    assert not found.races and not found.notes
