@@ -178,9 +178,10 @@ class CallList:
 class FollowedCalls(HotCalls):
     """The frequent calls of a driver that a model follows (driver/virtual/followed.py).
 
-    Each is made on the real driver, and is listed if it uses known private memory only; the model gets all others, and
-    the first launch of a kernel by a line.  A list changes between two calls of Python, so it needs no lock.  The
-    driver's lock is acquired as by `ReentrantLock.acquire`, but without a call: deferred calls stay deferred.
+    Each is made on the real driver.  It is listed if all memory that it uses is known to be private; other calls, and
+    the first launch of a kernel by a source line, are passed to the model.  Lists need no lock: no function is called
+    while one is changed, so no other thread can run.  The driver's lock is acquired as by `ReentrantLock.acquire`, but
+    not by a call of it, which would make the deferred calls.
     """
 
     def __init__(self, driver: Any, real: HotCalls, watches_blocks: bool, here: Any) -> None:

@@ -89,7 +89,7 @@ def _total(tensors: Sequence[Any], norm_type: float) -> Any:
     """Return the norm in float32 or wider: a sum of squares overflows float16."""
     norm = REGISTRY["norm_of_many"]
     with GradMode(False):
-        if not norm_type:
+        if not norm_type:  # PyTorch takes the norm of the tensors' norms, which differs for this order alone
             multi_tensor.check_floating("norm_of_many", "tensors", tensors)
             wide = reduce(promote, [each.dtype for each in tensors], float32)
             return sum([each.any().to(tensors[0].device, wide) for each in tensors])
