@@ -192,6 +192,9 @@ class Client:
         self._pieces: defaultdict[str, defaultdict[int, bytearray]]  # on another machine: bytes by key and rank
         self._pieces = defaultdict(lambda: defaultdict(bytearray))
         self._arrivals = 0  # number of messages received about collectives
+        self._callers = weakref.WeakSet([threading.current_thread()])  # the threads that make calls
+        self._waits: dict[threading.Thread, Sequence[str]] = {}  # the keys that threads wait for
+        self._is_wait_reported = False  # whether the hub knows that all of these threads wait
         self._driver: Driver | None = None  # whose streams run collectives
         self._server: threading.Thread | None = None
         self._watchdog: Watchdog | None = None
@@ -269,6 +272,8 @@ class Client:
         elif "given" in message:
             self._ready[message["key"]] = message["given"]
             self._arrivals += 1
+            self._waits.clear()  # threads that go on waiting say so again
+            self._is_wait_reported = False
         elif "free" in message:
             slot = self._slots.pop(message["free"], None)
             if slot is not None and len(self._free) < MAX_FREE:
@@ -352,6 +357,7 @@ class Client:
         channels: Mapping[str, int] | None = None,
     ) -> None:
         """Post a call as `call` does, without an entry of the flight recorder."""
+        self._add_caller()
         self._send(
             do="post" if channels is None else "receive",
             key=key,
@@ -445,7 +451,8 @@ class Client:
 
         is_over: returns whether another thread has ended the wait.
         """
-        end = time.monotonic() + timeout
+        end, me = time.monotonic() + timeout, threading.current_thread()
+        self._add_caller()
         while True:
             with self._changed:
                 seen = self._arrivals
@@ -454,19 +461,48 @@ class Client:
             with self._changed:
                 if self.failure is not None or is_over() or any(key in self._ready for key in keys):
                     return
-                if seen != self._arrivals:
-                    continue
-            self._send(do="wait", keys=list(keys))
+                if seen == self._arrivals:
+                    self._waits[me] = keys
+                    try:
+                        self._await_arrival(end)
+                    except BaseException:
+                        self._take_back_wait()
+                        raise
+                    finally:
+                        self._waits.pop(me, None)
+                    if seen == self._arrivals:
+                        break
+        self._send(do="late", key=keys[0], seconds=round(timeout, 3))
+        with self._changed:
+            self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
+            self.failure = self.failure or f"nothing came within {timeout:g} s, the group's timeout"
+
+    def _await_arrival(self, end: float) -> None:
+        """Wait for a message about collectives, until `end`.  The hub is told once all threads that make calls wait.
+
+        It is told how many messages have arrived, as one that is on its way may end the wait.
+        """
+        seen = self._arrivals
+        while seen == self._arrivals and (left := end - time.monotonic()) > 0:
+            working = [each for each in list(self._callers) if each not in self._waits and each.is_alive()]
+            if not working and not self._is_wait_reported:
+                self._is_wait_reported = True
+                self._send(do="wait", keys=[key for each in self._waits.values() for key in each], seen=seen)
+            self._changed.wait(min(left, SLICE))
+            run_handlers()
+
+    def _add_caller(self) -> None:
+        me = threading.current_thread()
+        if me not in self._callers:
             with self._changed:
-                while seen == self._arrivals:
-                    left = end - time.monotonic()
-                    if left <= 0:
-                        self._send(do="late", key=keys[0], seconds=round(timeout, 3))
-                        self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
-                        self.failure = self.failure or f"nothing came within {timeout:g} s, the group's timeout"
-                        return
-                    self._changed.wait(min(left, SLICE))
-                    run_handlers()
+                self._callers.add(me)
+                self._take_back_wait()
+
+    def _take_back_wait(self) -> None:
+        """Tell the hub that a thread does not wait, if it knows otherwise."""
+        if self._is_wait_reported:
+            self._is_wait_reported = False
+            self._send(do="wait", keys=[], seen=self._arrivals)
 
     def collect(self, key: str, timeout: float, operator: str) -> Given:
         """Return the bytes that the members gave under a key.  Host: waits until all have given theirs.

@@ -148,6 +148,7 @@ class Connection:
         self.is_known = False
         self.rank: int | None = None
         self.has_left = False
+        self.announced = 0  # number of complete collectives that it was told of
 
 
 class Receive:
@@ -485,9 +486,10 @@ class Hub:
             self._give(self._rank_of(connection), message)
         elif kind == "wait":
             rank, keys = self._rank_of(connection), [str(key) for key in message["keys"]]
-            if all(self._is_unfinished(rank, key) for key in keys):
+            self._waiting.pop(rank, None)
+            if keys and message["seen"] == connection.announced:  # otherwise an answer is on its way
                 self._waiting[rank] = keys
-                self._look_for_a_hang()  # otherwise an answer has been sent
+                self._look_for_a_hang()
         elif kind == "log":
             self._log(self._rank_of(connection), message)
         elif kind == "late":
@@ -690,11 +692,6 @@ class Hub:
         receive = self._receives.get((rank, key))
         return key if receive is None or receive.meeting is None else receive.meeting
 
-    def _is_unfinished(self, rank: int, key: str) -> bool:
-        """Return whether a rank still has to wait for a collective."""
-        meeting = self._meetings.get(self._meeting_key(rank, key))
-        return (rank, key) in self._receives if meeting is None else not meeting.is_complete
-
     def _texts(self, rank: int, key: str) -> dict[int, str]:
         """Return the calls of a collective, by rank; an empty dict if it is unknown."""
         meeting, receive = self._meetings.get(self._meeting_key(rank, key)), self._receives.get((rank, key))
@@ -762,6 +759,7 @@ class Hub:
                     message = {"key": key, "piece": rank}
                     piece = Piece(message, files[int(rank)], at, min(PIECE, offset + nbytes - at))
                     connection.outbox.append(piece)
+        connection.announced += 1
         self._send(connection, key=key, given=given)
 
     def _read(self, rank: int, key: str) -> None:
