@@ -1,4 +1,4 @@
-"""`python -m benchmarks.cost_of_check [--json FILE]`: what `flambeau check` adds to a program's time.
+"""`python -m benchmarks.cost_of_check [--only TEXT] [--json FILE]`: what `flambeau check` adds to a program's time.
 
 On virtual GPUs, each program runs whole under `flambeau run` and under `flambeau check`, in processor seconds without
 those of an empty program.  The goal is at most 2 times.  With an NVIDIA GPU, a training of GPT-2's size is measured
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from .race_tools import ROOT, for_torch, has_torch, machine_text, nvidia_gpus, run
 
 SECONDS = 90  # that a process may take
+SANITIZED = {"TORCH_CUDA_SANITIZER": "1"}
 PROCESSES = 3  # per side of a program on an NVIDIA GPU
 VIRTUAL_GOAL, NVIDIA_GOAL = 2.0, 1.5
 EMPTY = ("-c", "import flambeau; flambeau.ones(1, device='cuda').sum().item()")
@@ -115,28 +116,29 @@ def medians(sides: Sequence[Callable[[], float]]) -> list[float]:
     return [median(times) for times in zip(*[[side() for side in sides] for _ in range(PROCESSES)])]
 
 
-def nvidia_rows(options: Sequence[str], folder: Path, torch_too: bool, gpus: str = "nvidia") -> list[Callable[[], Row]]:
-    """Measurements of the GPT on the GPU, each to be made by a call."""
+def nvidia_rows(folder: Path, gpus: str = "nvidia", options: Sequence[str] = ()) -> dict[str, Callable[[], Row]]:
+    """Measurements of the GPT on the GPU by name, each to be made by a call."""
     program = ROOT / "benchmarks" / "gpt_steps.py"
 
-    def ours(form: str) -> Row:
+    def ours(name: str, form: str) -> Row:
         def command(verb: str) -> Callable[[str], list[str]]:
             return lambda out: flambeau(verb, gpus, str(program), *options, *FORMS[form], "--out", out)
 
         pair = medians([partial(step_ms, command(verb), {}) for verb in ("run", "check")])
-        return Row(f"GPT-2, {form}: flambeau check", "ms", pair[0], pair[1], NVIDIA_GOAL)
+        return Row(name, "ms", pair[0], pair[1], NVIDIA_GOAL)
 
-    def theirs(form: str) -> Row:
+    def theirs(name: str, form: str) -> Row:
         copy = str(for_torch(program, folder))
 
         def command(out: str) -> list[str]:
             return [sys.executable, copy, *options, *FORMS[form], "--out", out]
 
-        pair = medians([partial(step_ms, command, each) for each in ({}, {"TORCH_CUDA_SANITIZER": "1"})])
-        return Row(f"GPT-2, {form}: PyTorch's CUDA Stream Sanitizer", "ms", pair[0], pair[1], None)
+        pair = medians([partial(step_ms, command, each) for each in ({}, SANITIZED)])
+        return Row(name, "ms", pair[0], pair[1], None)
 
-    sides = (ours, theirs) if torch_too else (ours,)
-    return [partial(side, form) for form in FORMS for side in sides]
+    sides = {"flambeau check": ours, **({"PyTorch's CUDA Stream Sanitizer": theirs} if has_torch() else {})}
+    names = [(f"GPT-2, {form}: {side}", form, side) for form in FORMS for side in sides]
+    return {name: partial(sides[side], name, form) for name, form, side in names}
 
 
 IDLE_STEPS, WARM_STEPS = 30, 5
@@ -175,7 +177,7 @@ def idle_row(name: str) -> Row:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost_of_check", description="What check costs.")
     parser.add_argument("--json", metavar="FILE", help="keep the rows")
-    parser.add_argument("--only", metavar="TEXT", default="", help="virtual programs with this text in their name")
+    parser.add_argument("--only", metavar="TEXT", default="", help="rows with this text in their name")
     parser.add_argument("--virtual", action="store_true", help="measure virtual GPUs also beside an NVIDIA one")
     parser.add_argument("--idle", action="store_true", help="measure the host's time on a driver that does nothing")
     options = parser.parse_args(arguments)
@@ -184,14 +186,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{head}\n\n| program | without | with | ratio | goal |\n| --- | --- | --- | --- | --- |", flush=True)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        jobs: list[tuple[str, Callable[[], Row]]]
+        jobs: dict[str, Callable[[], Row]]
         if options.idle:
-            jobs = [(each, partial(idle_row, each)) for each in IDLE_MODELS]
+            jobs = {each: partial(idle_row, each) for each in IDLE_MODELS}
         elif gpus:
-            jobs = [("GPT-2", job) for job in nvidia_rows((), Path(folder), has_torch())]
+            jobs = nvidia_rows(Path(folder))
         else:
-            jobs = [(each.name, partial(virtual_row, each)) for each in PROGRAMS if options.only in each.name]
-        for name, job in jobs:
+            jobs = {each.name: partial(virtual_row, each) for each in PROGRAMS}
+        for name, job in jobs.items():
+            if options.only not in name:
+                continue
             try:
                 row = job()
             except Exception as failure:  # noqa: BLE001  (one failure must not lose the other rows)
