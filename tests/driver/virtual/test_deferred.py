@@ -95,6 +95,24 @@ def test_launches_and_blocks_before_a_wait_are_never_made_but_those_that_stay(ma
     assert not found.races and not found.notes
 
 
+def test_memory_that_grows_makes_nothing(made):
+    with machine(devices=1, races="real"), check() as found:
+        x, large, pinned = torch.ones(100, device="cuda"), [], []
+        for _ in range(2):
+            step(x)  # new to the model at first
+        torch.cuda.synchronize()
+        step(x)
+        before, count = pending(), made.copy()
+        for _ in range(3):
+            large.append(torch.empty(1 << 24, device="cuda"))
+            pinned.append(torch.empty(1 << 16).pin_memory())
+            step(x)
+        assert torch.cuda.memory_stats()["segment.all.current"] >= 4
+        assert made == count and pending() > 4 * before
+        assert step(x)[0].item() == 2**10 + 2**10 - 1
+    assert not found.races and not found.notes
+
+
 def test_a_value_that_is_read_in_every_step_drops_the_step(made):
     with machine(devices=1, races="real"), check() as found:
         x = torch.ones(100, device="cuda")

@@ -189,7 +189,7 @@ class FollowedDriver(VirtualDriver):
     # memory
     def mem_alloc(self, device: int, nbytes: int) -> Address:
         address = self._real.mem_alloc(device, nbytes)
-        with self._lock:
+        with self.lock.plain:
             self._memory.devices[device].adopt(address, nbytes)
         return address
 
@@ -201,7 +201,7 @@ class FollowedDriver(VirtualDriver):
 
     def mem_reserve(self, device: int, nbytes: int) -> Address:
         address = self._real.mem_reserve(device, nbytes)
-        with self._lock:
+        with self.lock.plain:
             self._memory.devices[device].adopt_reserved(address, nbytes)
         return address
 
@@ -213,7 +213,7 @@ class FollowedDriver(VirtualDriver):
 
     def mem_map(self, device: int, address: Address, nbytes: int) -> None:
         self._real.mem_map(device, address, nbytes)
-        with self._lock:
+        with self.lock.plain:
             self._memory.devices[device].adopt_mapped(address, nbytes)
 
     def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
@@ -224,7 +224,7 @@ class FollowedDriver(VirtualDriver):
     def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
         """Allocate from the pool.  To the model this is new memory: the driver orders uses of its pool."""
         address = self._real.pool_alloc(device, nbytes, self._real_handles[stream])
-        with self._lock:
+        with self.lock.plain:
             self._memory.devices[device].adopt(address, nbytes)
         return address
 
@@ -245,7 +245,7 @@ class FollowedDriver(VirtualDriver):
 
     def host_alloc(self, nbytes: int) -> Address:
         address = self._real.host_alloc(nbytes)
-        with self._lock:
+        with self.lock.plain:
             self._memory.pinned.register(address, nbytes)
         return address
 
@@ -255,7 +255,7 @@ class FollowedDriver(VirtualDriver):
 
     def host_register(self, address: Address, nbytes: int) -> None:
         self._real.host_register(address, nbytes)
-        with self._lock:
+        with self.lock.plain:
             self._memory.pinned.register(address, nbytes)
 
     def host_unregister(self, address: Address) -> None:

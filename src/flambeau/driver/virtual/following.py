@@ -611,13 +611,15 @@ class FollowingEngine(Engine):
         segment = self.memory.segment(alone.queue.device, low)
         if segment is None or segment in alone.deferred.segments:
             return segment is not None
+        is_new = segment not in self._users
         users = self._used(segment, alone.queue.handle)
         if not all([user == alone.queue.handle or self._is_idle(user) for user in users]):
             return False
         users.intersection_update([alone.queue.handle])
         for each in self.alone.values():
             each.deferred.outside.clear()
-        alone.deferred.make()
+        if not is_new:
+            alone.deferred.make()  # launches that were made in part may have used it
         alone.deferred.segments.add(segment)
         self._owners[segment] = alone.deferred
         return True
