@@ -113,7 +113,8 @@ Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
 
 def origin() -> Origin:
     """Return the origin of the current call, from which `described` makes text; much cheaper than the text."""
-    return native.origin_above(here())
+    now = here()
+    return native.origin_above(now.task, now.operator)
 
 
 def described(origin: Origin) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from math import pi, prod, sqrt
 from typing import Any, NamedTuple, Protocol
@@ -36,7 +37,12 @@ class LibraryOperation(Protocol):
 
 def unpack_addresses(addresses: bytearray) -> tuple[int, ...]:
     """Decode a buffer of addresses, 8 bytes each, one per operand of a call."""
-    return struct.unpack(f"@{len(addresses) // 8}Q", addresses)
+    return _words(len(addresses) // 8).unpack(addresses)
+
+
+@cache
+def _words(count: int) -> struct.Struct:
+    return struct.Struct(f"@{count}Q")
 
 
 def gelu_tanh_term(x: Any) -> Any:

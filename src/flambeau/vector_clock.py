@@ -17,6 +17,8 @@ from collections.abc import Hashable
 from math import isqrt
 from typing import Protocol
 
+from .core.queue import CallCount
+
 StreamKey = Hashable
 UNKNOWN = -1  # no operation of the stream is known; 0 means a wait for the stream before its first operation
 FEW_CHANGES = 16  # changes after which a small base is rebuilt
@@ -55,30 +57,30 @@ class Clock:
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
-class StreamState:
+class StreamState(CallCount):
     """A stream's own clock.
 
     changes: numbers learned since `base`, shared with clocks taken from it if `is_shared`.
     merged: the highest serial of each owner's bases that was merged.
-    version: how often the clock changed;  is_waiting: whether it changed since the stream's last operation.
+    version: how often the clock changed.
     """
 
-    __slots__ = ("base", "changes", "count", "is_shared", "is_waiting", "merged", "serial", "version")
+    __slots__ = ("base", "changes", "is_shared", "merged", "serial", "version")
 
     def __init__(self) -> None:
         self.count = 0
+        self.is_waiting = False
         self.base = EMPTY
         self.changes: dict[StreamKey, int] = {}
         self.is_shared = False
         self.merged: dict[StreamKey, int] = {}
         self.serial = 0
         self.version = 0
-        self.is_waiting = False
 
     def copy(self) -> StreamState:
         state = StreamState()
         self.is_shared = True
-        for name in self.__slots__:
+        for name in ("count", "is_waiting", *self.__slots__):
             setattr(state, name, getattr(self, name))
         state.merged = dict(self.merged)
         return state

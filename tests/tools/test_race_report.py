@@ -7,10 +7,12 @@ import random
 import re
 import runpy
 import textwrap
+import threading
 
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, RaceError
 from flambeau.testing import check, machine
 from flambeau.tools import race_report
@@ -713,3 +715,22 @@ def test_json_and_sarif(programs):
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": path}, "region": {"startLine": 6}}
     assert "side.wait_stream(main)" in result["message"]["text"]
+
+
+def test_launches_are_watched_once_a_thread_starts_that_lacks_its_parents_stream():
+    def launch():
+        torch.ones(2, device="cuda")
+
+    def starts_watching():
+        thread = threading.Thread(target=launch)
+        thread.start()
+        thread.join()
+        return hooks.on_launch is not None
+
+    with machine(devices=1, races="real"), check() as found:
+        launch()
+        assert not starts_watching()
+        with torch.cuda.stream(torch.cuda.Stream(name="side")):
+            assert starts_watching() and starts_watching()
+    assert hooks.on_launch is None
+    assert len(found.mistakes) == 2 and all("'side'" in each.text for each in found.mistakes)

@@ -239,6 +239,7 @@ def _served(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> An
 def _named(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any:
     """Run a call.  Errors in the outermost call of a thread are reported under the name of that call."""
     now = thread.here()
+    now.origin = None
     if now.operator is not None:
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     now.operator = operator

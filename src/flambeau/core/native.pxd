@@ -5,7 +5,7 @@ cpdef bytearray copied(bytearray buffer)
 cpdef bint is_unshared(buffer) noexcept
 cpdef Py_ssize_t identity(value) noexcept
 cpdef long long next_number() noexcept
-cpdef tuple origin_above(now)
+cpdef tuple origin_above(task, operator)
 
 cpdef void enter_critical() noexcept
 cpdef leave_critical()

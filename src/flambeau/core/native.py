@@ -33,7 +33,7 @@ _collects = False  # whether the collector was enabled before the first section
 _is_collecting, _stop_collecting, _collect_again = gc.isenabled, gc.disable, gc.enable
 _put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions that run their handlers
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_inside: set[str] = set()  # the files of this package whose frames `origin_above` has passed
+_files: dict[str, bool] = {}  # whether a file whose frames `origin_above` has seen is one of this package
 
 
 def is_unshared(buffer: object) -> bool:
@@ -41,21 +41,22 @@ def is_unshared(buffer: object) -> bool:
     return False
 
 
-def origin_above(now: Any) -> tuple[Any, int, Any, Any]:
-    """Return the `callers.Origin` of the current call.  now: the state of the thread."""
-    task, called = now.task, None
+def origin_above(task: Any, operator: Any) -> tuple[Any, int, Any, Any]:
+    """Return the `callers.Origin` of the current call.  task, operator: those that the thread is running."""
+    called = None
     passes = None if task is None else task.code  # compiled code runs a pass: its calls differ in their operators only
     frame: Any = sys._getframe()
     while frame is not None:
         code: Any = frame.f_code
         if code is passes:
-            return *task.origin[:3], now.operator
-        if code.co_filename not in _inside:
-            if not code.co_filename.startswith(PACKAGE):
-                return code, frame.f_lasti, called, now.operator
-            _inside.add(code.co_filename)
+            return *task.origin[:3], operator
+        is_inside = _files.get(code.co_filename)
+        if is_inside is None:
+            is_inside = _files[code.co_filename] = code.co_filename.startswith(PACKAGE)
+        if not is_inside:
+            return code, frame.f_lasti, called, operator
         frame, called = frame.f_back, code
-    return None, 0, called, now.operator
+    return None, 0, called, operator
 
 
 def enter_critical() -> None:

@@ -90,25 +90,25 @@ cpdef long long next_number() noexcept:
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-cdef set _inside = set()
+cdef dict _files = {}
 
 
-cpdef tuple origin_above(now):
+cpdef tuple origin_above(task, operator):
     """Return the `callers.Origin` of the current call: see native.py."""
-    task, called, frame = now.task, None, current_frame()
+    called, frame = None, current_frame()
     passes = None if task is None else task.code
     while frame is not None:
         code = code_of(frame)
-        file = <object>file_of(code)
         if code is passes:
             code, at, called, _ = <tuple>task.origin
-            return code, at, called, now.operator
-        if file not in _inside:
-            if not file.startswith(PACKAGE):
-                return code, offset_in(frame), called, now.operator
-            _inside.add(file)
+            return code, at, called, operator
+        is_inside = _files.get(<object>file_of(code))
+        if is_inside is None:
+            is_inside = _files[<object>file_of(code)] = (<object>file_of(code)).startswith(PACKAGE)
+        if is_inside is False:
+            return code, offset_in(frame), called, operator
         frame, called = frame_above(frame), code
-    return None, 0, called, now.operator
+    return None, 0, called, operator
 
 
 # critical sections: see native.py.  No `try` whose `finally` may raise has a `return`: Cython would leak its value.

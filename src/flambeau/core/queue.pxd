@@ -26,7 +26,7 @@ cdef class Hooks:
     cdef public object on_host_write
 
 from . cimport thread
-from .native cimport identity, origin_above
+from .native cimport enter_critical, identity, leave_critical, origin_above
 
 cdef Hooks _hooks
 
@@ -41,9 +41,12 @@ cdef class HotCalls:
     cpdef block_taken(self, int device, unsigned long long address, unsigned long long nbytes, stream)
     cpdef block_given(self, int device, unsigned long long address, unsigned long long nbytes)
 
+cdef class CallCount:
+    cdef public Py_ssize_t count
+    cdef public bint is_waiting
+
 cdef class CallList:
-    cdef public object engine
-    cdef public object state
+    cdef public CallCount state
     cdef public object witness
     cdef public dict inside
     cdef public list blocks
@@ -51,23 +54,23 @@ cdef class CallList:
     cdef public bint is_open
     cdef public Py_ssize_t limit
 
+cdef tuple _origin(thread.Thread now)
+
 cdef class FollowedCalls(HotCalls):
     cdef object _model
     cdef HotCalls _real
     cdef bint _watches
     cdef object _here
-    cdef object _lock
-    cdef object _inner
     cdef object _loaded
     cdef object _alone
     cdef dict _lines
     cdef dict _open
+    cdef CallList _latest
+    cdef CallCount _order
 
-    cdef _enter(self)
-    cdef _leave(self)
-    @cython.locals(calls=CallList, origin=tuple, is_known=bint)
+    @cython.locals(calls=CallList, origin=tuple, is_known=bint, inside=dict, state=CallCount, order=CallCount)
     cdef _list(self, alone, loaded, arguments)
-    @cython.locals(calls=CallList, origin=tuple)
+    @cython.locals(calls=CallList, origin=tuple, state=CallCount, order=CallCount)
     cpdef block_taken(self, int device, unsigned long long address, unsigned long long nbytes, stream)
     @cython.locals(calls=CallList)
     cpdef block_given(self, int device, unsigned long long address, unsigned long long nbytes)

@@ -76,17 +76,6 @@ class Queue:
         self.wait(other._marked())
 
     def synchronize(self) -> None:
-        """Wait until everything submitted so far is done.
-
-        Host: waits.
-        Example:
-            >>> side = torch.cuda.Stream()
-            >>> with torch.cuda.stream(side):
-            ...     x = torch.ones(2, device="cuda")
-            >>> side.synchronize()
-            >>> side.query()
-            True
-        """
         if _hooks.on_wait is not None:
             _hooks.on_wait(None, self)
         self.driver.stream_synchronize(self.handle)
@@ -159,10 +148,17 @@ class HotCalls:
         self._driver.block_given(device, address, nbytes)
 
 
+class CallCount:
+    """How many calls a stream has made, or all have.  is_waiting: whether it has waited for others since the last."""
+
+    count: int
+    is_waiting: bool
+
+
 class CallList:
     """Calls of a stream that the model of a race check makes later: see driver/virtual/deferred.py.
 
-    engine: the model;  state: the stream's clock;  limit: the length of a full list.
+    state: the stream's clock;  limit: the length of a full list.
     """
 
     launches: list[Any]
@@ -170,9 +166,17 @@ class CallList:
     inside: dict[int, None]
     is_open: bool
     limit: int
-    engine: Any
-    state: Any
+    state: CallCount
     witness: Any
+
+
+def _origin(now: Any) -> Any:
+    """Return the origin of the current call.  now: the state of the thread."""
+    if now.operator is None:
+        return origin_above(now.task, None)
+    if now.origin is None:
+        now.origin = origin_above(now.task, now.operator)
+    return now.origin
 
 
 class FollowedCalls(HotCalls):
@@ -180,84 +184,78 @@ class FollowedCalls(HotCalls):
 
     Each is made on the real driver.  It is listed if all memory that it uses is known to be private; other calls, and
     the first launch of a kernel by a source line, are passed to the model.  Lists need no lock: no function is called
-    while one is changed, so no other thread can run.  The driver's lock is acquired as by `ReentrantLock.acquire`, but
-    not by a call of it, which would make the deferred calls.
+    while one is changed, so no other thread can run.
     """
 
     def __init__(self, driver: Any, real: HotCalls, watches_blocks: bool, here: Any) -> None:
         super().__init__(driver)
         self._model, self._real, self._watches, self._here = driver, real, watches_blocks, here
-        self._lock, self._inner, self._lines = driver.lock, driver.lock.inner, driver.lines
-        self._loaded, self._alone, self._open = driver.loaded, driver.alone, driver.deferred
+        self._lines, self._loaded, self._alone = driver.lines, driver.loaded, driver.alone
+        self._open, self._latest, self._order = driver.deferred, None, driver.order
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        self._enter()
+        enter_critical()
         try:
             loaded, alone = self._loaded[kernel], self._alone[stream]
             self._real.launch(loaded.real, grid, arguments, alone.real)
             self._list(alone, loaded, bytes(arguments))
         finally:
-            self._leave()
+            leave_critical()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
-        self._enter()
+        enter_critical()
         try:
             loaded, alone = self._loaded[plan], self._alone[stream]
             self._real.library_run(loaded.real, packed, workspace, alone.real)
             self._list(alone, loaded, unpack_addresses(packed))
         finally:
-            self._leave()
-
-    def _enter(self) -> None:
-        enter_critical()
-        if not self._inner.acquire(False):
-            self._lock.wait()
-
-    def _leave(self) -> None:
-        self._inner.release()
-        leave_critical()
+            leave_critical()
 
     def _list(self, alone: Any, loaded: Any, arguments: Any) -> None:
         calls: CallList = alone.deferred
-        origin = origin_above(self._here())
+        origin = _origin(self._here())
         line = self._lines.get(identity(origin[0]) + origin[1])
-        is_known = line is not None and loaded in line.launched and calls.is_open and len(calls.launches) < calls.limit
-        for address in loaded.addresses(arguments) if is_known else ():
-            is_known = is_known and address in calls.inside
-        if not is_known:
+        is_known = line is not None and loaded in line.launched and len(calls.launches) < calls.limit
+        addresses = loaded.addresses(arguments) if is_known else ()
+        inside = calls.inside
+        for address in addresses:
+            is_known = is_known and address in inside
+        if not is_known or not calls.is_open or calls.inside is not inside:
             self._model.follow_launch(alone, loaded, arguments, origin)
             return
         if line.origin != origin:
             line.origin = origin
-        state, engine = calls.state, calls.engine
+        state, order = calls.state, self._order
         state.is_waiting = False
-        number = state.count = state.count + 1
-        sequence = engine.sequence = engine.sequence + 1
-        calls.launches += (loaded, arguments, line.origin, number, sequence, calls.witness.place)
+        state.count += 1
+        order.count += 1
+        calls.launches += (loaded, arguments, line.origin, state.count, order.count, calls.witness.place)
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        alone, origin = self._alone[stream], origin_above(self._here())
+        alone, origin = self._alone[stream], _origin(self._here())
         if self._watches:
             self._real.block_taken(device, address, nbytes, alone.real)
         calls: CallList = alone.deferred
         if not calls.is_open or address not in calls.inside or len(calls.blocks) >= calls.limit:
             self._model.follow_taken(device, address, nbytes, stream)
             return
-        state, engine = calls.state, calls.engine
+        state, order = calls.state, self._order
         state.is_waiting = False
-        number = state.count = state.count + 1
-        sequence = engine.sequence = engine.sequence + 1
-        calls.blocks += (address, address + nbytes, origin, number, sequence, calls.witness.place)
+        state.count += 1
+        order.count += 1
+        calls.blocks += (address, address + nbytes, origin, state.count, order.count, calls.witness.place)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         if self._watches:
             self._real.block_given(device, address, nbytes)
-        calls: CallList
-        for calls in tuple(self._open):  # another thread may add the calls of another stream
-            if calls.is_open and address in calls.inside:
-                calls.blocks += (address, address + nbytes, device, calls.state.count, calls.engine.sequence, 0)
+        calls = self._latest
+        if calls is None or not calls.is_open or address not in calls.inside:
+            found = [each for each in tuple(self._open) if each.is_open and address in each.inside]
+            if not found:
+                self._model.follow_given(device, address, nbytes)
                 return
-        self._model.follow_given(device, address, nbytes)
+            calls = self._latest = found[0]
+        calls.blocks += (address, address + nbytes, device, calls.state.count, self._order.count, 0)
 
 
 Hook = Callable[..., Any]

@@ -40,6 +40,7 @@ cdef class Thread:
     cdef public bint inference
     cdef public object task
     cdef public object operator
+    cdef public tuple origin
     cdef public object lowering
     cdef public object autocast
     cdef object _quiet

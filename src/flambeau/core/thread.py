@@ -106,6 +106,7 @@ class Thread:
     streams: the current stream by device index, None for a device whose stream was neither set nor read yet.
     chosen: whether the thread has set a device or a stream.
     operator: the public operator that the thread is running, None between calls.
+    origin: the `callers.Origin` of that operator's call, None until it is needed.
     task: the running backward pass, or None.
     inference: whether new tensors are inference tensors, without version counters.
     lowering: the Call that operators are being lowered into (see lowering.py), or None.
@@ -114,7 +115,7 @@ class Thread:
 
     __slots__ = (
         "_quiet", "autocast", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering",
-        "machine", "operator", "streams", "task",
+        "machine", "operator", "origin", "streams", "task",
     )  # fmt: skip
 
     def __init__(self, ident: int) -> None:
@@ -128,6 +129,7 @@ class Thread:
         self.inference = False
         self.task: Any = None
         self.operator: Any = None
+        self.origin: Any = None
         self.lowering: Any = None
         self.autocast: Any = None
         self._quiet: Any = None

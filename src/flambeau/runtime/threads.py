@@ -106,11 +106,19 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 # strict mode
 
 
-class Parents:
-    """Warns about threads of one machine that did not inherit their parent's device and streams."""
+_starts: Callable[[], None] | None = None  # called before a thread starts that does not inherit its parent's choice
 
-    def __init__(self) -> None:
+
+class Parents:
+    """Warns about threads of one machine that did not inherit their parent's device and streams.
+
+    starts: called before such a thread starts, after which `worked` is to be called; None if it is called anyway.
+    """
+
+    def __init__(self, starts: Callable[[], None] | None = None) -> None:
+        global _starts
         _remember_parents()
+        _starts = starts or _starts
 
     def worked(self, stream: Stream) -> None:
         """Warn if the calling thread, which submitted work to a stream, lacks its parent's choice."""
@@ -147,6 +155,8 @@ def _remember_parents() -> None:
             choice = Choice.here()
             if not choice.is_as_in_new_threads():
                 started.__dict__[_PARENT] = (threading.current_thread().name, choice)
+                if _starts is not None:
+                    _starts()
         start(started)
 
     remembering.__dict__["is_strict"] = True

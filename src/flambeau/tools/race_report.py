@@ -1150,6 +1150,7 @@ class Checker:
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs had already started
         self._parents: Parents | None = None
+        self._watches_threads = False  # whether a thread has started that did not inherit its parent's choice
         self._worker: Any = None  # the thread that submitted work last
         self._mistakes = mistakes.collected = mistakes.Collected()
 
@@ -1162,8 +1163,7 @@ class Checker:
             checked_processes.leave_report(self.report)
             self._mistakes = mistakes.collected = mistakes.Collected()
         if self._parents is None:
-            self._parents = Parents()
-            subscribe(on_launch=self._worked)
+            self._parents = Parents(self._watch_threads)
         driver = machine.driver
         if not isinstance(driver, VirtualDriver):
             self.is_blind = True
@@ -1172,6 +1172,11 @@ class Checker:
         self._watched.append((weakref.ref(driver), recorder))
         driver.watch(recorder)
         machines.watch_host_accesses()
+
+    def _watch_threads(self) -> None:
+        if not self._watches_threads and mistakes.collected is self._mistakes:  # the check has not ended
+            self._watches_threads = True
+            subscribe(on_launch=self._worked)
 
     def _worked(self, stream: Stream, _kernel: Any, _arguments: Any) -> None:
         now = thread.here()
@@ -1207,7 +1212,7 @@ class Checker:
     def stop(self) -> None:
         """Stop watching all machines."""
         mistakes.collected = None
-        if self._parents is not None:
+        if self._watches_threads:
             unsubscribe(on_launch=self._worked)
         for reference, _ in self._watched:
             if (driver := reference()) is not None:

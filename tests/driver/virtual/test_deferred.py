@@ -475,3 +475,26 @@ def test_threads_that_take_blocks_beside_waits_lose_none(switching):
         assert live == {block["address"] for block in active if block["state"] == "active_allocated"}
         assert followed.lost == "" and [len(each.result()) for each in jobs] == [5, 5, 5]
     assert not found.races and not found.notes
+
+
+@pytest.mark.parametrize("limit", [deferred.WIDTH * 40, deferred.FULL])
+def test_threads_that_launch_on_one_stream_lose_none(switching, monkeypatch, limit):
+    def work(x):
+        for _ in range(500):
+            x.add_(1)
+
+    monkeypatch.setattr(deferred, "FULL", limit)
+    with machine(devices=1, races="real"), check() as found:
+        tensors = [torch.zeros(100, device="cuda") for _ in range(3)]
+        state = thread.machine().driver.alone[torch.cuda.current_stream().handle].state
+        torch.cuda.synchronize()
+        before = state.count
+        with ThreadPoolExecutor(len(tensors)) as pool:
+            jobs = [pool.submit(work, each) for each in tensors]
+            while not all(each.done() for each in jobs):
+                torch.cuda.synchronize()
+        assert state.count == before + 3 * 500 and thread.machine().driver.lost == ""
+        numbers = [number for each in thread.machine().driver.deferred for number in each.launches[3 :: deferred.WIDTH]]
+        assert numbers == sorted(set(numbers))
+        assert [each[0].item() for each in tensors] == [500] * 3
+    assert not found.races and not found.notes

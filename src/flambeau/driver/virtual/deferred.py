@@ -62,7 +62,6 @@ class Model(Protocol):
     """The methods that carry out deferred calls.  `FollowingEngine` (following.py) implements and documents them."""
 
     clocks: VectorClocks
-    sequence: int
     lines: dict[int, Any]
 
     def make_launch(
@@ -87,8 +86,7 @@ class Deferred(CallList):
     are dicts because lookups are slower in a set of numbers that end in the same bits, as addresses of blocks do.
     """
 
-    __slots__ = ("_alone", "_clock", "_waits", "all", "outside", "segments")
-    engine: Model
+    __slots__ = ("_alone", "_clock", "_waits", "all", "engine", "outside", "segments")
     state: StreamState
     witness: Witness
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus, slowdown
+from ...core.queue import CallCount
 from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, MemoryAccess
@@ -62,8 +63,9 @@ class Engine(Submission):
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.host_races = 0  # host accesses that conflicted with unfinished work
+        self.order = CallCount()  # of all streams
+        self.order.count = 0
         self.queries = 0  # queries of streams and events by the program
-        self.sequence = 0
 
     def watch(self, witness: Witness | None) -> None:
         """Report order and races to a tool from now on; None ends it."""

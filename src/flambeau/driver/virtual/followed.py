@@ -91,7 +91,7 @@ class FollowedDriver(VirtualDriver):
         self._memory = self._engine.memory
         self._real_handles = Handles()
         self.loaded, self.alone = Handles(), self._engine.alone
-        self.deferred, self.lines = self._engine.deferred, self._engine.lines
+        self.deferred, self.lines, self.order = self._engine.deferred, self._engine.lines, self._engine.order
         self.lock.make = self._make_deferred
         self._plain_lock = self.lock.plain
         hosts = {CopyKind.HOST_TO_DEVICE: 2, CopyKind.DEVICE_TO_HOST: 1}
@@ -457,7 +457,8 @@ class FollowedDriver(VirtualDriver):
         """Make the model follow a launch, a copy or a library call that the real driver has accepted."""
         if not self.lost:
             try:
-                self._engine.launch(alone, loaded, arguments, origin)
+                with self._inner_lock:  # called in a critical section
+                    self._engine.launch(alone, loaded, arguments, origin)
             except Exception as failure:  # noqa: BLE001  (as in `_follow`)
                 self._lose(loaded.call, failure)
 

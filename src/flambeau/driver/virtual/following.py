@@ -143,7 +143,7 @@ class Shapes(NamedTuple):
     addresses: Callable[[Any], Sequence[int]]
 
 
-PLAN_SHAPES = Shapes(ADDRESSES, lambda addresses: tuple(addresses))  # of library plans
+PLAN_SHAPES = Shapes(ADDRESSES, tuple)  # of library plans
 
 
 def shapes_of(kernel: Kernel) -> Shapes | None:
@@ -700,11 +700,11 @@ class FollowingEngine(Engine):
             deferred.begin(witness)
         if where == MIXED:
             witness.begins(queue, alone.state.count + 1, line.site)
+            place = IN_PART
         launch = self._launch(alone, loaded, arguments, origin)
+        deferred.launches += (loaded, arguments, origin, launch[3], launch[4], place)
         if where == MIXED:
             self._note(alone, launch, False)
-            place = IN_PART
-        deferred.launches += (loaded, arguments, origin, launch[3], launch[4], place)
 
     def make_launch(
         self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin, at: Place, clock: CallClock
@@ -737,21 +737,21 @@ class FollowingEngine(Engine):
             return
         state.count += 1
         state.is_waiting = False
-        self.sequence += 1
-        deferred.blocks += (low, low + nbytes, origin, state.count, self.sequence, deferred.witness.place)
+        self.order.count += 1
+        deferred.blocks += (low, low + nbytes, origin, state.count, self.order.count, deferred.witness.place)
 
     def give_block(self, device: int, low: int, nbytes: int) -> None:
         """Mark a block as dead, or defer that, where `FollowedCalls` has not listed it."""
         for deferred in self.deferred:
             if self.memory.segment(device, low) in deferred.segments:
-                deferred.blocks += (low, low + nbytes, device, deferred.state.count, self.sequence, 0)
+                deferred.blocks += (low, low + nbytes, device, deferred.state.count, self.order.count, 0)
                 return
         self.give(device, low, low + nbytes)
 
     def learned(self, alone: Alone) -> None:
         """Note that a stream's clock has changed."""
-        self.sequence += 1
-        alone.deferred.learned(self.sequence)
+        self.order.count += 1
+        alone.deferred.learned(self.order.count)
 
     def give(self, device: int, low: int, high: int) -> None:
         """Mark a block as dead."""
@@ -773,14 +773,11 @@ class FollowingEngine(Engine):
 
     def _launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> Launch:
         """Make a launch the next operation of its stream."""
-        state = alone.state
-        state.count += 1
+        state, order, (form, given) = alone.state, self.order, loaded.split(arguments)
+        state.count += 1  # from here on, no call: another thread could list one
+        order.count += 1
         state.is_waiting, state.is_shared = False, True
-        self.sequence += 1
-        form, given = loaded.split(arguments)
-        return (
-            loaded, form, given, state.count, self.sequence, origin, state.base, state.changes, state.version
-        )  # fmt: skip
+        return loaded, form, given, state.count, order.count, origin, state.base, state.changes, state.version
 
     def _note(self, alone: Alone, launch: Launch, inside: bool | None = None) -> None:
         """Compare and record the uses of a launch.  inside: only those in private segments, or only the others."""
@@ -862,8 +859,8 @@ class FollowingEngine(Engine):
             witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
         races = self.check(queue, name, origin, launched, accesses, blocks)
         command = Command(queue, name, work, detail, accesses, blocks, origin, launched)
-        self.sequence += 1
-        command.sequence = self.sequence
+        self.order.count += 1
+        command.sequence = self.order.count
         command.advance(self.clocks.stream(queue.handle))
         self.races.record(command, races, [block.history for block in blocks])
         if witness is not None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ... import callers, signals
 from ...callers import Origin
 from ...core.native import enter_critical, leave_critical
-from ...core.queue import hooks
+from ...core.queue import CallCount, hooks
 from ...errors import AcceleratorError, OutOfMemoryError
 from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Buffer, Grid
 from ...vector_clock import EMPTY, UNKNOWN, Clock, StreamKey, StreamState, VectorClocks
@@ -220,7 +220,7 @@ class Submission:
     copies: list[BusySpans]
     left_out: frozenset[Work]
     slowdown: float
-    sequence: int
+    order: CallCount
 
     def submit(
         self,
@@ -278,8 +278,8 @@ class Submission:
             start, late = settled(start, late)
         if self.slowdown != 1 and is_seen:
             duration_ns = int(duration_ns * self.slowdown)
-        self.sequence += 1
-        command.sequence = self.sequence
+        self.order.count += 1
+        command.sequence = self.order.count
         command.advance(self.clocks.streams.get(handle) or self.clocks.stream(handle))
         command.end_ns = queue.end_ns = start + duration_ns
         queue.late = None
