@@ -13,8 +13,8 @@ from flambeau.testing import faults, machine
 from flambeau.utils.data import DataLoader, TensorDataset
 
 SEED = 7
-ROUNDS = 1000
-WORKERS_EACH = 100  # rounds: processes are slow
+PARTS, ROUNDS = 8, 125  # a thousand rounds, in parts that run beside each other
+WORKERS_EACH = 60  # rounds: processes are slow
 CALLS = 30  # allocations, and launches, of about one round
 
 FAULTS = {
@@ -176,6 +176,8 @@ def test_training_survives_random_faults():
 
 
 @pytest.mark.full
-def test_training_survives_a_thousand_rounds_of_random_faults():
-    met = soak(ROUNDS, SEED)
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_training_survives_a_thousand_rounds_of_random_faults(part):
+    met = soak(ROUNDS, SEED + part)
     assert set(met) == set(FAULTS) - {"none", "slow"}

@@ -233,8 +233,10 @@ def random_program(seed):
     return run
 
 
-def test_answers_are_those_of_all_schedules(sample):
-    for seed in sample(range(300), 6):
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(6))
+def test_answers_are_those_of_all_schedules(part, sample):
+    for seed in sample(range(50 * part, 50 * part + 50), 1):
         run = random_program(seed)
         found = outcomes(run)
         proof = prove.prove(lambda: bool(run()) * 0)
