@@ -3,7 +3,7 @@
 - A segment is private to a stream while the host has waited for all work of the other streams that used it.  The
   stream's calls race with nothing there, so they are only listed, with their places in the order of all calls.
 - The list is made, in order, before another stream uses such a segment, and before the driver's rare calls
-  (`MakingLock`).
+  (`MakingLock`), but not before it allocates memory: no listed call uses that.
 - When the host has waited for calls, everything later follows them.  They are dropped, and only the blocks that are
   still in use are taken (`Deferred.drop`).
 """
