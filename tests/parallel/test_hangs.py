@@ -140,6 +140,27 @@ def test_a_rank_that_waits_goes_on_with_the_first_call_of_another_thread(ranks):
     assert [each.client.is_ready("0:1") for each in ranks] == [True, True]
 
 
+@pytest.mark.parametrize("timeout", [None, SECONDS])
+def test_a_thread_that_joins_one_that_waits_is_waiting(ranks, timeout, monkeypatch):
+    looks = threading.Semaphore(0)
+    monkeypatch.setattr(exchange, "SLICE", 0.01)
+    monkeypatch.setattr(exchange, "run_handlers", looks.release)  # called whenever a thread has looked at the others
+    both, other = ranks
+    both.call("0:1", gives=False)
+    other.call("0:1")
+    second = threading.Thread(target=both.client.wait, args=(["0:1"], SECONDS, lambda: False))
+    second.start()
+    joined = both.run(second.join, timeout)
+    wait = other.wait("0:1")
+    if timeout is not None:  # it may go on before the collective is complete
+        assert all(looks.acquire(timeout=SECONDS) for _ in range(10)) and not wait.done()
+        both.client.give("0:1", [])
+    for each in (joined, wait):
+        each.result()
+    found = "all ranks wait for each other" if timeout is None else "None"
+    assert [str(each.client.failure).partition("\n")[0] for each in ranks] == [found, found]
+
+
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_rank_waits_when_all_of_its_threads_do_or_have_ended(ranks, ends):
     both, other = ranks

@@ -42,6 +42,7 @@ ROUND = 1 << 16  # file sizes are multiples of this
 MAX_FREE = 16  # number of files kept for reuse
 SLICE = 0.25  # seconds between checks for signals
 MAX_LOGGED = 10_000  # calls in one message
+JOIN = threading.Thread.join.__code__
 
 
 class DistError(FlambeauError, RuntimeError):
@@ -484,12 +485,22 @@ class Client:
         """
         seen = self._arrivals
         while seen == self._arrivals and (left := end - time.monotonic()) > 0:
-            working = [each for each in list(self._callers) if each not in self._waits and each.is_alive()]
-            if not working and not self._is_wait_reported:
+            if not self._is_wait_reported and all(self._is_blocked(each) for each in list(self._callers)):
                 self._is_wait_reported = True
                 self._send(do="wait", keys=[key for each in self._waits.values() for key in each], seen=seen)
             self._changed.wait(min(left, SLICE))
             run_handlers()
+
+    def _is_blocked(self, caller: threading.Thread) -> bool:
+        """Return whether a thread waits for a collective, or joins a thread that does, or has ended."""
+        if caller in self._waits or not caller.is_alive():
+            return True
+        frame = sys._current_frames().get(caller.ident or 0)
+        while frame is not None and frame.f_code.co_filename == JOIN.co_filename:
+            if frame.f_code is JOIN:
+                return frame.f_locals["timeout"] is None and frame.f_locals["self"] in self._waits
+            frame = frame.f_back
+        return False
 
     def _add_caller(self) -> None:
         me = threading.current_thread()
