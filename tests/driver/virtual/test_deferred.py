@@ -498,3 +498,27 @@ def test_threads_that_launch_on_one_stream_lose_none(switching, monkeypatch, lim
         assert numbers == sorted(set(numbers))
         assert [each[0].item() for each in tensors] == [500] * 3
     assert not found.races and not found.notes
+
+
+def test_a_block_that_is_taken_after_a_graph_and_a_wait_is_the_latest_work_of_its_stream():
+    with machine(devices=1, races="real"), check() as found:
+        main, side, branch, third = torch.cuda.current_stream(), *(torch.cuda.Stream() for _ in range(3))
+        x, graph = torch.zeros(8, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            capturing = torch.cuda.current_stream()
+            branch.wait_stream(capturing)
+            with torch.cuda.stream(branch):
+                x[:4].add_(1)
+            capturing.wait_stream(branch)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            x[4:].add_(1)
+        graph.replay()
+        main.wait_stream(side)
+        taken = torch.empty(8, device="cuda")
+        with torch.cuda.stream(third):
+            x.copy_(taken)  # a wait for the main stream orders the writes on the branch and on the side stream too
+    assert [(race.older.verb, race.older.stream, race.newer.verb) for race in found.races] == [
+        ("takes", "the default stream", "reads")
+    ]
+    assert [edit.statement for edit in found.edits] == ["third.wait_stream(main)"]

@@ -360,10 +360,17 @@ def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
     latest: dict[Queue, Conflict] = {}
     for conflict in conflicts:
         known = latest.get(awaited_queue(conflict.use))
-        if known is None or _when(known) <= _when(conflict):
+        if known is None or _is_later(conflict, known):
             latest[awaited_queue(conflict.use)] = conflict
     ordered = sorted(latest.values(), key=_when, reverse=True)
     return [conflict for conflict in ordered if not any(_comes_after(other.use, conflict.use) for other in ordered)]
+
+
+def _is_later(conflict: Conflict, known: Conflict) -> bool:
+    """Return whether a wait for work of the same stream, or of a graph that it launched, orders the other work too."""
+    if _comes_after(conflict.use, known.use) or _comes_after(known.use, conflict.use):
+        return _comes_after(conflict.use, known.use)
+    return _when(known) <= _when(conflict)
 
 
 def _when(conflict: Conflict) -> tuple[int, int]:
