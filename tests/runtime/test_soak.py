@@ -13,8 +13,8 @@ from flambeau.testing import faults, machine
 from flambeau.utils.data import DataLoader, TensorDataset
 
 SEED = 7
-PARTS, ROUNDS = 8, 125  # a thousand rounds, in parts that run beside each other
-WORKERS_EACH = 60  # rounds: processes are slow
+ROUNDS = 1000
+WORKERS_EACH = 100  # rounds: processes are slow
 CALLS = 30  # allocations, and launches, of about one round
 
 FAULTS = {
@@ -97,13 +97,13 @@ def counts():
 
 
 def without_faults(rounds):
-    """The result and the state of each round."""
+    """The result and the state of each round, as text: each capture looks for garbage in all kept lists."""
     found = []
     with machine(devices=2):
         state = start()
         for number in range(rounds):
             result, state = train(number, state)
-            found.append((result, values(state)))
+            found.append(repr((result, values(state))))
     return found
 
 
@@ -145,7 +145,7 @@ def soak(rounds, seed):
                 train(number, state)  # makes the streams
             assert counts() == before, note
             result, state = train(number, state)
-            assert (result, values(state)) == expected[number], note
+            assert repr((result, values(state))) == expected[number], note
             assert counts() == before, note
             if failure is not None:
                 met.add(kind)
@@ -177,7 +177,6 @@ def test_training_survives_random_faults():
 
 @pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
-def test_training_survives_a_thousand_rounds_of_random_faults(part):
-    met = soak(ROUNDS, SEED + part)
+def test_training_survives_a_thousand_rounds_of_random_faults():
+    met = soak(ROUNDS, SEED)
     assert set(met) == set(FAULTS) - {"none", "slow"}
