@@ -47,7 +47,7 @@ class Rank:
         self.run(make).result()
 
     def wait(self, key, run=None):
-        """Wait in the rank's thread, or as `run` does; the future, once the hub has been told of the wait or not."""
+        """Begin a wait in the rank's thread, or by `run`; its future, once the client has looked for a message."""
         asked = threading.Event()
 
         def is_over():

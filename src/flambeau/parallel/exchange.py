@@ -479,9 +479,10 @@ class Client:
             self.failure = self.failure or f"nothing came within {timeout:g} s, the group's timeout"
 
     def _await_arrival(self, end: float) -> None:
-        """Wait for a message about collectives, until `end`.  The hub is told once all threads that make calls wait.
+        """Wait until a message about collectives arrives, or until the time `end`.
 
-        It is told how many messages have arrived, as one that is on its way may end the wait.
+        When all threads that make calls wait, tell the hub so, with the number of messages that have arrived.  If the
+        hub has sent more, it ignores this: the next message may end a wait.
         """
         seen = self._arrivals
         while seen == self._arrivals and (left := end - time.monotonic()) > 0:
@@ -510,7 +511,7 @@ class Client:
                 self._take_back_wait()
 
     def _take_back_wait(self) -> None:
-        """Tell the hub that a thread does not wait, if it knows otherwise."""
+        """If the hub was told that all threads wait, tell it that this is no longer so."""
         if self._is_wait_reported:
             self._is_wait_reported = False
             self._send(do="wait", keys=[], seen=self._arrivals)

@@ -148,7 +148,7 @@ class Connection:
         self.is_known = False
         self.rank: int | None = None
         self.has_left = False
-        self.announced = 0  # number of complete collectives that it was told of
+        self.announced = 0  # the number of complete collectives that were announced to it
 
 
 class Receive:

@@ -84,20 +84,6 @@ class Stream(Queue):
             stream.name = stream.made_at = ""
         return stream
 
-    def synchronize(self) -> None:
-        """Wait until everything submitted so far is done.
-
-        Host: waits.
-        Example:
-            >>> side = torch.cuda.Stream()
-            >>> with torch.cuda.stream(side):
-            ...     x = torch.ones(2, device="cuda")
-            >>> side.synchronize()
-            >>> side.query()
-            True
-        """
-        super().synchronize()
-
     def set_origin(self, name: str, site: str) -> None:
         """Set the stream's name and the source line that created it; reports use both.
 
@@ -161,6 +147,20 @@ class Stream(Queue):
         return 0, -3
 
     # waiting, on the host
+
+    def synchronize(self) -> None:
+        """Wait until everything submitted so far is done.
+
+        Host: waits.
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     x = torch.ones(2, device="cuda")
+            >>> side.synchronize()
+            >>> side.query()
+            True
+        """
+        super().synchronize()
 
     def query(self) -> bool:
         """Return whether all work submitted so far is done.

@@ -106,19 +106,20 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 # strict mode
 
 
-_starts: Callable[[], None] | None = None  # called before a thread starts that does not inherit its parent's choice
+_on_start: Callable[[], None] | None = None  # called before a thread starts that lacks its parent's device or streams
 
 
 class Parents:
     """Warns about threads of one machine that did not inherit their parent's device and streams.
 
-    starts: called before such a thread starts, after which `worked` is to be called; None if it is called anyway.
+    on_start: called before such a thread starts; from then on, every launch must call `worked`.  None if all launches
+    call it anyway.
     """
 
-    def __init__(self, starts: Callable[[], None] | None = None) -> None:
-        global _starts
+    def __init__(self, on_start: Callable[[], None] | None = None) -> None:
+        global _on_start
         _remember_parents()
-        _starts = starts or _starts
+        _on_start = on_start or _on_start
 
     def worked(self, stream: Stream) -> None:
         """Warn if the calling thread, which submitted work to a stream, lacks its parent's choice."""
@@ -155,8 +156,8 @@ def _remember_parents() -> None:
             choice = Choice.here()
             if not choice.is_as_in_new_threads():
                 started.__dict__[_PARENT] = (threading.current_thread().name, choice)
-                if _starts is not None:
-                    _starts()
+                if _on_start is not None:
+                    _on_start()
         start(started)
 
     remembering.__dict__["is_strict"] = True

@@ -774,7 +774,7 @@ class FollowingEngine(Engine):
     def _launch(self, alone: Alone, loaded: FollowedCall, arguments: Any, origin: Origin) -> Launch:
         """Make a launch the next operation of its stream."""
         state, order, (form, given) = alone.state, self.order, loaded.split(arguments)
-        state.count += 1  # from here on, no call: another thread could list one
+        state.count += 1  # from here on, no call: during one, another thread could list a launch
         order.count += 1
         state.is_waiting, state.is_shared = False, True
         return loaded, form, given, state.count, order.count, origin, state.base, state.changes, state.version

@@ -368,9 +368,9 @@ def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
 
 def _is_later(conflict: Conflict, known: Conflict) -> bool:
     """Return whether a wait for work of the same stream, or of a graph that it launched, orders the other work too."""
-    if _comes_after(conflict.use, known.use) or _comes_after(known.use, conflict.use):
-        return _comes_after(conflict.use, known.use)
-    return _when(known) <= _when(conflict)
+    if _comes_after(conflict.use, known.use):
+        return True
+    return _when(known) <= _when(conflict) and not _comes_after(known.use, conflict.use)
 
 
 def _when(conflict: Conflict) -> tuple[int, int]:
