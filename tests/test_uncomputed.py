@@ -86,7 +86,7 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_that_depends_on_values_is_an_error_with_its_line(card, name):
     x = torch.zeros(4, device="cuda")
-    with pytest.raises(NotSupportedError, match=f"{name}: it depends on values that are not computed") as failure:
+    with pytest.raises(NotSupportedError, match=f"{name}: the result depends on .* not computed") as failure:
         SHAPES[name](x)
     assert f"called at {__file__}:" in str(failure.value) and "--values" in failure.value.hint
 
@@ -159,7 +159,7 @@ def test_large_random_tensors_are_left_out(left_out):
 def test_a_shape_that_depends_on_what_is_left_out_is_an_error(left_out, name):
     x = torch.randn(600, 600)
     small = x[:4].sum(1)  # of 1 where it is read, but not computed
-    with pytest.raises(NotSupportedError, match=f"{name}: it depends on values that are not computed"):
+    with pytest.raises(NotSupportedError, match=f"{name}: the result depends on .* not computed"):
         SHAPES[name](small)
     assert small.tolist() == [1.0] * 4
 

@@ -396,7 +396,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the triangle 1 - |2 n / N - 1|."""
+    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -422,7 +422,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise exclusive or; for bool, logical exclusive or."""
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)."""
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N), for n = 0 to window_length - 1."""
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return a matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -584,7 +584,7 @@ def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = .
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.dropout`: overwrites its input, and returns it."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
+    """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
 def einsum(*args: Any) -> Tensor:
@@ -724,9 +724,9 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bia
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input > other, as bool."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window alpha - beta * cos(2 pi n / N)."""
+    """Return the window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1."""
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window sin(pi n / N) ** 2."""
+    """Return the window sin(pi n / N) ** 2, for n = 0 to window_length - 1."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x outside [-lambd, lambd], else 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -740,7 +740,7 @@ def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tenso
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
+    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1; vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -814,7 +814,7 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test whether each element is real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -872,13 +872,13 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
 def logdet(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical and: True where both values are nonzero; NaN is nonzero."""
+    """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical not: True where the value is 0."""
+    """Compute the logical not: True where the value is 0.  NaN counts as nonzero."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical or: True where a value is nonzero; NaN is nonzero."""
+    """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+    """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(x / (1 - x))."""
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
@@ -1138,7 +1138,7 @@ def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return x where it is positive, else x times a slope: in training random in [lower, upper), else their mean."""
+    """Keep positive values, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1342,7 +1342,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy in the shape of `view`."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
+    """Split a tensor of at least 2 dimensions along dimension 0, and return views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 0, with vectors as rows."""
 @overload

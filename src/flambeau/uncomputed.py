@@ -101,7 +101,7 @@ def note_read(of: dtype, what: str) -> None:
         if of is bool_:  # a check, which passes
             return
         raise NotSupportedError(
-            f"it depends on values that are not computed, of {what}; called at {callers.call_site()}",
+            f"the result depends on the values of {what}, which are not computed; called at {callers.call_site()}",
             hint=VALUES_HINT,
             operator=str(operator.called),
         )

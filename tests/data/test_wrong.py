@@ -104,7 +104,11 @@ class Stream(IterableDataset):
         TypeError,
         "DataLoader: object of type 'list_iterator' has no len()",
     ),
-    (lambda: DataLoader(NoLength(), shuffle=True), TypeError, "DataLoader: object of type 'NoLength' has no len()"),
+    (
+        lambda: DataLoader(NoLength(), shuffle=True),
+        TypeError,
+        "DataLoader: object of type 'NoLength' has no len(): shuffle=True needs the length of the dataset",
+    ),
     (lambda: list(DataLoader(NoLength())), TypeError, "SequentialSampler: object of type 'NoLength' has no len()"),
     (lambda: BatchSampler(3, 1, False), TypeError, "BatchSampler: sampler must be an iterable of indices, got 3"),
     (

@@ -207,7 +207,7 @@ def test_the_largest_batch_is_found_by_bisection(monkeypatch, limit, first, larg
     said = []
     found = question.largest_batch("rtx4090", False, first, lambda batch, fits: said.append((batch, fits)))
     assert (found.fits, found.batch, found.next_batch) == (True, largest, largest + 1)
-    assert found.why == ("ValueError: too many" if limit == 77 else "train.py:3")
+    assert found.why == ("ValueError: too many" if limit == 77 else "out of memory at train.py:3")
     assert len(tried) == len(set(tried)) == len(said) <= 20
 
 
@@ -303,7 +303,7 @@ def test_the_report_says_where_it_does_not_fit(fit):
     assert done.returncode == 1 and "finally" in done.stderr
     small, large = found["cards"]
     assert (small["card"], small["fits"], large["card"], large["fits"]) == ("t4", False, "h200", True)
-    assert re.fullmatch(r"program\.py:\d+, where 4\.00 GiB more were needed", small["shortage"])
+    assert re.fullmatch(r"program\.py:\d+, in an allocation of 4\.00 GiB", small["shortage"])
     assert small["peak"] == large["peak"] > small["capacity"] == 16 << 30
     assert small["kinds"] == large["kinds"] and large["kinds"]["parameters"] == 4 << 30
     assert (small["is_calibrated"], large["is_calibrated"], large["steps"]) == (False, True, 3)
@@ -317,7 +317,7 @@ def test_the_largest_batch(fit):
     done = fit(text, "-b", "12", options=["--card", "t4", "--batch-option", "-b"])
     assert done.returncode == 0
     assert "t4: fits with -b 16 at most: 16.00 GiB of 16.00 GiB" in done.stdout
-    assert "-b 17 does not: program.py:2, where 17.00 GiB more were needed" in done.stdout
+    assert "-b 17 does not: out of memory at program.py:2, in an allocation of 17.00 GiB" in done.stdout
     assert "flambeau fit: t4: -b 24 does not fit" in done.stderr
     assert "only 0 bytes are left" in done.stdout
 
@@ -391,7 +391,7 @@ def test_a_shape_that_depends_on_values_names_its_line_and_the_option(fit):
     text = "import flambeau as torch\nx = torch.ones(3, device='cuda')\nprint(x.nonzero().shape)\n"
     done = fit(text, options=["--card", "t4"])
     assert done.returncode == 1
-    assert "nonzero: it depends on values" in done.stderr and "program.py:3" in done.stderr
+    assert "nonzero: the result depends on the values of" in done.stderr and "program.py:3" in done.stderr
     assert "--values" in done.stderr
     done = fit(text, options=["--card", "t4", "--values"])
     assert done.returncode == 0 and "[3, 1]" in done.stdout and "values computed" in done.stdout

@@ -240,7 +240,7 @@ def test_the_summary_has_five_lines():
     found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
     assert Analysis(found).summary().splitlines()[2].endswith("hidden in other calls; longest: item at a.py:5")
     found.calls.append(Call(1, "exit", 100_000, 100_001, "a.py:9"))
-    assert "mainly because: nothing more was submitted" in Analysis(found).summary()
+    assert "main cause of time without a kernel: nothing more was submitted" in Analysis(found).summary()
 
 
 def test_copies_beside_kernels_overlap(two):

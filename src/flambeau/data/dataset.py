@@ -28,7 +28,10 @@ Sample_co = TypeVar("Sample_co", covariant=True)
 
 
 def length_of(name: str, what: str, value: Any) -> int:
-    """Return the number of samples or indices.  Raises ArgumentTypeError for an object without a length."""
+    """Return the number of samples or indices.  Raises ArgumentTypeError for an object without a length.
+
+    what: the argument that the object was passed as.
+    """
     if not hasattr(value, "__len__"):
         raise ArgumentTypeError(
             f"object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
@@ -214,8 +217,8 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
 class ConcatDataset(Dataset[Sample_co]):
     """Datasets one after the other, by index.
 
-    Raises: ArgumentError without datasets, for an IterableDataset and for a negative index out of range,
-            IndexRangeError for any other one.
+    Raises: ArgumentError if there are no datasets, if one is an IterableDataset, or for a negative index out of range;
+            IndexRangeError for an index that is too large; ArgumentTypeError for a dataset without a length.
     Example:
         >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
         3

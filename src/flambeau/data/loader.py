@@ -208,6 +208,12 @@ class DataLoader(Generic[Sample_co]):
         if self._is_stream:
             return _InfiniteConstantSampler()
         sized: Any = self.dataset
+        if shuffle and not hasattr(sized, "__len__"):
+            raise ArgumentTypeError(
+                f"object of type {type(sized).__name__!r} has no len(): shuffle=True needs the length of the dataset",
+                hint="define __len__(self), or pass a sampler",
+                operator="DataLoader",
+            )
         return RandomSampler(sized, generator=self.generator) if shuffle else SequentialSampler(sized)
 
     def __iter__(self) -> Iterator[Any]:

@@ -96,7 +96,11 @@ class RandomSampler(Sampler[int]):
             )
         check_generator("RandomSampler", generator)
         length_of("RandomSampler", "data_source", data_source)
-        _check_count("RandomSampler", self.num_samples)
+        _check_count(
+            "RandomSampler",
+            self.num_samples,
+            "give 1 or more; the default is the length of the dataset, which must not be empty",
+        )
 
     @property
     def num_samples(self) -> int:
@@ -151,16 +155,17 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Yield indices drawn with probabilities in proportion to weights, with replacement or without.
 
-    Without replacement each draw is from the remaining indices, by the keys of P. Efraimidis and P. Spirakis (2006).
-    Raises: ValueRangeError for weights that are negative, not finite or all zero, or if, without replacement,
-            num_samples exceeds the number of positive weights.
+    Without replacement, an index is drawn at most once.  Source of the algorithm: P. Efraimidis and P. Spirakis (2006).
+    Raises: ArgumentError for a num_samples that is not a positive integer; ValueRangeError for weights that are
+            negative, not finite or all zero, or if, without replacement, num_samples exceeds the number of positive
+            weights.
     Example:
         >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
         [1, 1, 1]
     """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
-        _check_count("WeightedRandomSampler", num_samples)
+        _check_count("WeightedRandomSampler", num_samples, "give 1 or more")
         if not isinstance(replacement, bool):
             raise ArgumentError(
                 f"replacement should be a boolean value, but got replacement={shown(replacement)}",
@@ -335,11 +340,11 @@ def check_iterable(name: str, what: str, sampler: Any) -> None:
         )
 
 
-def _check_count(name: str, count: Any) -> None:
+def _check_count(name: str, count: Any, hint: str) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
         raise ArgumentError(
             f"num_samples should be a positive integer value, but got num_samples={shown(count)}",
-            hint="give 1 or more; without one it is the length of the dataset, which must not be empty",
+            hint=hint,
             operator=name,
         )
 

@@ -137,9 +137,11 @@ class PReLU(Layer):
 
 
 class RReLU(Layer):
-    """Keep positive x and multiply others by a slope: random in [lower, upper) in training, else their mean.
+    """Keep positive values, and multiply the others by a slope.
 
+    In training, the slope of each value is random in [lower, upper); in evaluation, it is (lower + upper) / 2.
     inplace: overwrite the input.
+    Raises:  when called, ValueRangeError if lower exceeds upper.
     Example:
         >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
         tensor([-0.5000,  2.0000])

@@ -229,10 +229,11 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
-    """Return input where positive, else input * slope: random in [lower, upper) in training, else their mean.
+    """Keep positive values, and multiply the others by a slope.
 
-    inplace: overwrite the input.
-
+    training: the slope of each value is random in [lower, upper); otherwise, it is (lower + upper) / 2.
+    inplace:  overwrite the input.
+    Raises:   ValueRangeError if lower exceeds upper; DtypeError for integers.
     Example:
         >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
@@ -540,6 +541,7 @@ def triplet_margin_with_distance_loss(
 ) -> Any:  # fmt: skip
     """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`.
 
+    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Raises: ArgumentError for a bad reduction or margin, ShapeError.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])

@@ -227,7 +227,7 @@ def relu_(input: Tensor) -> Tensor:
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Return input where positive, else input * slope: random in [lower, upper) in training, else their mean."""
+    """Keep positive values, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:

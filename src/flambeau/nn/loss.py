@@ -493,7 +493,7 @@ class MarginRankingLoss(_PairLoss):
 class TripletMarginLoss(_Loss):
     """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
 
-    swap: use the distance of positive and negative if it is smaller than that of anchor and negative.
+    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
     Raises: ArgumentError for a margin that is not positive.
     Example:
@@ -528,6 +528,7 @@ def _check_margin(name: str, margin: float) -> None:
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with a function of two tensors as distance; None is the 2-norm of their difference.
 
+    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: those that the distance takes; result a scalar, or the distance's with reduction="none".
     Raises: ArgumentError for a margin that is not positive.
     Example:

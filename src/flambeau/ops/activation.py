@@ -612,8 +612,9 @@ def _wrong_leaks() -> Iterator[ErrorSample]:
 def rrelu(
     input: Operand, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Any:
-    """Return x where it is positive, else x times a slope: in training random in [lower, upper), else their mean.
+    """Keep positive values, and multiply the others by a slope.
 
+    training: the slope of each value is random in [lower, upper); otherwise, it is (lower + upper) / 2.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError if lower exceeds upper.

@@ -241,7 +241,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Compute the logical and: True where both values are nonzero; NaN is nonzero.
+    """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -254,7 +254,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Compute the logical or: True where a value is nonzero; NaN is nonzero.
+    """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -267,7 +267,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero.
+    """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -280,7 +280,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Compute the logical not: True where the value is 0.
+    """Compute the logical not: True where the value is 0.  NaN counts as nonzero.
 
     Shapes: same as the input.
     Host: returns at once.

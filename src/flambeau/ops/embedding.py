@@ -136,7 +136,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
             f"padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
-            hint=f"it is one of the weight's {rows} rows, or None",
+            hint=f"it must be one of the weight's {rows} rows, or None",
             operator="embedding",
         )
     return padding_idx % rows

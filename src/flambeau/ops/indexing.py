@@ -327,7 +327,7 @@ def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -
     if tuple(source.shape) != tuple(shape) and (shape or tuple(source.shape) != (1,)):
         raise IndexCountError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
-            hint="it is the input's shape, with the number of indexes as the size of the indexed dimension",
+            hint="it must be the input's shape, with the number of indexes as the size of the indexed dimension",
             operator=name,
         )
 

@@ -924,7 +924,7 @@ def triplet_margin_loss(
 ) -> Any:  # fmt: skip
     """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
 
-    swap: use the distance of positive and negative if it is smaller than that of anchor and negative.
+    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: [*, d] each; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or margin, ShapeError.

@@ -617,10 +617,11 @@ def _hsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def hsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions.
+    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views.
 
+    indices_or_sections: a number of equal pieces, or the positions at which to split.
     Host:   returns at once.
-    Raises: ShapeError without a dimension, or if the number of pieces does not divide its size.
+    Raises: ShapeError for a tensor without dimensions, or if the number of pieces does not divide the size.
     Example:
         >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
         (tensor([[1],
@@ -645,8 +646,9 @@ def _vsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def vsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions.
+    """Split a tensor of at least 2 dimensions along dimension 0, and return views.
 
+    indices_or_sections: a number of equal pieces, or the positions at which to split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
     Example:
@@ -670,8 +672,9 @@ def _dsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def dsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions.
+    """Split a tensor of at least 3 dimensions along dimension 2, and return views.
 
+    indices_or_sections: a number of equal pieces, or the positions at which to split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
     Example:

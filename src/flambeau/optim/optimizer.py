@@ -915,6 +915,6 @@ def check_betas(group: dict[str, Any]) -> None:
         if not 0 <= beta < 1:
             raise ArgumentError(
                 f"Invalid beta parameter at index {index}: {shown_number(beta)}",
-                hint="it is at least 0 and less than 1",
+                hint="it must be at least 0 and less than 1",
                 operator="check",
             )

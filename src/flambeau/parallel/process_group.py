@@ -566,7 +566,7 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Return the name of a group's backend.
+    """Return the name of a group's backend.  Raises GroupError (RuntimeError, ValueError) before `init_process_group`.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -673,8 +673,13 @@ def rank_in_group(
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
 
-    Host: waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
-    Raises: CollectiveError if calls differ or a process has ended, like every collective.
+    op:       a ReduceOp, or the result of `_make_nccl_premul_sum`.
+    group:    None is the default group.
+    async_op: return a Work, and do not wait; otherwise, the result is None.
+    Host:     waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
+    Raises:   GroupError before `init_process_group`; ArgumentTypeError for an argument of a wrong type;
+              NotSupportedError for a reduction that the tensor's dtype does not have; CollectiveError if calls differ
+              or a process has ended.  Other collectives raise the same.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2)
@@ -697,8 +702,12 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce a tensor to one process, in place.
+    """Reduce a tensor over all processes, and write the result into the tensor of one; the others are unchanged.
 
+    dst: the global rank of the process that gets the result.  group_dst: its rank in the group, in place of dst.
+    op, group, async_op: as in `all_reduce`.
+    Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
+            `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.reduce(torch.ones(2), dst=0)
@@ -713,8 +722,12 @@ def reduce(
 def broadcast(
     tensor: Any, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Send a tensor of one process to all processes.
+    """Send the tensor of one process to all processes, which receive it in theirs.
 
+    src: the sender's global rank.  group_src: its rank in the group, in place of src.
+    group, async_op: as in `all_reduce`.
+    Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
+            `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast(torch.ones(2), src=0)
@@ -729,7 +742,10 @@ def broadcast(
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Copy every process's tensor into a list of tensors.
 
-    Raises: ArgumentError unless the list has one entry per process; ShapeError for an entry of another size.
+    tensor_list: one tensor per process; entry i receives the tensor of rank i.
+    group, async_op: as in `all_reduce`.
+    Raises: ArgumentTypeError or ValueRangeError unless tensor_list is a list with one tensor per process; ShapeError
+            for an entry of another size; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [torch.zeros(2)]
@@ -747,8 +763,11 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
 def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Copy every process's tensor into one tensor.
+    """Copy every process's tensor into one tensor, in rank order.
 
+    output_tensor: a tensor with get_world_size() times the elements of input_tensor.
+    group, async_op: as in `all_reduce`.
+    Raises: ShapeError for an output of another size; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -772,6 +791,12 @@ def gather(
 ) -> Work | None:
     """Copy every process's tensor into a list of tensors on one process.
 
+    gather_list: on the receiver, one tensor per process; entry i receives the tensor of rank i.  None elsewhere.
+    dst: the receiver's global rank; 0 by default.  group_dst: its rank in the group, in place of dst.
+    group, async_op: as in `all_reduce`.
+    Raises: ArgumentTypeError or ValueRangeError unless the receiver's gather_list is a list with one tensor per
+            process; ValueRangeError for a rank that is not in the group; ShapeError for an entry of another size; the
+            errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [torch.zeros(2)]
@@ -795,8 +820,14 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Copy one entry of a process's list of tensors into each process's tensor.
+    """Send entry i of the sender's `scatter_list` to rank i, which receives it in `tensor`.
 
+    scatter_list: on the sender, one tensor per process.  None elsewhere.
+    src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
+    group, async_op: as in `all_reduce`.
+    Raises: ArgumentTypeError or ValueRangeError unless the sender's scatter_list is a list with one tensor per process;
+            ValueRangeError for a rank that is not in the group; ShapeError for an entry of another size than `tensor`;
+            the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -815,8 +846,12 @@ def scatter(
 def reduce_scatter(
     output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a list of tensors over all processes; each process gets one result.
+    """Reduce a list of tensors over all processes; rank i gets the result of entry i.
 
+    input_list: one tensor per process, each of the size of output.
+    op, group, async_op: as in `all_reduce`.
+    Raises: ArgumentTypeError or ValueRangeError unless input_list is a list with one tensor per process; ShapeError for
+            an entry of another size; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -834,8 +869,11 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Any, input: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a tensor over all processes; each process gets one part of the result.
+    """Reduce a tensor over all processes; each process gets one part of the result, in rank order.
 
+    input: a tensor with get_world_size() times the elements of output.
+    op, group, async_op: as in `all_reduce`.
+    Raises: ShapeError for an input of another size; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -855,6 +893,10 @@ def all_to_all(
 ) -> Work | None:
     """Send one tensor to each process and receive one from each.
 
+    output_tensor_list, input_tensor_list: one tensor per process, to receive from it and to send to it.
+    group, async_op: as in `all_reduce`.
+    Raises: ArgumentTypeError or ValueRangeError unless both are lists with one tensor per process; ArgumentError for
+            tensors of several dtypes; CollectiveError if a sent and a received size differ; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [torch.zeros(2)]
@@ -876,8 +918,12 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send one part of a tensor to each process and receive one part from each.
+    """Send some rows of a tensor to each process and receive some rows from each.
 
+    output_split_sizes, input_split_sizes: the numbers of rows from and to each process; None: equally many.
+    group, async_op: as in `all_reduce`.
+    Raises: ShapeError if a tensor does not have that many rows; ArgumentError for two dtypes; CollectiveError if a sent
+            and a received size differ; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -896,6 +942,11 @@ def barrier(
 ) -> Work | None:
     """Wait for all processes.
 
+    async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
+    device_ids: has no effect.  timeout: of this call; None for that of the group.
+    Host:   waits; once GPUs have run collectives, also for the current stream.
+    Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout that is not a timedelta;
+            CollectiveError if calls differ, a process has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.barrier()
@@ -906,8 +957,11 @@ def barrier(
 
 @for_members
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """Wait for all processes.
+    """Wait for all processes.  If one does not arrive, the error lists the calls of all.
 
+    timeout: of this call; None for that of the group.  wait_all_ranks: has no effect.
+    Host:   waits.
+    Raises: as `barrier`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.monitored_barrier()
@@ -938,6 +992,10 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
 
     Objects are pickled, and unpickling runs code: every process of the job must be trusted.
 
+    object_list: a list with one entry per process; entry i becomes the object of rank i.
+    Host:   waits.
+    Raises: ArgumentTypeError or ValueRangeError for another list; ArgumentError for an object that is too large when
+            pickled; GroupError before `init_process_group`; CollectiveError if calls differ or a process has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [None]
@@ -964,6 +1022,10 @@ def gather_object(
 ) -> None:
     """Put a copy of every process's object into a list on one process.  Objects are pickled: see all_gather_object.
 
+    object_gather_list: on the receiver, a list with one entry per process.  None elsewhere.
+    dst: the receiver's global rank; 0 by default.  group_dst: its rank in the group, in place of dst.
+    Host:   waits.
+    Raises: as `all_gather_object`; ValueRangeError for a rank that is not in the group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [None]
@@ -990,6 +1052,12 @@ def broadcast_object_list(
 ) -> None:
     """Send one process's list of objects to all processes.  Objects are pickled: see all_gather_object.
 
+    object_list: the objects to send; elsewhere, a list of the same length, which is overwritten.
+    src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
+    device: has no effect.
+    Host:   waits.
+    Raises: ArgumentError for a list of another length; ValueRangeError for a rank that is not in the group; the errors
+            of `all_gather_object`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast_object_list(["text"], src=0)
@@ -1016,8 +1084,14 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put one object of one process's list into each process's list.  Objects are pickled: see all_gather_object.
+    """Send object i of the sender's list to rank i.  Objects are pickled: see all_gather_object.
 
+    scatter_object_output_list: a list; its first entry becomes the object.
+    scatter_object_input_list: on the sender, a list with one object per process.  None elsewhere.
+    src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
+    Host:   waits.
+    Raises: ArgumentError for an output list without an entry; ValueRangeError for a rank that is not in the group; the
+            errors of `all_gather_object`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [None]
@@ -1073,6 +1147,8 @@ def isend(
 ) -> Work | None:
     """Begin to send a tensor to one process.  Host: waits only for the first message of a pair of processes.
 
+    dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
+    tag: the receiver must pass the same.
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1092,7 +1168,8 @@ def irecv(
 ) -> Work | None:
     """Begin to receive a tensor from one process; a CPU tensor is written when the program waits for the result.
 
-    src: None receives the first message with the tag from any process; `source_rank` of the result is the sender.
+    src: the sender's global rank; None receives the first message with the tag from any process, and `source_rank` of
+    the result is the sender.  group_src: its rank in the group, in place of src.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive.
     Example:
@@ -1111,6 +1188,7 @@ def irecv(
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to one process.  Host: for a CPU tensor, waits until the other process has received it.
 
+    dst, group_dst, tag: as in `isend`.
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1128,7 +1206,8 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor from one process; return the sender's global rank.
 
-    src: None receives the first message with the tag from any process.
+    src: the sender's global rank; None receives the first message with the tag from any process.
+    group_src: its rank in the group, in place of src.
     Host:   waits for a tensor on the CPU, and for any without `src`.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive.

@@ -147,11 +147,11 @@ class Virtual:
         """Make calls on virtual GPUs fail inside the block: `flambeau.testing.faults`, which lists the arguments.
 
         Example:
-            >>> with torch.virtual.faults(oom="1MiB"):
-            ...     torch.ones(2**20, device="cuda")
+            >>> with torch.virtual.faults(oom=1):
+            ...     torch.ones(4, device="cuda")
             Traceback (most recent call last):
             ...
-            flambeau.errors.OutOfMemoryError: allocate: 4194304 bytes on virtual device 0 fail on demand
+            flambeau.errors.OutOfMemoryError: allocate: the allocation of 16 bytes on virtual device 0 was made to fail
             hint: flambeau.testing.faults or --fault requested it
         """
         from .faults import faults  # imported late, so that importing flambeau stays fast

@@ -49,7 +49,7 @@ def faults(
         ...     y = torch.ones(4, device="cuda")
         Traceback (most recent call last):
         ...
-        flambeau.errors.OutOfMemoryError: allocate: 16 bytes on virtual device 0 fail on demand
+        flambeau.errors.OutOfMemoryError: allocate: the allocation of 16 bytes on virtual device 0 was made to fail
         hint: flambeau.testing.faults or --fault requested it
     """
     global _killed_worker

@@ -134,9 +134,10 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_warn_always(b: bool) -> None:
-    """Set whether flambeau's warnings show every time, not once per line.
+    """Set whether each warning of flambeau is shown every time, or only once for each line that causes it.
 
-    Raises: ArgumentTypeError unless it is a bool.
+    PyTorch shows some warnings only once per process unless this is set.
+    Raises: ArgumentTypeError if b is not a bool.
     Example:
         >>> torch.set_warn_always(True)
         >>> torch.is_warn_always_enabled()
@@ -149,7 +150,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Return whether flambeau's warnings show every time.
+    """Return whether each warning of flambeau is shown every time: see `set_warn_always`.
 
     Example:
         >>> torch.is_warn_always_enabled()

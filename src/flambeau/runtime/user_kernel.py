@@ -154,8 +154,9 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
 
 
 class CudaKernel:
-    """A user-written kernel, made by `torch.cuda.kernel`.
+    """A user-written kernel, made by `torch.cuda.kernel`.  `zero(grid=1, block=32, args=[x, n])` launches the kernel.
 
+    In the example, "w[n]" describes an array of n elements that the kernel writes: see `torch.cuda.kernel`.
     name, source, reference: as passed to `torch.cuda.kernel`.  parameters: the kernel's parameters, in order.
     Example:
         >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'

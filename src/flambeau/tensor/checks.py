@@ -258,9 +258,10 @@ def fill_value(name: str, value: Any) -> None:
     if isinstance(value, TensorBase) and value.numel() == 1:
         return
     if isinstance(value, TensorBase) or not isinstance(plain(value), numbers.Real):
+        is_several = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
         raise ArgumentTypeError(
             f"the value must be a number or a tensor of one element, got {shown(value)}",
-            hint="torch.tensor(...) makes a tensor of several values",
+            hint="torch.tensor(...) makes a tensor of several values" if is_several else "pass a number, such as 1.0",
             operator=name,
         )
 

@@ -485,7 +485,8 @@ def _term(labels: Any) -> str:
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """Sum products of two tensors over some of their dimensions.
 
-    dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
+    dims: a number n, for the last n dimensions of a and the first n of b; or two lists of equal length: dimension
+    dims[0][i] of a is summed with dimension dims[1][i] of b.
     Shapes: the dimensions of a, then those of b, without the ones summed over.
     Host:   returns at once.
     Raises: ShapeError if sizes differ, and for too many or repeated dims; DtypeError if the types differ or are bool;

@@ -30,6 +30,7 @@ BINARY = {
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 NO_NAMES: dict[str, Any] = {}
+SECTIONS = ("Shapes:", "Host:", "Raises:", "Example:")
 UNARY = {"neg": "neg", "abs": "abs"}
 
 
@@ -141,14 +142,29 @@ def _inplace_text(operator: Operator, call: str) -> str | None:
     shown = example(operator.name, call)
     if not (shown or operator.method or operator.function):
         return operator.__doc__
-    summary = (operator.__doc__ or "").partition("\n")[0]
+    summary, details = _summary_and_details(operator.__doc__ or "")
     target = "this tensor" if call.startswith("x.") else "`input`"
     return (
         f"In-place version of `{operator.name}`: stores the result in {target}, in its dtype, and returns it.\n\n"
-        f"{operator.name}: {summary}\n"
+        f"{operator.name}: {summary}\n{details}"
         "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has a different shape,\n"
         f"DtypeError if the result cannot be cast to that dtype.{shown}"
     )
+
+
+def _summary_and_details(text: str) -> tuple[str, str]:
+    """Return a docstring's first line, and without indentation the lines from there to the first section.
+
+    These lines describe the arguments.
+    """
+    summary, _, rest = text.partition("\n")
+    details = ""
+    for line in rest.lstrip().split("\n"):
+        line = line.strip()
+        if not line or line.startswith(SECTIONS):
+            break
+        details += line + "\n"
+    return summary, details
 
 
 def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:

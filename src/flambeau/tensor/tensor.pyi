@@ -413,7 +413,7 @@ class Tensor:
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float64; the tensor itself if it has that type."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Return views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
+        """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
     @property
     def dtype(self) -> _dtype:
         """The type of the elements, such as torch.float32."""
@@ -560,7 +560,7 @@ class Tensor:
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
         """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Return views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
+        """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
     def hypot(self, other: Tensor) -> Tensor:
         """Compute the square root of `input * input + other * other`, without overflow in between."""
     def hypot_(self, other: Tensor) -> Self:
@@ -765,19 +765,19 @@ class Tensor:
     def logdet(self) -> Tensor:
         """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
     def logical_and(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical and: True where both values are nonzero; NaN is nonzero."""
+        """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_and`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_not(self) -> Tensor:
-        """Compute the logical not: True where the value is 0."""
+        """Compute the logical not: True where the value is 0.  NaN counts as nonzero."""
     def logical_not_(self) -> Self:
         """In-place version of `logical_not`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_or(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical or: True where a value is nonzero; NaN is nonzero."""
+        """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_or`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_xor(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+        """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def logit(self, eps: _float | None = ...) -> Tensor:
@@ -1311,7 +1311,7 @@ class Tensor:
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view of this tensor with the shape of another one: see `view`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Return views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
+        """Split a tensor of at least 2 dimensions along dimension 0, and return views."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:

@@ -79,9 +79,10 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window sin(pi n / N) ** 2.
+    """Return the window sin(pi n / N) ** 2, for n = 0 to window_length - 1.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
@@ -106,9 +107,10 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window alpha - beta * cos(2 pi n / N).
+    """Return the window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
@@ -131,9 +133,10 @@ def blackman_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N).
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N), for n = 0 to window_length - 1.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
@@ -156,9 +159,10 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the triangle 1 - |2 n / N - 1|.
+    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
@@ -182,9 +186,11 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0.
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1.
 
+    I0 is the modified Bessel function of order 0.
     periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
@@ -228,9 +234,10 @@ def general_cosine(
     M: int, *, a: Any, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ... of M values.
+    """Return the window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ..., for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ArgumentTypeError or ValueRangeError for wrong coefficients, sizes or types.
     Example:
         >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
@@ -252,9 +259,10 @@ def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window alpha - (1 - alpha) * cos(2 pi n / N) of M values.
+    """Return the window alpha - (1 - alpha) * cos(2 pi n / N), for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.general_hamming(3, alpha=0.5)
@@ -268,9 +276,10 @@ def hann(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window sin(pi n / N) ** 2 of M values.
+    """Return the window sin(pi n / N) ** 2, for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.hann(5)
@@ -284,9 +293,10 @@ def hamming(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window 0.54 - 0.46 * cos(2 pi n / N) of M values.
+    """Return the window 0.54 - 0.46 * cos(2 pi n / N), for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.hamming(3)
@@ -300,9 +310,10 @@ def blackman(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N) of M values.
+    """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N), for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.blackman(4, sym=False)[1:]
@@ -316,9 +327,10 @@ def nuttall(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window of Nuttall with minimal side lobes, of M values.
+    """Return the window of Nuttall with minimal side lobes, for n = 0 to M - 1.
 
     sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.nuttall(3)[1]
@@ -332,9 +344,10 @@ def bartlett(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the triangle 1 - |2 n / N - 1| of M values.
+    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.bartlett(5)
@@ -349,9 +362,11 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta) of M values, for the Bessel function I0.
+    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to M - 1.
 
+    I0 is the modified Bessel function of order 0.
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative beta or M, or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.kaiser(3, beta=3.0)
@@ -368,9 +383,10 @@ def cosine(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window sin(pi (n + 1/2) / N) of M values.
+    """Return the window sin(pi (n + 1/2) / N), for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M; otherwise (a periodic window), N is M + 1.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.cosine(3)
@@ -386,10 +402,11 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dtype | None = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window exp(-|n - center| / tau) of M values.
+    """Return the window exp(-|n - center| / tau), for n = 0 to M - 1.
 
     center: None is the middle.
     sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
+    Shapes: [M].
     Raises: ValueRangeError for a center of a symmetric window, a tau that is not positive, a negative M, or a type
             other than float32 and float64.
     Example:
@@ -411,9 +428,10 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window exp(-(n - N / 2) ** 2 / (2 std ** 2)) of M values.
+    """Return the window exp(-(n - N / 2) ** 2 / (2 std ** 2)), for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a std that is not positive, a negative M, or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.gaussian(3)

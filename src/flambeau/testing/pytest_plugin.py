@@ -28,7 +28,7 @@ MARKS = (
     "gpus(count, memory=0, preset='h200', races='poison', schedule='submission'): the GPUs of the test, virtual unless "
     "FLAMBEAU_GPUS=nvidia",
     "every_schedule(limit=10000): run the test under every interleaving of its streams",
-    "no_sync: the test fails if a call makes the host wait without asking for it",
+    "no_sync: the test fails if a call such as item() makes the host wait; explicit synchronization is allowed",
 )
 OPTIONS = ("memory", "preset", "races", "schedule")
 

@@ -233,7 +233,7 @@ class Meter:
         elif action in SHRUNK:
             log.reserved -= nbytes
         elif action == "oom":
-            self.shortage = f"{callers.shown_site(callers.call_site())}, where {size(nbytes)} more were needed"
+            self.shortage = f"{callers.shown_site(callers.call_site())}, in an allocation of {size(nbytes)}"
 
     def _is(self, kind: str, tensors: Iterator[Any]) -> None:
         """Record that the blocks of some tensors are of a kind, such as parameters."""
@@ -449,7 +449,7 @@ class Question(NamedTuple):
                 problem = f"{signal.Signals(run.signal).name} ended the search"
                 found = Fit(card, None, run) if best is None else best._replace(next_batch=high, why=why)
                 return found._replace(problem=problem, signal=run.signal)
-            why_not = run.shortage or run.error
+            why_not = f"out of memory at {run.shortage}" if run.shortage else run.error
             if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
                 why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"
             outcome = "does not fit" if run.shortage else f"failed: {why_not}".partition("\n")[0]

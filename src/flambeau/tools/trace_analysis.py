@@ -246,7 +246,7 @@ class Analysis:
             sums[gap.cause] += gap.length_ns
         cause = max(sums, key=lambda each: sums[each], default="")
         text = ADVICE[END] if cause == END else cause
-        return f"; no kernel runs, mainly because: {text}" if cause else ""
+        return f"; main cause of time without a kernel: {text}" if cause else ""
 
     def _longest_hidden(self) -> str:
         if not self.hidden:

@@ -563,7 +563,7 @@ def test_a_record_that_another_one_replaced_is_named(make_rig):
     rig.driver.event_record(event, rig.a)
     rig.driver.event_record(event, rig.c)
     rig.driver.stream_wait_event(rig.b, event)
-    with pytest.raises(RaceError, match="had replaced the one of"):
+    with pytest.raises(RaceError, match="had replaced that of"):
         _read(rig, rig.b)
 
 

@@ -109,7 +109,8 @@ class MemoryCalls(Calls):
             self._call(device, self._engine.card.host.allocate)
             if self.faults.allocation.strikes():
                 raise OutOfMemoryError(
-                    f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_alloc"
+                    f"the allocation of {nbytes} bytes on virtual device {device} was made to fail",
+                    operator="mem_alloc",
                 )
             return self._engine.memory.devices[device].allocate(nbytes)
 
@@ -138,7 +139,9 @@ class MemoryCalls(Calls):
             self._captures.check_unsafe("mem_map")
             self._call(device, self._engine.card.host.allocate)
             if self.faults.allocation.strikes():
-                raise OutOfMemoryError(f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_map")
+                raise OutOfMemoryError(
+                    f"the allocation of {nbytes} bytes on virtual device {device} was made to fail", operator="mem_map"
+                )
             self._engine.memory.devices[device].map(address, nbytes)
 
     def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:

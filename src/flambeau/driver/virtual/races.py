@@ -470,9 +470,10 @@ def _on_device(queue: Queue, conflict: Conflict) -> str:
 
 def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str]) -> str:
     streams = ", and for ".join(awaited)
+    recorded = f"that {awaited[0] if len(awaited) == 1 else 'each'} records after the earlier access"
     if queue is None:
-        return f"before that, synchronize with {streams}, or with an event that was recorded there after the other"
-    wait = "use wait_stream, or wait_event on an event recorded after the other"
+        return f"before that, synchronize with {streams}, or with an event {recorded}"
+    wait = f"use wait_stream, or wait_event on an event {recorded}"
     hint = f"before that, {waiter} must wait for {streams}: {wait}"
     if name == TAKING:
         used = ", and what ".join(f"{stream} used" for stream in awaited)
@@ -490,6 +491,7 @@ def rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
                 continue
             begin = f"{waiter} waited at {site} for an event in its record of {point.site}"
             if event.records.index(other) > event.records.index(point):
-                return f"{begin}; it was recorded again at {other.site}, after the other, and not waited for again"
-            return f"{begin}, which had replaced the one of {other.site}, after the other"
+                again = f"it was recorded again at {other.site}, after the earlier access"
+                return f"{begin}; {again}, and not waited for again"
+            return f"{begin}, which had replaced that of {other.site}, after the earlier access"
     return ""

@@ -51,7 +51,8 @@ class PoolCalls(Calls):
                 )
             if self.faults.block.left and self.faults.block.strikes():
                 raise OutOfMemoryError(
-                    f"{nbytes} bytes on virtual device {device} fail on demand", operator="pool_alloc"
+                    f"the allocation of {nbytes} bytes on virtual device {device} was made to fail",
+                    operator="pool_alloc",
                 )
             pool, size = self._pools[device], -(-nbytes // GRAIN) * GRAIN
             idle = pool.idle.setdefault(stream, Ranges())

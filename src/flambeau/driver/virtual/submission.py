@@ -504,7 +504,7 @@ class WarmCalls:
                 )
             if self.faults.is_used and self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
-                    f"{nbytes} bytes on virtual device {device} fail on demand",
+                    f"the allocation of {nbytes} bytes on virtual device {device} was made to fail",
                     hint="flambeau.testing.faults or --fault requested it",
                     operator="allocate",
                 )
