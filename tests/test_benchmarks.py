@@ -21,6 +21,7 @@ from benchmarks import (
     chart,
     check,
     collectives,
+    cpu_rows,
     device_rows,
     examples,
     graph_rows,
@@ -291,6 +292,30 @@ def test_startup_rows():
     found = {row["what"]: row for row in startup.measure()}
     assert set(found) == set(startup.ROWS)
     assert all(row["flambeau"]["median"] > 0 for row in found.values() if "error" not in row)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.what) for row in cpu_rows.ROWS])
+def test_calls_without_a_gpu_are_those_of_pytorch(row):
+    torch = pytest.importorskip("torch")
+    ours, theirs = (_sums_of_three_calls(row, library) for library in (flambeau, torch))
+    assert [shape for shape, _ in ours] == [shape for shape, _ in theirs]
+    assert [total for _, total in ours] == pytest.approx([total for _, total in theirs], rel=1e-4, abs=1e-4)
+    if row.device != "cpu":
+        assert row.make(flambeau, row.device)(0).is_cuda
+
+
+def _sums_of_three_calls(row, library):
+    """The shape and sum of every tensor that three calls on the CPU return."""
+    library.manual_seed(0)
+    call = row.make(library, "cpu")
+    results = [call(number) for number in range(3)]
+    parts = [part for result in results for part in (result if isinstance(result, (tuple, list)) else [result])]
+    return [(tuple(part.shape), part.double().sum().item()) for part in parts if part is not None]
+
+
+def test_rows_without_a_gpu_are_timed_for_each_library():
+    found = cpu_rows.measured(cpu_rows.ROWS[0]._replace(burst=2), {"flambeau": flambeau}, 2)
+    assert list(found) == ["flambeau"] and found["flambeau"] > 0
 
 
 @pytest.mark.full
