@@ -162,6 +162,17 @@ def test_results_that_are_made_of_temporaries_are_no_views_and_views_of_operands
         assert view._base is base
 
 
+def test_a_saved_tensor_that_is_detached_in_place_keeps_its_graph():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    square = y * y
+    y.detach_()
+    (first,) = torch.autograd.grad(square.sum(), x, create_graph=True)
+    assert first.tolist() == [8.0, 16.0] and not y.requires_grad
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.tolist() == [8.0, 8.0]
+
+
 def test_a_written_view_that_requires_gradients_of_a_plain_base_is_refused():
     base = torch.ones(3)
     view = base[:2].requires_grad_()
