@@ -162,6 +162,21 @@ def test_results_that_are_made_of_temporaries_are_no_views_and_views_of_operands
         assert view._base is base
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_view_whose_base_was_written_takes_no_hook(mode):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with mode():
+        view = x[None]
+    view.requires_grad_()
+    handle = view.register_hook(lambda grad: grad)
+    handle.remove()
+    with torch.no_grad():
+        x.mul_(2)
+    for register in (view.register_hook, lambda hook: torch.autograd.graph.register_multi_grad_hook([view, x], hook)):
+        with pytest.raises(AutogradError, match="another view of its base has been modified inplace"):
+            register(lambda grad: grad)
+
+
 def test_a_saved_tensor_that_is_detached_in_place_keeps_its_graph():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2

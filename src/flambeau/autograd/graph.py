@@ -327,6 +327,8 @@ def register_gradient_hook(name: str, tensor: TensorBase, hook: Callable[[Any], 
     """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if the tensor requires none."""
     edge = record.edge_of(tensor) if tensor._grad_fn is not None or not tensor._requires_grad else None
     if edge is None and tensor.requires_grad:  # a leaf, or a view made without recording
+        if tensor._base is not None:
+            record.edge_of(tensor)  # raises if the base was written since
         return add(leaf_hooks(tensor).of_gradient, (0, hook))
     if edge is None:
         raise AutogradError(
