@@ -313,8 +313,10 @@ TYPED = {
         "the named tuples of functions with several results",
         {
             ".ops.results": (
-                "aminmax, cummax, cummin, histogram, histogramdd, kthvalue, max_ as max, median, min_ as min, mode, "
-                "nanmedian, sort, topk"
+                "aminmax, cummax, cummin, frexp, geqrf, histogram, histogramdd, kthvalue, linalg_cholesky_ex, "
+                "linalg_eigh, linalg_inv_ex, linalg_ldl_factor, linalg_ldl_factor_ex, linalg_lstsq, linalg_lu, "
+                "linalg_lu_factor, linalg_lu_factor_ex, linalg_qr, linalg_slogdet, linalg_solve_ex, linalg_svd, "
+                "lu_unpack, max_ as max, median, min_ as min, mode, nanmedian, qr, sort, svd, topk, triangular_solve"
             )
         },
     ),

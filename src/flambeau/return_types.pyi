@@ -2,14 +2,33 @@
 from .ops.results import aminmax as aminmax
 from .ops.results import cummax as cummax
 from .ops.results import cummin as cummin
+from .ops.results import frexp as frexp
+from .ops.results import geqrf as geqrf
 from .ops.results import histogram as histogram
 from .ops.results import histogramdd as histogramdd
 from .ops.results import kthvalue as kthvalue
+from .ops.results import linalg_cholesky_ex as linalg_cholesky_ex
+from .ops.results import linalg_eigh as linalg_eigh
+from .ops.results import linalg_inv_ex as linalg_inv_ex
+from .ops.results import linalg_ldl_factor as linalg_ldl_factor
+from .ops.results import linalg_ldl_factor_ex as linalg_ldl_factor_ex
+from .ops.results import linalg_lstsq as linalg_lstsq
+from .ops.results import linalg_lu as linalg_lu
+from .ops.results import linalg_lu_factor as linalg_lu_factor
+from .ops.results import linalg_lu_factor_ex as linalg_lu_factor_ex
+from .ops.results import linalg_qr as linalg_qr
+from .ops.results import linalg_slogdet as linalg_slogdet
+from .ops.results import linalg_solve_ex as linalg_solve_ex
+from .ops.results import linalg_svd as linalg_svd
+from .ops.results import lu_unpack as lu_unpack
 from .ops.results import max_ as max
 from .ops.results import median as median
 from .ops.results import min_ as min
 from .ops.results import mode as mode
 from .ops.results import nanmedian as nanmedian
+from .ops.results import qr as qr
 from .ops.results import sort as sort
+from .ops.results import svd as svd
 from .ops.results import topk as topk
-__all__ = ["aminmax", "cummax", "cummin", "histogram", "histogramdd", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"]
+from .ops.results import triangular_solve as triangular_solve
+__all__ = ["aminmax", "cummax", "cummin", "frexp", "geqrf", "histogram", "histogramdd", "kthvalue", "linalg_cholesky_ex", "linalg_eigh", "linalg_inv_ex", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_lstsq", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex", "linalg_svd", "lu_unpack", "max", "median", "min", "mode", "nanmedian", "qr", "sort", "svd", "topk", "triangular_solve"]

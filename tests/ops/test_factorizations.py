@@ -102,6 +102,17 @@ def test_least_squares_agree_with_numpy():
     assert [each.numel() for each in linalg.lstsq(a, b)] == [6, 0, 1, 0]
 
 
+def test_batches_of_least_squares_broadcast():
+    a, b = random(2, 1, 4, 3), random(1, 3, 4, 5)
+    found = linalg.lstsq(a, b, driver="gelsd")
+    assert [tuple(each.shape) for each in found] == [(2, 3, 3, 5), (2, 3, 5), (2, 1), (2, 1, 3)]
+    for i in range(2):
+        for j in range(3):
+            near(found.solution[i, j], linalg.lstsq(a[i, 0], b[0, j]).solution)
+    with pytest.raises(ShapeError, match=r"linalg.lstsq: .*broadcast: shapes \[2, 4, 3\] and \[3, 4, 5\]"):
+        linalg.lstsq(random(2, 4, 3), random(3, 4, 5))
+
+
 def test_ranks_and_tolerances():
     a = torch.tensor(np.diag([3.0, 1.0, 0.1]))
     assert linalg.matrix_rank(a).item() == 3

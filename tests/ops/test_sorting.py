@@ -88,10 +88,19 @@ def test_results_of_sort_lie_as_the_input_and_those_of_topk_are_contiguous():
 
 
 def test_named_results_are_those_of_return_types_and_can_be_pickled():
-    x = torch.tensor([3.0, 1.0, 2.0])
+    x, square = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+    factors = torch.linalg.lu_factor(square)
     for name, found in {
         "sort": x.sort(), "topk": x.topk(2), "max": x.max(0), "median": x.median(0), "cummin": x.cummin(0),
-        "aminmax": x.aminmax(), "histogram": x.histogram(2),
+        "aminmax": x.aminmax(), "histogram": x.histogram(2), "frexp": x.frexp(), "geqrf": square.geqrf(),
+        "linalg_cholesky_ex": torch.linalg.cholesky_ex(square), "linalg_eigh": torch.linalg.eigh(square),
+        "linalg_inv_ex": torch.linalg.inv_ex(square), "linalg_ldl_factor": torch.linalg.ldl_factor(square),
+        "linalg_ldl_factor_ex": torch.linalg.ldl_factor_ex(square), "linalg_lu": torch.linalg.lu(square),
+        "linalg_lstsq": torch.linalg.lstsq(square, square), "linalg_lu_factor": factors,
+        "linalg_lu_factor_ex": torch.linalg.lu_factor_ex(square), "linalg_qr": torch.linalg.qr(square),
+        "linalg_slogdet": torch.linalg.slogdet(square), "linalg_svd": torch.linalg.svd(square),
+        "linalg_solve_ex": torch.linalg.solve_ex(square, square), "lu_unpack": torch.lu_unpack(*factors),
+        "qr": square.qr(), "svd": square.svd(), "triangular_solve": square.triangular_solve(square),
     }.items():  # fmt: skip
         assert type(found) is getattr(torch.return_types, name) and repr(found).startswith(
             f"torch.return_types.{name}("

@@ -7,7 +7,7 @@ from functools import cache
 from math import log as log_of_number
 from math import pi
 from math import sqrt as root
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes
 from .. import strides as st
@@ -15,6 +15,7 @@ from ..dtypes import bool_, dtype, int32
 from ..errors import DtypeError
 from ..host import np, special
 from ..kernel import Kernel, Pointer, Strided
+from . import results
 from .arithmetic import pow_, rsqrt
 from .compare import isfinite, masked_fill, where
 from .copies import fill
@@ -856,13 +857,6 @@ def heaviside(input: Operand, values: Operand) -> Any:
 # mantissas, exponents, neighbours
 
 
-class MantissaAndExponent(NamedTuple):
-    """The results of `frexp`."""
-
-    mantissa: Any
-    exponent: Any
-
-
 @cache
 def frexp_kernel(dtype: dtype) -> Kernel:
     entry, t, c = f"frexp_{dtype.name}", dtype.cuda, dtype.wide.cuda
@@ -897,7 +891,9 @@ def frexp(call: Any, input: Operand) -> Any:
     Raises: DtypeError for integers.
     Example:
         >>> torch.frexp(torch.tensor([0.0, 3.0, -8.0]))
-        MantissaAndExponent(mantissa=tensor([ 0.0000,  0.7500, -0.5000]), exponent=tensor([0, 2, 4], dtype=torch.int32))
+        torch.return_types.frexp(
+        mantissa=tensor([ 0.0000,  0.7500, -0.5000]),
+        exponent=tensor([0, 2, 4], dtype=torch.int32))
     """
     floating_only("frexp", [input.dtype], input.dtype)
     strides = st.preserved(input.shape, input.strides)
@@ -905,7 +901,7 @@ def frexp(call: Any, input: Operand) -> Any:
     if mantissa.numel():
         layout = st.collapse(input.shape, [mantissa.strides, exponent.strides, input.strides])
         call.launch(frexp_kernel(input.dtype), grid_over(mantissa.numel()), mantissa, exponent, input, layout)
-    return MantissaAndExponent(mantissa, exponent)
+    return results.frexp(mantissa, exponent)
 
 
 @frexp.derivative

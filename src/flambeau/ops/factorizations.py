@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes
 from .. import strides as st
@@ -18,6 +18,7 @@ from ..core.view_geometry import known_views
 from ..dtypes import int64
 from ..errors import ArgumentError, DtypeError, LinAlgError, NotSupportedError, ShapeError, ValueRangeError, shown
 from ..host import np
+from . import results
 from .compare import where
 from .creation import tril
 from .join import cat
@@ -135,11 +136,6 @@ def public(**options: Any) -> Any:
 # inverse and solutions
 
 
-class InverseResult(NamedTuple):
-    inverse: Any
-    info: Any
-
-
 @public(samples=_squares, errors=_not_square, called="linalg.inv_ex", host="may wait")
 def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
     """Return (inverse, info) of square matrices.
@@ -157,7 +153,7 @@ def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
     result, info = inverse_of(to_solver("linalg.inv_ex", A))
     if check_errors:
         check_info("linalg.inv_ex", info, SINGULAR.replace("{what}", "inversion"), NO_INVERSE)
-    return back(InverseResult(result, info), A)
+    return back(results.linalg_inv_ex(result, info), A)
 
 
 @public(samples=_squares, errors=_not_square, called="linalg.inv", other_names={"input": "A"})
@@ -250,11 +246,6 @@ def linalg_solve(A: Operand, B: Operand, *, left: bool = True) -> Any:
     return back(solution, A)
 
 
-class SolveResult(NamedTuple):
-    result: Any
-    info: Any
-
-
 @public(samples=_systems, errors=_bad_systems, called="linalg.solve_ex", host="may wait")
 def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: bool = False) -> Any:
     """Return (result, info) of `linalg.solve`.
@@ -269,7 +260,7 @@ def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: 
     solution, info = _solved("linalg.solve_ex", A, B, left)
     if check_errors:
         check_info("linalg.solve_ex", info, "the solver failed because the input matrix is singular", NO_INVERSE)
-    return back(SolveResult(solution, info), A)
+    return back(results.linalg_solve_ex(solution, info), A)
 
 
 def _triangular_systems() -> Iterator[Sample]:
@@ -308,11 +299,6 @@ def linalg_solve_triangular(
     return back(solution if left else mt(solution), A)
 
 
-class TriangularResult(NamedTuple):
-    solution: Any
-    cloned_coefficient: Any
-
-
 def _former_systems() -> Iterator[Sample]:
     yield Sample((Array((2, 3), seed=1), _matrix()))
     yield Sample((Array((2, 3), seed=1), _matrix(), False, True, True))
@@ -344,7 +330,7 @@ def triangular_solve(
     a = mt(given) if transpose else given
     solution = linalg_solve_triangular(a, b, upper=bool(upper) != bool(transpose), unitriangular=bool(unitriangular))
     shape = (*solution.shape[:-2], *given.shape[-2:])
-    return TriangularResult(solution, expand(given, shape).clone())
+    return results.triangular_solve(solution, expand(given, shape).clone())
 
 
 # determinants
@@ -364,11 +350,6 @@ def linalg_det(A: Operand) -> Any:
     return back(determinant_of(to_solver("linalg.det", A)), A)
 
 
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
 @public(samples=_squares, errors=_not_square, called="linalg.slogdet", host="may wait", other_names={"input": "A"})
 def linalg_slogdet(A: Operand) -> Any:
     """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices.
@@ -377,10 +358,12 @@ def linalg_slogdet(A: Operand) -> Any:
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Example:
         >>> torch.linalg.slogdet(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
-        SlogdetResult(sign=tensor(-1.), logabsdet=tensor(0.))
+        torch.return_types.linalg_slogdet(
+        sign=tensor(-1.),
+        logabsdet=tensor(0.))
     """
     check_square("linalg.slogdet", "A", A)
-    return back(SlogdetResult(*log_determinant_of(to_solver("linalg.slogdet", A))), A)
+    return back(results.linalg_slogdet(*log_determinant_of(to_solver("linalg.slogdet", A))), A)
 
 
 def _positive() -> Iterator[Sample]:
@@ -442,11 +425,6 @@ def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
     return back(_cholesky("linalg.cholesky", A, upper, True)[0], A)
 
 
-class CholeskyResult(NamedTuple):
-    L: Any
-    info: Any
-
-
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky_ex", host="may wait")
 def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return (L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
@@ -457,7 +435,7 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
         >>> torch.linalg.cholesky_ex(torch.tensor([[-4.0]])).info
         tensor(1, dtype=torch.int32)
     """
-    return back(CholeskyResult(*_cholesky("linalg.cholesky_ex", A, upper, check_errors)), A)
+    return back(results.linalg_cholesky_ex(*_cholesky("linalg.cholesky_ex", A, upper, check_errors)), A)
 
 
 @composite(samples=_definite, errors=_not_square, dtypes=TYPES, host="waits")
@@ -519,11 +497,6 @@ def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
 # QR
 
 
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
 def _tall() -> Iterator[Sample]:
     yield Sample((_matrix((3, 2)),))
     yield Sample((_matrix((2, 3), layout="transposed"),))
@@ -557,7 +530,7 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     q, r = qr_of(a.detach() if mode == "r" else a, "complete" if mode == "complete" else "reduced")
     if mode == "r":
         q = q.new_zeros((0,))
-    return back(QRResult(q, r), A)
+    return back(results.linalg_qr(q, r), A)
 
 
 @composite(
@@ -574,15 +547,10 @@ def qr(input: Operand, some: bool = True) -> Any:
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    return linalg_qr(input, "reduced" if some else "complete")
+    return results.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
 
 # eigenvalues and singular values
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
 
 
 def _reflectors() -> Iterator[Sample]:
@@ -694,11 +662,6 @@ def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, t
     return back(reflection_of(a, factors, other, bool(left), bool(transpose)), input3)
 
 
-class GeqrfResult(NamedTuple):
-    a: Any
-    tau: Any
-
-
 @composite(
     samples=lambda: [Sample((_matrix((3, 2), grad=False),)), Sample((_matrix((2, 2, 3), grad=False),))],
     errors=lambda: [ErrorSample((_matrix((3,)),), ShapeError, r"at least 2 dimensions, got shape \[3\]")],
@@ -715,7 +678,7 @@ def geqrf(input: Operand) -> Any:
         tensor([-5.])
     """
     check_matrix("geqrf", "input", input)
-    return back(GeqrfResult(*reflectors_of(to_solver("geqrf", input))), input)
+    return back(results.geqrf(*reflectors_of(to_solver("geqrf", input))), input)
 
 
 def _symmetric() -> Iterator[Sample]:
@@ -765,7 +728,7 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
     lower = _is_lower("linalg.eigh", A, UPLO)
     values, vectors, info = eigen_of(to_solver("linalg.eigh", A), lower)
     check_info("linalg.eigh", info, DIVERGED, NOT_FINITE)
-    return back(EighResult(values, vectors), A)
+    return back(results.linalg_eigh(values, vectors), A)
 
 
 @public(samples=_symmetric, errors=_bad_symmetric, called="linalg.eigvalsh")
@@ -822,12 +785,6 @@ def linalg_eigvals(A: Operand) -> Any:
     raise _no_complex("linalg.eigvals")
 
 
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
-
-
 def _any_matrices() -> Iterator[Sample]:
     yield Sample((_matrix((3, 2)),))
     yield Sample((_matrix((2, 3), layout="transposed"),))
@@ -868,7 +825,7 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
         tensor([4., 3.])
     """
     check_matrix("linalg.svd", "A", A)
-    return back(SVDResult(*_svd("linalg.svd", to_solver("linalg.svd", A), bool(full_matrices))), A)
+    return back(results.linalg_svd(*_svd("linalg.svd", to_solver("linalg.svd", A), bool(full_matrices))), A)
 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.svdvals")
@@ -884,12 +841,6 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
     """
     check_matrix("linalg.svdvals", "A", A)
     return back(_svdvals("linalg.svdvals", to_solver("linalg.svdvals", A)), A)
-
-
-class FormerSVDResult(NamedTuple):
-    U: Any
-    S: Any
-    V: Any
 
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
@@ -908,9 +859,9 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         *batch, m, n = a.shape
         u, v = a.new_zeros((*batch, m, m)), a.new_zeros((*batch, n, n))
-        return back(FormerSVDResult(u, _svdvals("svd", a), v), input)
+        return back(results.svd(u, _svdvals("svd", a), v), input)
     u, s, vh = _svd("svd", a, not some)
-    return back(FormerSVDResult(u, s, mt(vh)), input)
+    return back(results.svd(u, s, mt(vh)), input)
 
 
 # pseudoinverse, rank, least squares
@@ -1077,13 +1028,6 @@ def _matrix_norm(name: str, a: Any, p: Any) -> Any:
     return sums.amax(-1) if p > 0 else sums.amin(-1)
 
 
-class LstsqResult(NamedTuple):
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
-
-
 def _overdetermined() -> Iterator[Sample]:
     yield Sample((_matrix((3, 2)), Array((3, 2), seed=1)))
     yield Sample((_matrix((2, 3)), Array((2, 1), seed=1)))
@@ -1102,9 +1046,9 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     rcond: singular values up to rcond times the largest one count as 0; by default the type's epsilon times the larger
     size.  driver: "gels" and "gelsy" give no singular values, "gels" no rank; "gelsd" and "gelss" give both.  All
     compute the same.
-    Shapes: [*, m, n] with [*, m, r] gives [*, n, r]; with [*, m] of the same batch, [*, n].
+    Shapes: [*, m, n] with [*, m, r] gives [*, n, r], and the batches broadcast; with [*, m] of the same batch, [*, n].
     Host:   waits if the operands are on a GPU.
-    Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ArgumentError for any other driver.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ValueRangeError for any other driver.
     Example:
         >>> A, B = torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])
         >>> torch.linalg.lstsq(A, B).solution
@@ -1123,9 +1067,10 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     is_vector = is_vector_of(A, B)
     right: Any = B
     a, b = to_solver(name, A), to_solver(name, right.unsqueeze(-1) if is_vector else right)
-    if len(b.shape) < 2 or a.shape[:-1] != b.shape[:-1]:
+    are_alike = len(a.shape) == len(b.shape) and a.shape[-2] == b.shape[-2]
+    if not are_alike or any(one != other and 1 not in (one, other) for one, other in zip(a.shape[:-2], b.shape[:-2])):
         raise ShapeError(
-            f"A and B must have one batch and as many rows, got shapes {list(A.shape)} and {list(B.shape)}",
+            f"A and B must have as many rows, and batches that broadcast: shapes {list(A.shape)} and {list(B.shape)}",
             hint="each column of B is one system",
             operator=name,
         )
@@ -1140,7 +1085,7 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     if is_vector:
         solution = solution.squeeze(-1)
     nothing = a.new_zeros((0,))
-    result = LstsqResult(
+    result = results.linalg_lstsq(
         solution,
         residuals,
         nothing.to(int64) if driver == "gels" else rank,
@@ -1150,23 +1095,6 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
 
 
 # LU
-
-
-class LUFactorResult(NamedTuple):
-    LU: Any
-    pivots: Any
-
-
-class LUFactorExResult(NamedTuple):
-    LU: Any
-    pivots: Any
-    info: Any
-
-
-class LUResult(NamedTuple):
-    P: Any
-    L: Any
-    U: Any
 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor_ex", host="may wait")
@@ -1184,7 +1112,7 @@ def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = 
     result = lu_of(to_solver("linalg.lu_factor_ex", A), bool(pivot))
     if check_errors:
         check_info("linalg.lu_factor_ex", result[2], "the diagonal element {at} of U is zero", NO_INVERSE)
-    return back(LUFactorExResult(*result), A)
+    return back(results.linalg_lu_factor_ex(*result), A)
 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor")
@@ -1197,13 +1125,15 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
     Raises: LinAlgError for a zero on the diagonal of U.
     Example:
         >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 6.0]]))
-        LUFactorResult(LU=tensor([[4., 6.],
-                [0., 2.]]), pivots=tensor([2, 2], dtype=torch.int32))
+        torch.return_types.linalg_lu_factor(
+        LU=tensor([[4., 6.],
+                [0., 2.]]),
+        pivots=tensor([2, 2], dtype=torch.int32))
     """
     check_matrix("linalg.lu_factor", "A", A)
     factors, pivots, info = lu_of(to_solver("linalg.lu_factor", A), bool(pivot))
     check_info("linalg.lu_factor", info, "the diagonal element {at} of U is zero: A has no inverse", NO_INVERSE)
-    return back(LUFactorResult(factors, pivots), A)
+    return back(results.linalg_lu_factor(factors, pivots), A)
 
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="may wait", other_names={"input": "A"})
@@ -1236,7 +1166,7 @@ def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
     check_matrix("linalg.lu", "A", A)
     factors, pivots, _ = lu_of(to_solver("linalg.lu", A), bool(pivot))
     order = permutation_of(pivots, A.shape[-2], A.dtype) if pivot else factors.new_zeros((0,))
-    return back(LUResult(order, *lu_triangles(factors)), A)
+    return back(results.linalg_lu(order, *lu_triangles(factors)), A)
 
 
 def _bad_pivots() -> Iterator[ErrorSample]:
@@ -1273,7 +1203,7 @@ def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, un
         order = permutation_of(LU_pivots, factors.shape[-2], factors.dtype)
     if unpack_data:
         lower, upper = lu_triangles(factors)
-    return LUResult(order, lower, upper)
+    return results.lu_unpack(order, lower, upper)
 
 
 def _lu_systems() -> Iterator[Sample]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import host
 from ..dtypes import int32
 from ..errors import ArgumentError, ShapeError, ValueRangeError, shown
 from ..host import np
 from ..solver_operation import routine
+from . import results
 from .factorizations import (
     back,
     check_info,
@@ -25,17 +26,6 @@ from .solvers import TYPES, mt, run_on_host, solver_operator, to_host
 
 SINGULAR = "the diagonal element {at} of D is zero: the matrix is singular"
 METHODS = (None, "basic", "ortho")
-
-
-class LDLResult(NamedTuple):
-    LD: Any
-    pivots: Any
-
-
-class LDLExResult(NamedTuple):
-    LD: Any
-    pivots: Any
-    info: Any
 
 
 @routine("ldl")
@@ -96,7 +86,7 @@ def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: b
     result = ldl_of(to_host("linalg.ldl_factor_ex", A))
     if check_errors:
         check_info("linalg.ldl_factor_ex", result[2], SINGULAR, "linalg.lstsq takes singular matrices")
-    return back(LDLExResult(*result), A)
+    return back(results.linalg_ldl_factor_ex(*result), A)
 
 
 @public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor", differentiable=False)
@@ -116,7 +106,7 @@ def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
     check_square("linalg.ldl_factor", "A", A)
     factors, pivots, info = ldl_of(to_host("linalg.ldl_factor", A))
     check_info("linalg.ldl_factor", info, SINGULAR, "linalg.lstsq takes singular matrices")
-    return back(LDLResult(factors, pivots), A)
+    return back(results.linalg_ldl_factor(factors, pivots), A)
 
 
 def _factored() -> Iterator[Sample]:
