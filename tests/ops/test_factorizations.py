@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import linalg
-from flambeau.errors import ArgumentError, DtypeError, LinAlgError, NotSupportedError, ShapeError
+from flambeau.errors import ArgumentError, DtypeError, LinAlgError, NotSupportedError, ShapeError, ValueRangeError
 from flambeau.testing import gradcheck, gradgradcheck
 
 RANDOM = np.random.default_rng(11)
@@ -304,3 +304,29 @@ def test_random_projections_find_the_largest_singular_values(device):
     for q, niter in ((4, 2), (-1, 2), (2, -1)):
         with pytest.raises(ArgumentError, match=f"pca_lowrank: q={q} and niter={niter} .* \\[3, 4\\]"):
             torch.pca_lowrank(a, q, niter=niter)
+
+
+@pytest.mark.parametrize("UPLO", ["L", "U"])
+def test_gradients_of_eigenvectors_are_symmetric(UPLO):  # noqa: N803
+    a = random(4, 4)
+    a = (a + a.mT).detach().requires_grad_()
+    weights = random(4, 4)
+    (grad,) = torch.autograd.grad((linalg.eigh(a, UPLO).eigenvectors.abs() * weights).sum(), a)
+    near(grad, grad.mT)
+    assert torch.autograd.gradcheck(lambda t: linalg.eigh((t + t.mT) / 2, UPLO).eigenvectors.abs(), (a,))
+
+
+def test_the_pseudoinverse_of_a_symmetric_matrix_has_the_gradient_of_any_other():
+    a = random(3, 3)
+    a = (a + a.mT).detach().requires_grad_()
+    weights = random(3, 3)
+    of_symmetric, of_any = (
+        torch.autograd.grad((linalg.pinv(a, hermitian=each) * weights).sum(), a)[0] for each in (True, False)
+    )
+    near(of_symmetric, of_any)
+
+
+def test_a_vandermonde_matrix_of_one_number():
+    assert linalg.vander(torch.tensor(2.0), N=3).tolist() == [[1.0, 2.0, 4.0]]
+    with pytest.raises(ValueRangeError, match="linalg.vander: N must be greater than 1, got 1"):
+        linalg.vander(torch.tensor(2.0))

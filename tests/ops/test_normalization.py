@@ -181,3 +181,5 @@ def test_norms_with_their_statistics():
     assert scale.tolist() == [pytest.approx([0.2896826] * 2)]
     with pytest.raises(ShapeError, match=r"native_group_norm.*C=3.*\[1, 4, 2, 3\]"):
         torch.native_group_norm(x, None, None, 1, 3, 6, 2, 1e-5)
+    nothing = torch.native_group_norm(torch.ones(0, 2), torch.ones(2), torch.ones(2), 0, 2, 1, 1, 1e-5)
+    assert [tuple(each.shape) for each in nothing] == [(0, 2), (0, 1), (0, 1)]

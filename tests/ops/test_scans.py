@@ -111,3 +111,37 @@ def test_running_extremes_of_many_columns_are_those_of_each(gpus, kind):
         across, one_by_one = function(x, 0), function(x.T.contiguous(), 1)
         assert across.indices.tolist() == one_by_one.indices.T.tolist() == function(x.cuda(), 0).indices.tolist()
         assert across.values.nan_to_num(-1).tolist() == one_by_one.values.T.nan_to_num(-1).tolist()
+
+
+ZEROS = [[2.0, 0.0, 3.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_second_and_third_derivatives_of_products_with_zeros(dim, reverse):
+    x = torch.tensor(ZEROS, dtype=torch.float64, requires_grad=True)
+    product = scans.running_product
+
+    def slope(t):
+        return torch.autograd.grad(product(t, dim, reverse).sin().sum(), t, create_graph=True)[0]
+
+    assert torch.autograd.gradgradcheck(lambda t: product(t, dim, reverse), (x,))
+    assert torch.autograd.gradgradcheck(slope, (x,))
+
+
+def test_a_second_derivative_beside_two_zeros(device):
+    x = torch.tensor([0.0, 0.0, 2.0], device=device, requires_grad=True)
+    (first,) = torch.autograd.grad(x.cumprod(0).sum(), x, create_graph=True)
+    assert first.tolist() == [1.0, 0.0, 0.0]
+    (second,) = torch.autograd.grad(first[1], x)
+    assert second.tolist() == [3.0, 0.0, 0.0]  # x0 * x1 + x0 * x1 * x2, by x0 and x1
+
+
+def test_differences_of_order_zero_are_the_input():
+    x = torch.arange(4.0)
+    found = torch.diff(x, n=0, prepend=torch.zeros(1), append=torch.zeros(2))
+    assert found.tolist() == [0.0, 1.0, 2.0, 3.0] and found.data_ptr() != x.data_ptr()
+
+
+def test_a_spacing_of_none_is_one():
+    assert torch.gradient(torch.tensor([1.0, 2.0, 4.0]), spacing=None)[0].tolist() == [1.0, 1.5, 2.0]

@@ -155,3 +155,11 @@ def test_a_missing_derivative_is_a_not_implemented_error(call):
 def test_airy_of_large_arguments(device):
     large = torch.tensor([200.5, 1e4, 1e30], device=device)
     assert torch.special.airy_ai(large).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["i1", "i1e", "modified_bessel_i1"])
+def test_the_second_derivative_at_zero_is_finite(name):
+    x = torch.tensor([0.0, 1e-4], dtype=torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad(getattr(torch.special, name)(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert first.tolist()[0] == 0.5 and second.tolist()[0] == 0.0

@@ -942,10 +942,11 @@ def _pinv(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     a = to_solver(name, A)
     if not prod(a.shape):
         return back(mt(a) * 0, A)
+    values = a.detach()
     if hermitian:
         check_square(name, "A", A)
-        a = tril(a) + mt(tril(a, -1))
-    u, s, vh = _svd(name, a.detach(), False)
+        values = tril(values) + mt(tril(values, -1))
+    u, s, vh = _svd(name, values, False)
     return back(_inverted(a, u, s, vh, _tolerance(name, _largest(s), A.shape, atol, rtol)), A)
 
 
@@ -1338,22 +1339,20 @@ known_views(linalg_diagonal)
 def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
     """Return Vandermonde matrices: the powers 0 to N - 1 of each element.
 
-    Shapes: [*, n] gives [*, n, N]; N is n by default.
+    Shapes: [*, n] gives [*, n, N]; N is n by default.  [] gives [1, N].
     Host:   returns at once.
-    Raises: ValueRangeError unless N is at least 2, ShapeError for a tensor without dimensions.
+    Raises: ValueRangeError unless N is at least 2.
     Example:
         >>> torch.linalg.vander(torch.tensor([1.0, 2.0, 3.0]), N=3)
         tensor([[1., 1., 1.],
                 [1., 2., 4.],
                 [1., 3., 9.]])
     """
-    if not x.shape:
-        raise ShapeError("x must have a dimension, got shape []", hint="pass a vector", operator="linalg.vander")
-    count = x.shape[-1] if N is None else N
+    count = (x.shape[-1] if x.shape else 1) if N is None else N
     if count <= 1:
         raise ValueRangeError(f"N must be greater than 1, got {count}", hint="pass N", operator="linalg.vander")
     kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
-    column: Any = x.reshape((*x.shape, 1)).to(kind)
+    column: Any = x.reshape((*(x.shape or (1,)), 1)).to(kind)
     powers = [column.new_ones(column.shape)]
     for _ in range(count - 1):
         powers.append(powers[-1] * column)

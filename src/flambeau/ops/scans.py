@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
+from ..core import thread
 from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
@@ -245,10 +246,29 @@ running_product.node_name = "CumprodBackward0"
 @running_product.derivative
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
     is_zero = input == 0
+    if thread.here().grad_enabled and bool(is_zero.any()):  # the derivative of the result below is right without zeros
+        return _slopes_of_products(grad, input, dim, reverse)
     first = is_zero & (running_sum(is_zero, dim, None, reverse) == 1)
     rest = running_sum(grad * running_product(input.masked_fill(first, 1), dim, reverse), dim, None, not reverse)
     others = running_sum(grad * out, dim, None, not reverse) / input.masked_fill(is_zero, 1)
     return REGISTRY["where"](first, rest, others.masked_fill(is_zero, 0))
+
+
+def _slopes_of_products(grad: Any, input: Any, dim: int, reverse: bool) -> Any:
+    """Return the gradient of `running_product` without a division, from the products of all pieces of each row."""
+    if not input.shape:
+        return grad
+    where, rows, slopes = REGISTRY["where"], input.transpose(dim, -1), grad.transpose(dim, -1)
+    if reverse:
+        rows, slopes = rows.flip(-1), slopes.flip(-1)
+    place = rows.new_ones(rows.shape[-1], dtype=int64).cumsum(0)
+    is_later = place.unsqueeze(1) < place
+    between = running_product(where(is_later, rows.unsqueeze(-2), 1), -1)  # [k, i]: of the elements k + 1 to i
+    after = where(place.unsqueeze(1) <= place, between, 0) * slopes.unsqueeze(-2)
+    one = rows.new_ones((*rows.shape[:-1], 1))
+    before = running_product(REGISTRY["cat"]([one, rows.narrow(-1, 0, rows.shape[-1] - 1)], -1), -1)
+    found = before * after.sum(-1)
+    return (found.flip(-1) if reverse else found).transpose(dim, -1)
 
 
 @composite(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
@@ -256,7 +276,7 @@ def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
     """Compute the cumulative product along `dim`: element i is the product of elements 0 to i.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
-    Its second derivative is wrong where a factor is 0.
+    A backward pass with create_graph=True reads whether there are zeros.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -488,7 +508,7 @@ def diff(
 ) -> Any:
     """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
 
-    prepend, append: tensors that are joined to the input first.
+    prepend, append: tensors that are joined to the input first, unless n is 0.
     Shapes: the input's, with n elements less along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError, ValueRangeError.
@@ -503,10 +523,12 @@ def diff(
     if n < 0:
         raise ValueRangeError(f"n must be at least 0, got {n}", hint="0 gives the input", operator="diff")
     at = st.wrap_dim(dim, len(input.shape), "diff")
-    parts = [each for each in (prepend, input, append) if each is not None]
-    values: Any = REGISTRY["cat"](parts, at) if len(parts) > 1 else input
+    values: Any = input
     if n == 0:
         return values.clone()
+    parts = [each for each in (prepend, input, append) if each is not None]
+    if len(parts) > 1:
+        values = REGISTRY["cat"](parts, at)
     for _ in range(min(n, values.shape[at])):
         after, before = _neighbours(values, at)
         values = after ^ before if values.dtype is bool_ else after - before
@@ -638,7 +660,7 @@ def _gradient_errors() -> Iterator[ErrorSample]:
 def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
     """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
 
-    spacing: the distance of neighbours, or one for each dimension, or a vector of points for each.
+    spacing: the distance of neighbours, or one for each dimension, or a vector of points for each; None is 1.
     edge_order: 1 or 2, the order of the estimates at both ends.
     Shapes: those of the input.
     Host:   returns at once.
@@ -653,7 +675,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
         raise DtypeError("input of type uint8 is not supported", hint="convert with .float()", operator="gradient")
     ndim = len(input.shape)
     dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
-    spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    spacings = spacing if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(dims)
     if len(spacings) != len(dims):
         raise ValueRangeError(
             f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"

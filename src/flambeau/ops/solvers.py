@@ -819,7 +819,8 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
     inner = None
     if of_vectors is not None:
         gaps = out.unsqueeze(-2) - out.unsqueeze(-1)
-        inner = matmul(mt(out1), of_vectors) * _reciprocal_off_diagonal(gaps)
+        turned = matmul(mt(out1), of_vectors)  # only its antisymmetric part keeps the vectors orthonormal
+        inner = (turned - mt(turned)) * 0.5 * _reciprocal_off_diagonal(gaps)
     if of_values is not None:
         along = _as_diagonal(of_values)
         inner = along if inner is None else inner + along

@@ -529,6 +529,12 @@ def _(grad: Any, input: Any, out: Any) -> Any:
     return grad * (special_i1e(input) - sign(input) * out)
 
 
+def _over(out: Any, input: Any) -> Any:
+    """Return i1(x) / x, or i1e(x) / x, whose limit at 0 is one half; no derivative at 0 is NaN."""
+    is_zero = input == 0
+    return where(is_zero, 0.5, out / input.masked_fill(is_zero, 1))
+
+
 @special_function("i1", "cyl_bessel_i1")
 def special_i1(input: Operand) -> Any:
     """Compute the modified Bessel function of the first kind of order 1.
@@ -544,7 +550,7 @@ def special_i1(input: Operand) -> Any:
 
 @special_i1.derivative
 def _(grad: Any, input: Any, out: Any) -> Any:
-    return grad * (i0(input) - where(input == 0, 0.5, out / input))
+    return grad * (i0(input) - _over(out, input))
 
 
 @special_function("i1e", "(decltype(input))scaled_i(1, (double)input)")
@@ -562,7 +568,7 @@ def special_i1e(input: Operand) -> Any:
 
 @special_i1e.derivative
 def _(grad: Any, input: Any, out: Any) -> Any:
-    return grad * (special_i0e(input) - sign(input) * out - where(input == 0, 0.5, out / input))
+    return grad * (special_i0e(input) - sign(input) * out - _over(out, input))
 
 
 @special_function("bessel_j0", "j0")
@@ -670,7 +676,7 @@ def special_modified_bessel_i1(input: Operand) -> Any:
 
 @special_modified_bessel_i1.derivative
 def _(grad: Any, input: Any, out: Any) -> Any:
-    return grad * (i0(input) - where(input == 0, 0.5, out / input))
+    return grad * (i0(input) - _over(out, input))
 
 
 @special_function(

@@ -714,7 +714,7 @@ def native_group_norm(
             operator="native_group_norm",
         )
     out = REGISTRY["group_norm"].called_as("native_group_norm")(input, group, weight, bias, eps)
-    mean, scale = _statistics(input.reshape(N, group, -1), -1, eps)
+    mean, scale = _statistics(input.reshape(N, group, C // group * HxW), -1, eps)
     return out, mean.squeeze(-1), scale.squeeze(-1)
 
 
