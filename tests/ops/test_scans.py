@@ -5,6 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
+from flambeau.errors import ShapeError
 from flambeau.ops import scans
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, gradgradcheck
@@ -145,3 +146,8 @@ def test_differences_of_order_zero_are_the_input():
 
 def test_a_spacing_of_none_is_one():
     assert torch.gradient(torch.tensor([1.0, 2.0, 4.0]), spacing=None)[0].tolist() == [1.0, 1.5, 2.0]
+
+
+def test_a_gradient_along_a_dimension_twice_is_an_error():
+    with pytest.raises(ShapeError, match=r"gradient: dim 1 appears multiple times in the list of dims \[1, -1\]"):
+        torch.gradient(torch.ones(3, 3), dim=[1, -1])

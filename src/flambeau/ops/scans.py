@@ -17,7 +17,7 @@ from . import results
 from .copies import fill_kernel
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
-from .reduction_kernels import REDUCE_SOURCE, layout_along
+from .reduction_kernels import REDUCE_SOURCE, dims_of, layout_along
 from .samples import bad_dims
 
 SCAN_SOURCE = REDUCE_SOURCE + source_text("scan.cu")
@@ -675,6 +675,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
         raise DtypeError("input of type uint8 is not supported", hint="convert with .float()", operator="gradient")
     ndim = len(input.shape)
     dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
+    dims_of("gradient", dim, ndim)  # raises for a repeated one
     spacings = spacing if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(dims)
     if len(spacings) != len(dims):
         raise ValueRangeError(
