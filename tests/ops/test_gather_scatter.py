@@ -123,6 +123,8 @@ def test_indexes_of_each_dimension(device):
     found = torch.unravel_index(torch.tensor([[1, 5], [23, 0]], device=device), (2, 3, 4))
     expected = np.unravel_index([[1, 5], [23, 0]], (2, 3, 4))
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    small = torch.unravel_index(torch.tensor([200], dtype=torch.uint8, device=device), (2, 300))
+    assert [(part.dtype, part.tolist()) for part in small] == [(torch.int64, [0]), (torch.int64, [200])]
 
 
 def test_copies_with_a_part_written(device):

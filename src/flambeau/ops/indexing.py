@@ -847,7 +847,7 @@ def _unravel_errors() -> Iterator[ErrorSample]:
 def unravel_index(indices: Operand, shape: Any) -> Any:
     """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order.
 
-    Shapes: one tensor of the indices' shape for each dimension.
+    Shapes: one int64 tensor of the indices' shape for each dimension.
     Host:   returns at once.
     Raises: ArgumentTypeError unless the indices are integers, ValueRangeError for a negative size.
     Example:
@@ -866,4 +866,5 @@ def unravel_index(indices: Operand, shape: Any) -> Any:
             f"sizes must be at least 0, got {sizes}", hint="pass the sizes of an array", operator="unravel_index"
         )
     places: Any = indices
+    places = places.to(int64)
     return tuple(places // step % size for step, size in zip(st.contiguous(sizes), sizes))
