@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.errors import AcceleratorError, ArgumentError, DtypeError, IndexRangeError, ShapeError
+from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, DtypeError, IndexRangeError, ShapeError
 from flambeau.nn import functional as F
 from flambeau.ops import embedding as module
 from flambeau.ops.embedding import embedding, embedding_backward, one_hot
@@ -149,3 +149,127 @@ def test_rows_are_scaled_in_place(device):
     table = torch.tensor([[3.0, 4.0], [6.0, 8.0], [0.3, 0.4]], device=device)
     assert torch.embedding_renorm_(table, torch.tensor([[1, 2], [1, 2]], device=device), 5.0, 2.0) is table
     assert torch.allclose(table.cpu(), torch.tensor([[3.0, 4.0], [3.0, 4.0], [0.3, 0.4]]))
+
+
+THIRD = 1 / 3
+
+
+@pytest.mark.parametrize("padding, expected", [(None, [1.5, 2.5, 10 * THIRD, 0.0]), (2, [1.5, 2.5, 0.0, 0.0])])
+@pytest.mark.parametrize("kind", [dtypes.int64, dtypes.int32])
+def test_gradients_of_rows_are_divided_by_their_occurrences(device, kind, padding, expected):
+    """The gradients are PyTorch's."""
+    index = torch.tensor([[0, 2, 2], [0, 1, 2]], dtype=kind, device=device)
+    weights = torch.tensor([[1.0, 2.0, 3.0], [2.0, 2.5, 5.0]], device=device).unsqueeze(-1)
+
+    def slope(lookup):
+        table = torch.ones(4, 2, device=device, requires_grad=True)
+        (lookup(table) * weights).sum().backward()
+        columns = table.grad.cpu().T
+        assert columns[0].equal(columns[1])
+        return columns[0].tolist()
+
+    found = slope(lambda table: F.embedding(index, table, padding, scale_grad_by_freq=True))
+    assert found == pytest.approx(expected)
+    number = -1 if padding is None else padding
+    assert slope(lambda table: torch.embedding(table, index, number, True)) == found
+    net = torch.nn.Embedding.from_pretrained(
+        torch.ones(4, 2, device=device), False, padding, scale_grad_by_freq=True, max_norm=9.0
+    )
+    (net(index) * weights).sum().backward()
+    assert net.weight.grad.cpu()[:, 0].tolist() == found
+    net = torch.nn.Embedding(4, 2, padding, scale_grad_by_freq=True, device=device)
+    (net(index) * weights).sum().backward()
+    assert net.weight.grad.cpu()[:, 0].tolist() == found
+
+
+BAG_SLOPES = {  # the derivatives of rows 0 to 3, for gradients of 1 and 2 of the bags [0, 2, 2] and [0, 1, 2]
+    ("sum", None): [1.5, 2.0, 4 * THIRD, 0.0],
+    ("mean", None): [0.5, 2 * THIRD, 4 / 9, 0.0],
+    ("sum", 0): [0.0, 2.0, 4 * THIRD, 0.0],
+    ("mean", 0): [0.0, 1.0, 2 * THIRD, 0.0],
+}
+
+
+@pytest.mark.parametrize("mode, padding", list(BAG_SLOPES))
+def test_gradients_of_bags_are_divided_by_the_occurrences_of_each_row(device, mode, padding):
+    lines = torch.tensor([[0, 2, 2], [0, 1, 2]], device=device)
+    flat, grad = lines.flatten(), torch.tensor([[1.0, 1.0], [2.0, 2.0]], device=device)
+    for index, starts, has_end in (
+        (lines, None, False),
+        (flat, torch.tensor([0, 3], device=device), False),
+        (flat, torch.tensor([0, 3, 6], device=device), True),
+    ):
+        net = torch.nn.EmbeddingBag.from_pretrained(
+            torch.ones(4, 2, device=device), False, None, 2.0, True, mode, False, has_end, padding
+        )
+        net(index, starts).backward(grad)
+        columns = net.weight.grad.cpu().T
+        assert columns[0].equal(columns[1])
+        assert columns[0].tolist() == pytest.approx(BAG_SLOPES[mode, padding])
+        if starts is not None:
+            table = torch.ones(4, 2, device=device, requires_grad=True)
+            found = torch.embedding_bag(
+                table, index, starts, True, ["sum", "mean"].index(mode), False, None, has_end, padding
+            )
+            found[0].backward(grad)
+            assert table.grad.equal(net.weight.grad)
+
+
+def test_factors_of_a_bag_are_not_divided_by_occurrences(device):
+    index = torch.tensor([[1, 2], [1, 1]], device=device)
+    factors = torch.tensor([[0.5, 4.0], [1.0, 3.0]], device=device, requires_grad=True)
+    table = torch.tensor([[9.0], [1.0], [2.0]], device=device, requires_grad=True)
+    F.embedding_bag(index, table, mode="sum", per_sample_weights=factors, scale_grad_by_freq=True).sum().backward()
+    assert table.grad.tolist() == [[0.0], [1.5], [4.0]]
+    assert factors.grad.tolist() == [[1.0, 2.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "lookup, shape",
+    [
+        (lambda index, table: F.embedding(index, table, scale_grad_by_freq=True), (2, 3, 3)),
+        (lambda index, table: F.embedding(index, table, 0, scale_grad_by_freq=True), (2, 3, 3)),
+        (lambda index, table: F.embedding_bag(index, table, mode="sum", scale_grad_by_freq=True), (2, 3)),
+        (lambda index, table: F.embedding_bag(index, table, None, None, 2, True, padding_idx=0), (2, 3)),
+    ],
+)
+def test_derivatives_of_gradients_divided_by_occurrences(device, lookup, shape):
+    index = torch.tensor([[1, 3, 1], [1, 0, 3]], device=device)
+    table = torch.tensor(TABLE, device=device, requires_grad=True)
+    values = np.random.default_rng(3).standard_normal(shape)
+    grad = torch.tensor(values, device=device, requires_grad=True)
+    assert gradcheck(lambda g: torch.autograd.grad(lookup(index, table), table, g, create_graph=True)[0], [grad])
+
+
+def test_half_types_are_divided_before_they_are_summed():
+    table = torch.ones(2, 1, dtype=torch.float16, requires_grad=True)
+    found = F.embedding(tensor([0, 0, 0]), table, scale_grad_by_freq=True)
+    found.backward(torch.full((3, 1), 60000.0, dtype=torch.float16))
+    assert table.grad.dtype is torch.float16 and table.grad.tolist() == [[60000.0], [0.0]]
+
+
+def test_options_of_gradients_that_do_not_fit():
+    index, table = tensor([[0, 1]]), torch.ones(2, 2)
+    for wrong in (1, None, "x"):
+        with pytest.raises(ArgumentTypeError, match="embedding: scale_grad_by_freq must be a bool"):
+            F.embedding(index, table, scale_grad_by_freq=wrong)
+        with pytest.raises(ArgumentTypeError, match="embedding: scale_grad_by_freq must be a bool"):
+            torch.embedding(table, index, -1, wrong)
+        with pytest.raises(ArgumentTypeError, match="embedding_bag: scale_grad_by_freq must be a bool"):
+            F.embedding_bag(index, table, scale_grad_by_freq=wrong)
+        for mode in (0, 2):
+            with pytest.raises(ArgumentTypeError, match="embedding_bag: scale_grad_by_freq must be a bool"):
+                torch.embedding_bag(table, index[0], tensor([0]), wrong, mode)
+        for layer in (torch.nn.Embedding, torch.nn.EmbeddingBag):
+            with pytest.raises(ArgumentTypeError, match=f"{layer.__name__}: scale_grad_by_freq must be a bool"):
+                layer(2, 2, scale_grad_by_freq=wrong)
+    with pytest.raises(ArgumentError, match="embedding_bag: mode 'max' does not support scale_grad_by_freq"):
+        F.embedding_bag(index, table, mode="max", scale_grad_by_freq=True)
+    plain, scaled = (torch.embedding_bag(table, index[0], tensor([0]), option, 2)[0] for option in (False, True))
+    assert plain.equal(scaled)
+    assert repr(torch.nn.Embedding(4, 3, 1, scale_grad_by_freq=True)) == (
+        "Embedding(4, 3, padding_idx=1, scale_grad_by_freq=True)"
+    )
+    assert repr(torch.nn.EmbeddingBag(4, 3, scale_grad_by_freq=True)) == (
+        "EmbeddingBag(4, 3, scale_grad_by_freq=True, mode='mean')"
+    )

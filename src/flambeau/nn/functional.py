@@ -427,7 +427,8 @@ def embedding(
 
     padding_idx: a row that gets no gradient.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
-    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
+    sparse: must be False; gradients are dense.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.nn.functional.embedding(torch.tensor([2, 0]), table)
@@ -435,11 +436,11 @@ def embedding(
                 [0., 0.]])
     """
     if scale_grad_by_freq is not False or sparse is not False:
-        checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
+        checks.flag("embedding", "scale_grad_by_freq", scale_grad_by_freq)
         checks.absent("embedding", "sparse", sparse)
     if max_norm is not None:
         functions.embedding_renorm_(weight, input, max_norm, norm_type)
-    return _lookup(input, weight, padding_idx)
+    return _lookup(input, weight, padding_idx, scale_grad_by_freq)
 
 
 def _require_several(name: str, what: str, count: int, shape: Any) -> None:
@@ -615,7 +616,8 @@ def embedding_bag(
 
     offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
-    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
+    sparse: must be False; gradients are dense.
     per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
@@ -627,12 +629,19 @@ def embedding_bag(
     """
     checks.tensor("embedding_bag", "input", input)
     checks.tensor("embedding_bag", "weight", weight)
-    checks.absent("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
+    checks.flag("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
     checks.absent("embedding_bag", "sparse", sparse)
+    if scale_grad_by_freq and mode == "max":
+        raise ArgumentError(
+            "mode 'max' does not support scale_grad_by_freq=True",
+            hint="use mode 'sum' or 'mean'",
+            operator="embedding_bag",
+        )
     if max_norm is not None:
         functions.embedding_renorm_(weight, input, max_norm, norm_type)
     called = REGISTRY["embedding_bag"]
-    return called(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+    options = include_last_offset, padding_idx, scale_grad_by_freq
+    return called(input, weight, offsets, mode, per_sample_weights, *options)
 
 
 def _corners(name: str, align_corners: Any) -> bool:

@@ -401,7 +401,8 @@ class Embedding(Layer):
 
     padding_idx: a row that starts at zero and gets no gradient.
     max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
-    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
+    sparse: must be False; gradients are dense.
     Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
     Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
     Example:
@@ -426,7 +427,7 @@ class Embedding(Layer):
     ) -> None:
         super().__init__()
         name = self._get_name()
-        checks.absent(name, "scale_grad_by_freq", scale_grad_by_freq)
+        checks.flag(name, "scale_grad_by_freq", scale_grad_by_freq)
         checks.absent(name, "sparse", sparse)
         checks.count(name, "num_embeddings", num_embeddings)
         checks.count(name, "embedding_dim", embedding_dim)
@@ -494,15 +495,18 @@ class Embedding(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.max_norm is None:
-            found: Tensor = _lookup(input, self.weight, self.padding_idx)
+            found: Tensor = _lookup(input, self.weight, self.padding_idx, self.scale_grad_by_freq)
             return found
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
         order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{limit}{order}"
+        scaled = ", scale_grad_by_freq=True" if self.scale_grad_by_freq else ""
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{limit}{order}{scaled}"
 
 
 class EmbeddingBag(Module):
@@ -511,7 +515,8 @@ class EmbeddingBag(Module):
     mode: "sum", "mean" or "max".  include_last_offset: the last offset is where the last bag ends.
     padding_idx: a row that starts at zero, gets no gradient and is left out.
     max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
-    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
+    sparse: must be False; gradients are dense.
     Shapes: input [b, l], or [n] and offsets [b]; result [b, embedding_dim]; weight [num_embeddings, embedding_dim].
     Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
     Example:
@@ -537,7 +542,7 @@ class EmbeddingBag(Module):
     ) -> None:
         super().__init__()
         name = self._get_name()
-        checks.absent(name, "scale_grad_by_freq", scale_grad_by_freq)
+        checks.flag(name, "scale_grad_by_freq", scale_grad_by_freq)
         checks.absent(name, "sparse", sparse)
         checks.count(name, "num_embeddings", num_embeddings)
         checks.count(name, "embedding_dim", embedding_dim)
@@ -617,7 +622,8 @@ class EmbeddingBag(Module):
         limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
         order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{limit}{order}, mode={self.mode!r}{padding}"
+        scaled = ", scale_grad_by_freq=True" if self.scale_grad_by_freq else ""
+        return f"{self.num_embeddings}, {self.embedding_dim}{limit}{order}{scaled}, mode={self.mode!r}{padding}"
 
 
 class ChannelShuffle(Module):

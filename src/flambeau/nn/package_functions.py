@@ -231,6 +231,8 @@ def embedding_bag(
     """Return (`nn.functional.embedding_bag`'s result, the bag of each index, sizes of the bags, chosen indices).
 
     mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices; ignored by mode 2.
+    sparse: must be False; gradients are dense.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
     Host:   with mode 2, waits for the size of the longest bag; on the CPU, for the first offset.
     Example:
@@ -240,9 +242,10 @@ def embedding_bag(
                 [2., 2.]]), tensor([0, 0, 1]), tensor([2, 1]))
     """
     how = _numbered("embedding_bag", "mode", mode, MODES)
+    checks.flag("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
     out = F.embedding_bag(
-        indices, weight, offsets, None, 2, scale_grad_by_freq, how, sparse, per_sample_weights, include_last_offset,
-        padding_idx,
+        indices, weight, offsets, None, 2, scale_grad_by_freq and how != "max", how, sparse, per_sample_weights,
+        include_last_offset, padding_idx,
     )  # fmt: skip
     starts = offsets[:-1] if include_last_offset else offsets
     places = REGISTRY["arange"](indices.new_empty(indices.shape))

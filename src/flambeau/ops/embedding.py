@@ -117,6 +117,7 @@ def _lookups() -> Iterator[Sample]:
     yield Sample((Array((3, 2), low=0, high=3, dtype="int64", layout="transposed"), fixed, -1))
     yield Sample((Array((0,), dtype="int64"), table))
     yield Sample((Array((), low=2, high=2, dtype="int64"), Array((4, 3), layout="transposed", seed=1)))
+    yield Sample((Array((2, 3), low=0, high=3, dtype="int64"), fixed), {"scale_grad_by_freq": True})
 
 
 def _bad_lookups() -> Iterator[ErrorSample]:
@@ -143,10 +144,13 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 @operator(samples=_lookups, errors=_bad_lookups, dtypes=FLOATING_TYPES, method=False)
-def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | None = None) -> Any:
+def embedding(
+    call: Any, input: Operand, weight: Operand, padding_idx: int | None = None, scale_grad_by_freq: bool = False
+) -> Any:
     """Return the rows of `weight` at the indices `input`.
 
     padding_idx: a row that gets no gradient.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
     Host:   returns at once.
     Raises: IndexRangeError for an index outside [0, n) on the CPU (a device-side assert on a GPU), DtypeError,
@@ -180,8 +184,18 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
 
 
 @embedding.derivative
-def _(grad: Any, input: Any, weight_shape: Any, padding_idx: Any) -> Any:
-    return None, embedding_backward(grad, input, weight_shape[0], padding_idx)
+def _(grad: Any, input: Any, weight_shape: Any, padding_idx: Any, scale_grad_by_freq: bool) -> Any:
+    rows = weight_shape[0]
+    if scale_grad_by_freq:
+        grad = _divided_by_frequency(grad, input, rows)
+    return None, embedding_backward(grad, input, rows, padding_idx)
+
+
+def _divided_by_frequency(grad: Any, indices: Any, rows: int) -> Any:
+    """Divide each row of `grad` by the number of occurrences of its index, in the wide type."""
+    flat = indices.to(int64).reshape(-1)
+    occurrences = flat.new_zeros((rows,)).scatter_add(0, flat, flat.new_ones(flat.shape))
+    return grad.to(grad.dtype.wide) / occurrences.index_select(0, flat).reshape((*indices.shape, 1))
 
 
 def _gradients() -> Iterator[Sample]:
@@ -291,6 +305,7 @@ def _bag_samples() -> Iterator[Sample]:
     weights = Array((6,), seed=2)
     yield Sample((flat, table, starts), {"mode": "sum", "per_sample_weights": weights, "include_last_offset": True})
     yield Sample((Array((2, 0), dtype="int64"), table))
+    yield Sample((lines, Array((4, 3), seed=1, grad=False)), {"scale_grad_by_freq": True})
 
 
 def _bad_bags() -> Iterator[ErrorSample]:
@@ -348,11 +363,13 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
 def embedding_bag(
     input: Operand, weight: Operand, offsets: Operand | None = None, mode: str = "mean",
     per_sample_weights: Operand | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+    scale_grad_by_freq: bool = False,
 ) -> Any:  # fmt: skip
     """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
 
     offsets: the start of each bag in a 1D input; include_last_offset: the last offset is the end of the last bag.
     per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is skipped.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Host:   with mode "max" and offsets, waits for the size of the longest bag; on the CPU, for the first offset.
     Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
@@ -360,7 +377,7 @@ def embedding_bag(
     _check_bags(input, weight, offsets, mode, per_sample_weights)
     indexes: Any = input
     _padding(padding_idx, weight.shape[0])
-    rows: Any = embedding(input, weight, padding_idx)
+    rows: Any = embedding(input, weight, padding_idx, scale_grad_by_freq)
     factors: Any = per_sample_weights
     if factors is not None:
         rows = rows * factors.unsqueeze(-1)

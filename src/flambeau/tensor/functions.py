@@ -118,16 +118,18 @@ def embedding(
 ) -> Any:
     """Return the rows of `weight` selected by `indices`; a negative padding_idx means none.
 
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices.
+    sparse: must be False; gradients are dense.
     Host: returns at once.
     Example:
         >>> torch.embedding(torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([1, 0]))
         tensor([[1., 1.],
                 [0., 0.]])
     """
-    checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
+    checks.flag("embedding", "scale_grad_by_freq", scale_grad_by_freq)
     checks.absent("embedding", "sparse", sparse)
     checks.integer("embedding", "padding_idx", padding_idx)
-    return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
+    return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq)
 
 
 def _reduction(name: str, reduction: Any) -> str:
