@@ -85,6 +85,12 @@ def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:
     return contiguous_format
 
 
+def channels_to_end(shape: Sequence[int], strides: Sequence[int]) -> tuple[st.Shape, st.Shape] | None:
+    """Return the permutation of a channels-last tensor that moves its channels to the end, and its inverse, or None."""
+    order = suggested(shape, strides).order
+    return (order[::-1], (0, len(order) - 1, *range(1, len(order) - 1))) if order else None
+
+
 def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Return whether strides increase in the given order; False if sizes of 1 make the order ambiguous."""
     least = 0

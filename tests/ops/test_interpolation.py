@@ -64,11 +64,28 @@ def test_bytes_are_rounded():
     assert F.interpolate(x, scale_factor=2).dtype is torch.uint8
 
 
-def test_channels_last_stays_channels_last():
-    x = torch.tensor(RANDOM.standard_normal((2, 3, 4, 5)))
-    found = F.interpolate(x.to(memory_format=torch.channels_last), scale_factor=2, mode="bilinear")
-    assert found.is_contiguous(memory_format=torch.channels_last)
-    assert found.contiguous().equal(F.interpolate(x, scale_factor=2, mode="bilinear"))
+@pytest.mark.parametrize("factor", [2, 0.5, (1.0, 2.0)])
+@pytest.mark.parametrize(
+    "shape, mode",
+    [((2, 3, 4, 6), each) for each in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")]
+    + [((2, 3, 4, 2, 6), each) for each in ("nearest", "nearest-exact", "trilinear", "area")],
+)
+def test_memory_formats(device, shape, mode, factor):
+    """The format of the result is PyTorch's: that of the input, gaps allowed, except for "area" of volumes."""
+    count = len(shape) - 2
+    factor = (*factor, 1.0)[:count] if isinstance(factor, tuple) else factor
+    format = torch.channels_last if count == 2 else torch.channels_last_3d
+    x = torch.tensor(RANDOM.standard_normal(shape), device=device)
+    last = x.contiguous(memory_format=format)
+    for images, same in ((last, x), (last[:, 1:], x[:, 1:].contiguous()), (last[..., 2:], x[..., 2:].contiguous())):
+        found = F.interpolate(images, scale_factor=factor, mode=mode)
+        assert found.is_contiguous(memory_format=format) == (mode != "area" or count == 2)
+        torch.testing.assert_close(found.contiguous(), F.interpolate(same, scale_factor=factor, mode=mode))
+    last, x = last.requires_grad_(), x.requires_grad_()
+    results = [F.interpolate(images, scale_factor=factor, mode=mode) for images in (last, x)]
+    flow = torch.tensor(RANDOM.standard_normal(results[0].shape), device=device)
+    of_last, of_dense = (torch.autograd.grad(result, images, flow)[0] for result, images in zip(results, (last, x)))
+    torch.testing.assert_close(of_last.contiguous(), of_dense)
 
 
 @pytest.mark.parametrize(

@@ -144,3 +144,27 @@ def test_roll_needs_shifts_and_shifts_all_elements_without_dimensions():
         torch.roll(x, (), ())
     with pytest.raises(ShapeError, match="2 shifts"):
         torch.roll(x, (1, 2))
+
+
+SHUFFLES = {
+    "channel_shuffle": lambda x: torch.channel_shuffle(x, 2),
+    "pixel_shuffle": lambda x: torch.pixel_shuffle(x, 2),
+    "pixel_unshuffle": lambda x: torch.pixel_unshuffle(x, 2),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 4, 6), (1, 8, 4, 2, 6)])
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_shuffles_preserve_channels_last(device, name, shape):
+    """As in PyTorch, whose pixel shuffles take no channels_last_3d."""
+    shuffle, format = SHUFFLES[name], torch.channels_last if len(shape) == 4 else torch.channels_last_3d
+    is_last = len(shape) == 4 or name == "channel_shuffle"
+    x = torch.tensor(np.random.default_rng(2).standard_normal(shape), device=device)
+    last = x.contiguous(memory_format=format)
+    for images, same in ((last, x), (last[..., 2:], x[..., 2:].contiguous())):
+        found, expected = shuffle(images), shuffle(same)
+        assert found.equal(expected) and expected.is_contiguous()
+        assert found.is_contiguous(memory_format=format if is_last else torch.contiguous_format)
+    last, x = last.requires_grad_(), x.requires_grad_()
+    grads = [torch.autograd.grad(shuffle(images).sin().sum(), images)[0] for images in (last, x)]
+    assert grads[0].equal(grads[1]) and grads[0].is_contiguous(memory_format=format) == is_last

@@ -60,10 +60,28 @@ def test_the_constant_has_the_type_of_the_input():
     assert F.pad(torch.tensor([1], dtype=torch.int64), (0, 1), value=2**60 + 1).tolist() == [1, 2**60 + 1]
 
 
-def test_channels_last_stays_channels_last():
-    x = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    for mode in ("constant", "reflect", "replicate"):
-        assert F.pad(x, (1, 1, 1, 1), mode).is_contiguous(memory_format=torch.channels_last)
+@pytest.mark.parametrize("shape, name", [((2, 3, 4, 5), "channels_last"), ((2, 3, 4, 3, 5), "channels_last_3d")])
+@pytest.mark.parametrize("mode", OF_NUMPY)
+def test_memory_formats(device, mode, shape, name):
+    """The format of the result is PyTorch's: that of the input, gaps allowed, except for mode "circular"."""
+    format, pads = getattr(torch, name), (2, 1) * (len(shape) - 2)
+    x = torch.tensor(RANDOM.standard_normal(shape), device=device)
+    last = x.contiguous(memory_format=format)
+    for images, same in ((last, x), (last[:, 1:], x[:, 1:].contiguous()), (last[..., 1:], x[..., 1:].contiguous())):
+        found = F.pad(images, pads, mode)
+        assert found.is_contiguous(memory_format=format) == (mode != "circular")
+        assert found.equal(F.pad(same, pads, mode))
+    last, x = last.requires_grad_(), x.requires_grad_()
+    flow = torch.tensor(RANDOM.standard_normal(F.pad(x, pads, mode).shape), device=device)
+    grads = [torch.autograd.grad(F.pad(images, pads, mode), images, flow)[0] for images in (last, x)]
+    assert grads[0].equal(grads[1])
+
+
+def test_every_dimension_of_a_channels_last_tensor_is_padded(device):
+    x = torch.arange(12.0, device=device).reshape(1, 3, 2, 2).contiguous(memory_format=torch.channels_last)
+    found = F.pad(x, (0, -1, 0, 0, 1, 0, 0, 1), value=9.0)
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    assert found[..., 0].tolist() == [[[9, 9], [0, 2], [4, 6], [8, 10]], [[9, 9]] * 4]
 
 
 @pytest.mark.parametrize("mode", OF_NUMPY)

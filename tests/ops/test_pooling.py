@@ -194,6 +194,26 @@ def test_unpooling_places_maxima(device):
         F.max_unpool2d(maxima, places[..., :2], 2)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4, 6), (2, 3, 4, 2, 6)])
+def test_memory_formats_of_unpooling(device, shape):
+    """PyTorch preserves channels_last, not channels_last_3d.  The layout of the indices does not matter."""
+    x = values(shape, 0).to(device)
+    count = len(shape) - 2
+    format = torch.channels_last if count == 2 else torch.channels_last_3d
+    pool, unpool = getattr(F, f"max_pool{count}d"), getattr(F, f"max_unpool{count}d")
+    maxima, places = pool(x, 2, return_indices=True)
+    expected, flow = unpool(maxima, places, 2), values(shape, 1).to(device)
+    for is_last in (False, True):
+        order = {"memory_format": format if is_last else torch.contiguous_format}
+        last = maxima.contiguous(memory_format=format).requires_grad_()
+        found = unpool(last, places.contiguous(**order), 2)
+        assert found.is_contiguous(memory_format=format) == (count == 2) and found.equal(expected)
+        assert torch.autograd.grad(found, last, flow)[0].equal(
+            flow.flatten(2).gather(2, places.flatten(2)).reshape_as(last)
+        )
+        assert unpool(maxima, places.contiguous(**order), 2).is_contiguous()
+
+
 def test_fractional_windows_follow_from_the_samples(device):
     """Recorded from PyTorch."""
     x = values((1, 1, 5, 6), 0).to(device)

@@ -93,6 +93,13 @@ def test_in_place_forms(name, device, gpus):
         assert getattr(F, f"{name}_")(y, *numbers) is y and y.equal(expected)
 
 
+def test_the_gradient_of_hardsigmoid_preserves_the_memory_format(device):
+    x = torch.tensor([[[[1.0, -4.0]], [[float("nan"), 5.0]]]], device=device).to(memory_format=torch.channels_last)
+    x.requires_grad_()
+    (grad,) = torch.autograd.grad(F.hardsigmoid(x), x, torch.full_like(x, 6.0))
+    assert grad.stride() == x.stride() and grad.flatten().tolist() == pytest.approx([1, 0, 0, 0])
+
+
 @pytest.mark.parametrize("name", [*WRITING, "relu6", "mish", "silu", "hardswish", "hardsigmoid"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_gradients_of_in_place_forms(name, device, gpus):

@@ -853,7 +853,7 @@ def hardsigmoid(input: Operand) -> Any:
 @hardsigmoid.derivative
 def _(grad: Any, input: Any) -> Any:
     slope = hardtanh_backward(grad * (1 / 6), input, -3.0, 3.0)
-    return slope.masked_fill(input != input, 0)
+    return where(input == input, slope, 0)  # unlike masked_fill, preserves the memory format
 
 
 @backward("input <= -3 ? 0 : input < 3 ? upstream * (input / 3 + (decltype(input))0.5) : upstream")

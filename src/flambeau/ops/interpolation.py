@@ -19,6 +19,7 @@ from ..dtypes import FLOATING_TYPES, dtype, float32, float64, int64, uint8
 from ..errors import ArgumentError, DtypeError, NotSupportedError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
+from ..memory_formats import channels_to_end
 from .indexing_kernels import zeros
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
@@ -326,10 +327,11 @@ def interpolate(
         )
     own, align = input.dtype, bool(align_corners)
     kind = KIND_OF.get(mode, mode) + ("-antialias" if antialias else "")
-    is_last = not input.is_contiguous() and st.is_channels_last(input.shape, input.strides) and len(sizes) == 2
+    moves = None if mode == "area" and len(sizes) == 3 else channels_to_end(input.shape, input.strides)
     values: Any = input
-    values = values.permute(0, 2, 3, 1) if is_last else values
-    first = 1 if is_last else 2
+    if moves is not None:
+        values = values.permute(*moves[0])
+    first = 2 if moves is None else 1
     is_exact = kind.startswith("nearest")
     wide = own if is_exact else own.wide if own.is_floating_point else float32
     if not is_exact and not own.is_floating_point:
@@ -349,7 +351,7 @@ def interpolate(
         values = values.clone()
     if not is_exact and not own.is_floating_point:
         values = values.round().clamp(0, 255).to(own)
-    return values.permute(0, 3, 1, 2) if is_last else values
+    return values if moves is None else values.permute(*moves[1])
 
 
 GRID_MODES = ("bilinear", "nearest", "bicubic")

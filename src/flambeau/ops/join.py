@@ -13,7 +13,7 @@ from ..dtypes import dtype, int32, int64, promote
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, IndexRangeError, ShapeError, ValueRangeError, shown
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
-from ..memory_formats import contiguous_format, suggested
+from ..memory_formats import channels_to_end, contiguous_format, suggested
 from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .creation import arange
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
@@ -1081,6 +1081,11 @@ def channel_shuffle(input: Operand, groups: int) -> Any:
         source: Any = input
         return source.clone()
     inner = prod(shape[2:])
+    moves = channels_to_end(shape, input.strides)
+    if moves is not None:
+        apart = reshape(permute(input, moves[0]), (shape[0], inner, groups, shape[1] // groups))
+        mixed = permute(apart, (0, 1, 3, 2)).clone(memory_format=contiguous_format)
+        return permute(reshape(mixed, (shape[0], *shape[2:], shape[1])), moves[1])
     apart = reshape(input, (shape[0], groups, shape[1] // groups, inner))
     return reshape(permute(apart, (0, 2, 1, 3)).clone(memory_format=contiguous_format), shape)
 
@@ -1130,6 +1135,11 @@ def pixel_shuffle(input: Operand, upscale_factor: int) -> Any:
             operator="pixel_shuffle",
         )
     kept, at = channels // (r * r), len(batch)
+    moves = channels_to_end(input.shape, input.strides) if at == 1 else None
+    if moves is not None:
+        apart = reshape(permute(input, moves[0]), (*batch, height, width, kept, r, r))
+        mixed = permute(apart, (0, 1, 4, 2, 5, 3)).clone(memory_format=contiguous_format)
+        return permute(reshape(mixed, (*batch, height * r, width * r, kept)), moves[1])
     apart = reshape(input, (*batch, kept, r, r, height, width))
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
     return reshape(permute(apart, order).clone(memory_format=contiguous_format), (*batch, kept, height * r, width * r))
@@ -1168,6 +1178,11 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
             operator="pixel_unshuffle",
         )
     at = len(batch)
+    moves = channels_to_end(input.shape, input.strides) if at == 1 else None
+    if moves is not None:
+        apart = reshape(permute(input, moves[0]), (*batch, height // r, r, width // r, r, channels))
+        mixed = permute(apart, (0, 1, 3, 5, 2, 4)).clone(memory_format=contiguous_format)
+        return permute(reshape(mixed, (*batch, height // r, width // r, channels * r * r)), moves[1])
     apart = reshape(input, (*batch, channels, height // r, r, width // r, r))
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
     moved = permute(apart, order).clone(memory_format=contiguous_format)

@@ -17,6 +17,7 @@ from ..dtypes import converted, dtype
 from ..errors import ArgumentTypeError, NotSupportedError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Pointer, Scalar, Strided
+from ..memory_formats import channels_to_end
 from .copies import C_TYPES_BY_SIZE
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import MAX_INDEX, PRELUDE, THREADS, grid_over, source_text
@@ -263,20 +264,14 @@ def _check_border(mode: str, input: Any, pads: Pads, count: int) -> None:
         )
 
 
-LAST, BACK = (0, 2, 3, 1), (0, 3, 1, 2)  # permutations: channels last, and back
-
-
 def _in_format(input: Any, pads: Pads, mode: str, value: Any) -> Any:
-    """Pad a tensor, preserving the channels-last format."""
-    if (
-        len(input.shape) == 4
-        and mode != "circular"
-        and not input.is_contiguous()
-        and st.is_channels_last(input.shape, input.strides)
-    ):
-        moved = tuple(pads[dim] for dim in LAST)
-        return padded(input.permute(*LAST), moved, mode, value).permute(*BACK)
-    return padded(input, tuple(pads), mode, value)
+    """Pad a tensor.  The channels-last formats are preserved, except in mode "circular"."""
+    moves = None if mode == "circular" else channels_to_end(input.shape, input.strides)
+    if moves is None:
+        return padded(input, tuple(pads), mode, value)
+    to_end, back = moves
+    moved = tuple(pads[dim] for dim in to_end)
+    return padded(input.permute(*to_end), moved, mode, value).permute(*back)
 
 
 @composite(samples=_pad_samples, errors=_pad_errors, dtypes=dtypes.ALL, method=False, function=False)

@@ -25,7 +25,7 @@ from .operator import Array, Call, ErrorSample, Operand, Sample, composite, oper
 from .pointwise import grid_over
 from .reduction_kernels import SUM, run_fold
 from .slicing import select
-from .views import flatten
+from .views import flatten, permute
 from .window_kernels import (
     PLANES,
     KernelLayout,
@@ -985,7 +985,15 @@ def place_maxima(input: Operand, indices: Operand, sizes: Any) -> Any:
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     """
     count = len(input.shape) - len(sizes)
+    moves = memory_formats.channels_to_end(input.shape, input.strides) if count == len(sizes) == 2 else None
+    if moves is not None:
+        to_end, back = moves
+        source: Any = flatten(permute(input, to_end), 1, 2)
+        images, _, channels = source.shape
+        planes = source.new_zeros((images, prod(sizes), channels))
+        places = flatten(permute(indices, to_end), 1, 2)
+        return permute(planes.scatter(1, places, source).reshape((images, *sizes, channels)), back)
     lead = tuple(input.shape[:count])
-    source: Any = flatten(input, count)
+    source = flatten(input, count)
     planes = source.new_zeros((*lead, prod(sizes)))
     return planes.scatter(count, flatten(indices, count), source).reshape((*lead, *sizes))
