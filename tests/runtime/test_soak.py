@@ -157,7 +157,9 @@ def soak(rounds, seed):
 def check_error(kind, error, text, is_sticky, note):
     """Check the error of a fault.  Return whether its device is lost."""
     assert issubclass(error, torch.OutOfMemoryError if kind in ("oom", "size") else torch.AcceleratorError), note
-    assert {"lost": "no link from device", "capture": "capture"}.get(kind, "on demand") in text, note
+    of_memory = "was made to fail"
+    wanted = {"lost": "no link from device", "capture": "capture", "oom": of_memory, "size": of_memory}
+    assert wanted.get(kind, "on demand") in text, note
     assert is_sticky == (kind in ("launch", "assert")), note
     return is_sticky
 

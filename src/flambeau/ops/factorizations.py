@@ -1036,7 +1036,7 @@ def _overdetermined() -> Iterator[Sample]:
 
 
 def _bad_overdetermined() -> Iterator[ErrorSample]:
-    yield ErrorSample((_matrix((3, 2)), Array((2, 2))), ShapeError, r"as many rows, got shapes \[3, 2\] and \[2, 2\]")
+    yield ErrorSample((_matrix((3, 2)), Array((2, 2))), ShapeError, r"broadcast: shapes \[3, 2\] and \[2, 2\]")
     yield ErrorSample((_matrix((3, 2)), Array((3, 2)), None), ArgumentError, "driver", {"driver": "x"})
 
 
