@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .times import cpu_libraries
+
 SIDE, INNER = 16, 64
 BURST = 500  # calls per round: a virtual GPU's full queue would block the host
 ROUNDS = 31
@@ -129,20 +131,11 @@ def measured(row: Row, libraries: dict[str, Any], rounds: int) -> dict[str, floa
 
 def main() -> int:
     os.environ.setdefault("FLAMBEAU_GPUS", "virtual:1")
-    import flambeau
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    libraries: dict[str, Any] = {"flambeau": flambeau}
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not installed: flambeau alone", file=sys.stderr)
-    else:
-        torch.set_num_threads(1)
-        libraries["torch"] = torch
+    libraries = cpu_libraries()
     print(f"{'microseconds a call':40}" + "".join(f"{name:>10}" for name in libraries) + f"{'ratio':>8}{'goal':>8}")
     missed = 0
     for row in ROWS:

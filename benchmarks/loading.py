@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from .times import cpu_libraries
 
 ROWS = 20_000  # samples of the TensorDataset
 IMAGES, IMAGE_BATCH = 256, 32
@@ -141,20 +142,11 @@ def measured(make: Make, libraries: dict[str, Any], rounds: int) -> dict[str, fl
 
 
 def main() -> None:
-    import flambeau
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    libraries: dict[str, Any] = {"flambeau": flambeau}
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not installed: flambeau alone", file=sys.stderr)
-    else:
-        torch.set_num_threads(1)
-        libraries["torch"] = torch
+    libraries = cpu_libraries()
     print(f"{'batches per second':48}" + "".join(f"{name:>12}" for name in libraries) + f"{'ratio':>8}")
     for name, make in cases():
         if options.only in name:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -96,6 +97,19 @@ def libraries() -> dict[str, Any]:
     except ImportError:  # measured alone
         return found
     if torch.cuda.is_available():
+        found["torch"] = torch
+    return found
+
+
+def cpu_libraries() -> dict[str, Any]:
+    """flambeau, and PyTorch with one thread where it is installed, for calls on the CPU."""
+    found: dict[str, Any] = {"flambeau": flambeau}
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed: flambeau alone", file=sys.stderr)
+    else:
+        torch.set_num_threads(1)
         found["torch"] = torch
     return found
 
