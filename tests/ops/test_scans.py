@@ -138,6 +138,13 @@ def test_a_second_derivative_beside_two_zeros(device):
     assert second.tolist() == [3.0, 0.0, 0.0]  # x0 * x1 + x0 * x1 * x2, by x0 and x1
 
 
+def test_a_second_derivative_on_the_device_meta_has_a_shape():
+    x = torch.ones(2, 3, device="meta", requires_grad=True)
+    (first,) = torch.autograd.grad(x.cumprod(1).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert first.shape == second.shape == (2, 3) and second.is_meta
+
+
 def test_differences_of_order_zero_are_the_input():
     x = torch.arange(4.0)
     found = torch.diff(x, n=0, prepend=torch.zeros(1), append=torch.zeros(2))

@@ -246,7 +246,8 @@ running_product.node_name = "CumprodBackward0"
 @running_product.derivative
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
     is_zero = input == 0
-    if thread.here().grad_enabled and bool(is_zero.any()):  # the derivative of the result below is right without zeros
+    is_recorded = thread.here().grad_enabled and not input.is_meta  # tensors on the device meta have no values
+    if is_recorded and bool(is_zero.any()):  # the derivative of the result below is right without zeros
         return _slopes_of_products(grad, input, dim, reverse)
     first = is_zero & (running_sum(is_zero, dim, None, reverse) == 1)
     rest = running_sum(grad * running_product(input.masked_fill(first, 1), dim, reverse), dim, None, not reverse)
