@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.util import _finalizer_registry
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from flambeau.driver.nvidia.compile import nvrtc_version  # noqa: E402
 from flambeau.errors import AcceleratorError  # noqa: E402
 from flambeau.testing import machine  # noqa: E402
 from tests.forks import Programs  # noqa: E402
+from tests.latch import Latch, Latches  # noqa: E402
 from tests.tiers import is_full  # noqa: E402
 
 pytest_plugins = ["tests.assertions", "tests.tiers", "tests.rules"]
@@ -89,14 +90,18 @@ def _no_semaphores_in_cycles() -> Iterator[None]:
         gc.collect()
 
 
+def _wanted(request: pytest.FixtureRequest) -> int:
+    mark = request.node.get_closest_marker("devices")
+    return mark.args[0] if mark else 2
+
+
 @pytest.fixture
 def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
     """As many GPUs as the test's `devices(n)` mark says, two by default.
 
     A test that needs more than there are is skipped.
     """
-    mark = request.node.get_closest_marker("devices")
-    wanted = mark.args[0] if mark else 2
+    wanted = _wanted(request)
     if not ON_HARDWARE:
         with machine(devices=wanted) as made:
             yield made
@@ -110,6 +115,25 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
     flambeau.cuda.synchronize()
     if shared.settings is not settings:
         flambeau.cuda.memory._set_allocator_settings("")
+
+
+@pytest.fixture
+def latches(gpus: object, request: pytest.FixtureRequest) -> Iterator[Latches]:
+    """What holds streams of `gpus`."""
+    with Latches(flambeau, ON_HARDWARE, _wanted(request)) as made:
+        yield made
+
+
+@pytest.fixture
+def latch(latches: Latches) -> Callable[..., Latch]:
+    """Holds a stream, the current one by default, until the latch that it returns is opened."""
+    return latches.latch
+
+
+@pytest.fixture
+def busy(latches: Latches) -> Callable[..., Latch]:
+    """Holds a stream, the current one by default, for some time, so that what comes too early shows."""
+    return latches.busy
 
 
 @pytest.fixture

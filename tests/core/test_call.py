@@ -71,12 +71,12 @@ def test_a_spare_buffer_serves_one_call_which_overwrites_all_that_differs():
 
 
 @pytest.mark.devices(1)
-def test_launches_that_wait_keep_their_own_numbers(gpus):
+def test_launches_that_wait_keep_their_own_numbers(busy):
     side = torch.cuda.Stream()
     x = torch.ones(4, device="cuda")
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        torch.cuda._sleep(1_000_000)
+        busy()
         results = [x * float(n) for n in range(5)]
         assert [each.tolist() for each in results] == [[float(n)] * 4 for n in range(5)]
 

@@ -79,11 +79,11 @@ def test_every_collective_of_one_rank(alone):
 
 @pytest.mark.gpu
 @pytest.mark.devices(1)
-def test_work_follows_the_current_stream_and_is_followed(alone):
+def test_work_follows_the_current_stream_and_is_followed(alone, busy):
     for number in range(20):
         with torch.cuda.stream(torch.cuda.Stream()):
             x = torch.zeros(1 << 22, device="cuda")
-            torch.cuda._sleep(1_000_000)
+            busy()
             x.fill_(number)
             work = dist.all_reduce(x, async_op=True)
             work.wait()

@@ -46,21 +46,24 @@ def test_wait_gives_the_values_and_the_tensor(gpus):
     assert x.wait() is x and x.tolist() == [3.0] * 4
 
 
-def test_wait_waits_for_its_copy_alone(gpus):
+def test_wait_waits_for_its_copy_alone(latch):
+    coming(4.0).wait()  # loads the kernel
     x = coming()
-    torch.cuda._sleep(200_000_000)
+    held = latch()
     y = coming(5.0)
     assert x.wait().tolist() == [3.0] * 4
     assert not torch.cuda.current_stream().query() and y.tolist() != [5.0] * 4
+    held.open_soon()
     assert y.wait().tolist() == [5.0] * 4 and torch.cuda.current_stream().query()
 
 
-def test_parts_of_one_buffer_have_their_own_copies(gpus):
+def test_parts_of_one_buffer_have_their_own_copies(latch):
     buffer = torch.zeros(8, pin_memory=True)
     buffer[:4].copy_(torch.full((4,), 1.0, device="cuda"), non_blocking=True)
-    torch.cuda._sleep(200_000_000)
+    held = latch()
     buffer[4:].copy_(torch.full((4,), 2.0, device="cuda"), non_blocking=True)
     assert buffer[1:3].wait().tolist() == [1.0] * 2 and not torch.cuda.current_stream().query()
+    held.open_soon()
     assert buffer.wait().tolist() == [1.0] * 4 + [2.0] * 4
 
 
@@ -99,13 +102,14 @@ def captured():
     return buffer, source, graph
 
 
-def test_what_a_graph_copies_is_waited_for_after_each_replay(gpus):
+def test_what_a_graph_copies_is_waited_for_after_each_replay(latch):
     buffer, source, graph = captured()
     for value in (2.0, 3.0):
         source.fill_(value)
         graph.replay()
-        torch.cuda._sleep(200_000_000)
+        held = latch()
         assert buffer.wait().tolist() == [value] * 4 and not torch.cuda.current_stream().query()
+        held.open()
 
 
 def test_what_it_costs(gpus):
@@ -116,19 +120,21 @@ def test_what_it_costs(gpus):
     assert seen == ["c", "r"] * 3, "an event when it is made, and none when it goes"
 
 
-def test_the_memory_is_used_again_when_the_copy_is_done_and_not_before(gpus):
+def test_the_memory_is_used_again_when_the_copy_is_done_and_not_before(latch):
     source = torch.ones(1 << 20, device="cuda")
-    torch.cuda._sleep(200_000_000)
+    held = latch()
     x = source.to("cpu", non_blocking=True)
     first = x.data_ptr()
     del x
     assert torch.empty(1 << 20, pin_memory=True).data_ptr() != first, "it has not begun"
     y = source.to("cpu", non_blocking=True)
     second = y.data_ptr()
-    torch.cuda._sleep(200_000_000)
+    held.open()
+    held = latch()
     y.wait()
     del y
     assert torch.empty(1 << 20, pin_memory=True).data_ptr() == second, "though its stream has more to do"
+    held.open()
     torch.cuda.synchronize()
     assert torch.empty(1 << 20, pin_memory=True).data_ptr() in (first, second)
 

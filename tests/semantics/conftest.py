@@ -18,10 +18,12 @@ from typing import Any
 import pytest
 
 from tests.forks import Programs, Wanted
+from tests.latch import Latches
 from tests.rules import Runtime, runtime_of
 
 HERE = Path(__file__).parent
-SOURCES = HERE.parents[1] / "src"
+ROOT = HERE.parents[1]
+SOURCES = ROOT / "src"
 HARMLESS = "The AccumulateGrad node's stream", "Attempting to run cuBLAS, but there was no"  # warnings of PyTorch's
 
 
@@ -64,7 +66,6 @@ def torch(runtime: Runtime, wanted: int) -> Iterator[Any]:
 def _warm(module: Any, index: int) -> None:
     """Load what tests put behind long work: loading, and memory of the driver's, may wait for the whole device."""
     with module.cuda.device(index):
-        module.cuda._sleep(1)
         x, host = module.zeros(1000, device="cuda"), module.ones(1000).pin_memory()
         x.copy_(host, non_blocking=True)
         y = (x.fill_(1).add_(1) + 1) * 2
@@ -83,14 +84,10 @@ def _need(module: Any, wanted: int) -> None:
 
 
 @pytest.fixture
-def busy(torch: Any) -> Callable[..., None]:
-    """Queues work on a stream that takes some milliseconds, so that what comes too early shows."""
-
-    def queue(stream: Any = None, milliseconds: int = 20) -> None:
-        with torch.cuda.stream(stream):
-            torch.cuda._sleep(milliseconds * 2_000_000)
-
-    return queue
+def latches(torch: Any, runtime: Runtime, wanted: int) -> Iterator[Latches]:
+    """What holds streams of the runtime's."""
+    with Latches(torch, runtime.on_hardware, wanted) as made:
+        yield made
 
 
 @pytest.fixture
@@ -136,7 +133,8 @@ class Spares:
 
     def _start(self, environment: dict[str, str]) -> subprocess.Popen[str]:
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen([sys.executable, "-c", PRELUDE.format(self.name)], text=True, env=environment, **pipes)
+        command = [sys.executable, "-c", PRELUDE.format(self.name, True)]
+        return subprocess.Popen(command, text=True, env=environment, **pipes)
 
     def end(self) -> None:
         for waiting in self._waiting.values():
@@ -154,7 +152,7 @@ def spares(runtime: Runtime) -> Iterator[Spares]:
 
 @pytest.fixture
 def program(runtime: Runtime, wanted: int, spares: Spares, programs: Programs) -> Callable[..., Any]:
-    """Runs a program in a process of its own, with `torch`, `attempt` and `answer`; what it answered.
+    """Runs a program in a process of its own, with `torch`, `latch`, `busy`, `attempt` and `answer`; what it answered.
 
     `answer(value)` gives the test a value; `attempt(call)` is what a call returned, or the name of the builtin class of
     its error.  Keywords are environment variables, None to unset one.
@@ -165,7 +163,7 @@ def program(runtime: Runtime, wanted: int, spares: Spares, programs: Programs) -
     def run(source: str, **environment: str | None) -> Any:
         settings = _environment(runtime, wanted, environment)
         if runtime.is_virtual:
-            code = PRELUDE.format(runtime.name)
+            code = PRELUDE.format(runtime.name, False)
             wants = Wanted(["-c", code], os.getcwd(), settings, source)
             anew = not READ_AT_IMPORT.isdisjoint(environment)
             status, output, complaints = programs.run(wants, timeout=300, fresh=anew)
@@ -209,6 +207,10 @@ READ_AT_IMPORT = {
 PRELUDE = """
 import builtins, json, os, sys
 import {} as torch
+from tests.latch import Latches
+
+latches = Latches(torch, {}, devices=0)
+latch, busy = latches.latch, latches.busy
 
 def answer(value):
     print("=" + json.dumps(value), flush=True)
@@ -226,7 +228,7 @@ exec(compile(sys.stdin.read(), "<program>", "exec"))
 
 def _environment(runtime: Runtime, wanted: int, changes: dict[str, str | None]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-    kept["PYTHONPATH"] = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
+    kept["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(SOURCES), os.environ.get("PYTHONPATH", "")])
     if runtime.is_virtual:
         kept["FLAMBEAU_GPUS"] = f"virtual:{wanted}" if wanted else "none"
     if runtime.is_virtual or not wanted:

@@ -64,14 +64,15 @@ def test_a_block_with_another_index(torch):
 
 @pytest.mark.rule("1.13.1", since="2.6")
 @pytest.mark.devices(2)
-def test_its_streams_are_cudas(torch, busy):
+def test_its_streams_are_cudas(torch, latch):
     s = torch.cuda.Stream(1)
     torch.accelerator.set_stream(s)
     assert torch.cuda.current_device() == 1 and torch.cuda.current_stream() == s
     found = torch.accelerator.current_stream()
     assert found.device == s.device
-    busy(s)
+    held = latch(s)
     assert not found.query()
+    held.open_soon()
     found.synchronize()
     assert s.query()
 

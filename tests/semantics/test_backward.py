@@ -78,9 +78,13 @@ def test_each_node_runs_on_the_device_of_its_forward(torch):
 @pytest.mark.rule("1.5.2", since="1.10")
 def test_the_gradients_may_be_used_on_the_stream_of_the_call(torch, busy, leaf):
     s = torch.cuda.Stream()
+
+    def hold(grad):
+        busy(s)
+
     with torch.cuda.stream(s):
         y = (leaf * 3).sum()
-        y.register_hook(lambda grad: busy(s))
+        y.register_hook(hold)
     torch.cuda.current_stream().wait_stream(s)
     y.backward()
     assert (leaf.grad + 1).tolist() == [4.0] * 1000
@@ -131,7 +135,7 @@ def test_a_leaf_of_two_streams_gets_both_gradients(torch, busy, leaf):
     parts = []
     for stream, factor in ((s, 2.0), (t, 3.0)):
         with torch.cuda.stream(stream):
-            busy(stream, 5)
+            busy(stream)
             parts.append((leaf * factor).sum())
     current = torch.cuda.current_stream()
     current.wait_stream(s)

@@ -4,7 +4,6 @@ import warnings
 
 import pytest
 
-LONG = 200  # milliseconds
 SAME_DEVICE = "Expected all tensors to be on the same device"
 
 
@@ -106,25 +105,27 @@ def test_the_source_may_be_overwritten_after_the_copy(torch, busy, sides, non_bl
 
 @pytest.mark.rule("1.2.2", since="1.0")
 @pytest.mark.devices(2)
-def test_a_copy_between_devices_runs_on_the_sources_current_stream(torch, sides):
+def test_a_copy_between_devices_runs_on_the_sources_current_stream(torch, latch, sides):
     s, t, x, y = sides
-    torch.cuda._sleep(LONG * 2_000_000)
+    held = latch()
     y.copy_(x)
     assert not s.query() and not t.query()
+    held.open_soon()
     t.synchronize()
     assert s.query(), "the destination's stream waited for the source's"
 
 
 @pytest.mark.rule("1.2.2", since="1.0")
-def test_a_copy_on_one_device_is_work_of_its_current_stream(torch, busy):
+def test_a_copy_on_one_device_is_work_of_its_current_stream(torch, latch):
     s, x, y = torch.cuda.Stream(), torch.ones(4, device="cuda"), torch.zeros(4, device="cuda")
     y.copy_(x)
     torch.cuda.synchronize()
-    busy(torch.cuda.default_stream(), LONG)
+    held = latch(torch.cuda.default_stream())
     with torch.cuda.stream(s):
         y.copy_(x.add_(1))
         assert y.tolist() == [2.0] * 4
     assert not torch.cuda.default_stream().query()
+    held.open()
     torch.cuda.synchronize()
 
 
@@ -240,13 +241,14 @@ def test_scatter_and_gather(torch):
 
 
 @pytest.mark.rule("1.3.1", since="1.0")
-def test_a_call_queues_work_and_returns(torch, busy):
+def test_a_call_queues_work_and_returns(torch, latch):
     x = torch.ones(4, device="cuda")
     x.add_(1)
     torch.cuda.synchronize()
-    busy(milliseconds=LONG)
+    held = latch()
     x.add_(1)
     assert not torch.cuda.current_stream().query()
+    held.open_soon()
     assert x.tolist() == [3.0] * 4, "and copies to the host wait"
     assert torch.cuda.current_stream().query()
 
@@ -275,12 +277,12 @@ def test_what_the_host_gave_may_be_overwritten_at_once(torch, busy):
 LAUNCHES = """
 x = torch.zeros(4, device="cuda")
 x.add_(1)  # a kernel's first launch loads it, which may wait for the device
-torch.cuda._sleep(1)
 torch.cuda.synchronize()
-torch.cuda._sleep(200_000_000)
+held = (busy if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1" else latch)()
 answer(torch.cuda.current_stream().query())
 x.add_(1)
 answer(torch.cuda.current_stream().query())
+held.open()
 answer(x.tolist())
 """
 
@@ -331,9 +333,10 @@ x = torch.ones(2, device="cuda")
 torch._assert_async(x[0], "it is one")
 torch._assert_async((x == 1).all())
 torch.cuda.synchronize()
-torch.cuda._sleep(100_000_000)
+held = latch()
 torch._assert_async(x[1] == 2, "it is two")
 answer(torch.cuda.current_stream().query())
+held.open()
 answer(attempt(torch.cuda.synchronize).split(":")[0])
 answer(attempt(lambda: x.tolist()).split(":")[0])
 os._exit(0)
@@ -433,12 +436,13 @@ def test_an_unknown_mode_is_a_runtime_error(torch, debug):
 
 
 @pytest.mark.rule("1.3.5", since="1.0")
-def test_events_measure_the_device_and_not_the_host(torch, busy):
+def test_events_measure_the_device_and_not_the_host(torch, latch):
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    busy(milliseconds=1)
+    held = latch()
     start.record()
-    busy(milliseconds=50)
+    torch.cuda._sleep(100_000_000)
     end.record()
     assert not end.query(), "the host is far ahead"
+    held.open()
     end.synchronize()
     assert 20 < start.elapsed_time(end) < 1000, "milliseconds; other processes may share the device"

@@ -324,24 +324,26 @@ def test_kernels_take_longer_there(torch):
 
 
 @pytest.mark.rule("1.1.11", since="1.0")
-def test_synchronize_waits_for_every_stream_of_the_device(torch, busy):
+def test_synchronize_waits_for_every_stream_of_the_device(torch, latch):
     streams = [torch.cuda.Stream() for _ in range(3)]
-    for each in streams:
-        busy(each, 200)  # longer than a busy machine takes to queue and ask
+    held = [latch(each) for each in streams]
     assert not any(each.query() for each in streams)
+    for each in held:
+        each.open_soon()
     torch.cuda.synchronize()
     assert all(each.query() for each in streams)
 
 
 @pytest.mark.rule("1.1.11", since="1.0")
 @pytest.mark.devices(2)
-def test_synchronize_waits_for_one_device(torch, busy):
+def test_synchronize_waits_for_one_device(torch, latch, busy):
     other = torch.cuda.Stream(1)
-    busy(torch.cuda.Stream(0), 1)
-    busy(other, 200)
+    busy(torch.cuda.Stream(0))
+    held = latch(other)
     torch.cuda.synchronize("cuda:0")
     torch.cuda.synchronize(torch.device("cuda", 0))
     assert not other.query()
+    held.open_soon()
     torch.cuda.synchronize(1)
     assert other.query() and torch.cuda.current_device() == 0
 

@@ -26,12 +26,13 @@ def test_the_first_recording_stream_gives_the_device(torch):
 
 
 @pytest.mark.rule("1.6.2", since="1.0")
-def test_record_marks_what_the_current_stream_has(torch, busy):
+def test_record_marks_what_the_current_stream_has(torch, latch):
     s, event = torch.cuda.Stream(), torch.cuda.Event()
     with torch.cuda.stream(s):
-        busy(s)
+        held = latch()
         assert event.record() is None
     assert not event.query() and torch.cuda.default_stream().query()
+    held.open()
     s.synchronize()
     assert event.query()
 
@@ -44,38 +45,41 @@ def test_record_event_makes_an_event_or_takes_one(torch):
 
 
 @pytest.mark.rule("1.6.2", since="1.0")
-def test_recording_again_moves_the_event(torch, busy):
+def test_recording_again_moves_the_event(torch, latch):
     s, event = torch.cuda.Stream(), torch.cuda.Event()
     event.record(s)
     event.synchronize()
     assert event.query()
-    busy(s)
+    held = latch(s)
     event.record(s)
     assert not event.query()
+    held.open_soon()
     event.synchronize()
     assert s.query()
 
 
 @pytest.mark.rule("1.6.2", since="1.0")
-def test_who_waited_before_keeps_the_earlier_mark(torch, busy):
+def test_who_waited_before_keeps_the_earlier_mark(torch, latch):
     s, t, event = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.Event()
     event.record(s)
     t.wait_event(event)
-    busy(s, 200)
+    held = latch(s)
     event.record(s)
     t.synchronize()
     assert t.query() and not event.query()
+    held.open()
     event.synchronize()
 
 
 @pytest.mark.rule("1.6.2", since="1.0")
-def test_wait_makes_the_current_stream_or_a_named_one_wait(torch, busy):
+def test_wait_makes_the_current_stream_or_a_named_one_wait(torch, latch):
     s, t, event = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.Event()
-    busy(s)
+    held = latch(s)
     event.record(s)
     event.wait(t)
     event.wait()
     assert not torch.cuda.current_stream().query() and not t.query()
+    held.open_soon()
     t.synchronize()
     assert s.query() and event.query()
 
@@ -111,12 +115,13 @@ def test_an_event_that_was_never_recorded_is_done_and_holds_nobody_up(torch):
 
 @pytest.mark.rule("1.6.3", since="1.0")
 @pytest.mark.devices(2)
-def test_an_event_can_be_asked_from_any_device(torch, busy):
+def test_an_event_can_be_asked_from_any_device(torch, latch):
     s = torch.cuda.Stream(0)
-    busy(s)
+    held = latch(s)
     event = s.record_event()
     with torch.cuda.device(1):
         assert not event.query()
+        held.open_soon()
         event.synchronize()
         assert event.query()
 
@@ -126,16 +131,17 @@ def timed(torch, count=2):
 
 
 @pytest.mark.rule("1.6.4", since="1.0")
-def test_elapsed_time_is_in_milliseconds_of_the_device(torch, busy):
+def test_elapsed_time_is_in_milliseconds_of_the_device(torch, latch):
     start, middle, end = timed(torch, 3)
     times = []
     for _ in range(5):  # other processes may share the device, so the shortest time counts
-        busy(milliseconds=1)
+        held = latch()
         start.record()
-        busy(milliseconds=10)
+        torch.cuda._sleep(20_000_000)
         middle.record()
-        busy(milliseconds=40)
+        torch.cuda._sleep(80_000_000)
         end.record()
+        held.open()
         end.synchronize()
         times.append((start.elapsed_time(middle), middle.elapsed_time(end)))
         assert start.elapsed_time(end) == pytest.approx(sum(times[-1]), rel=1e-3) and start.elapsed_time(start) == 0.0
@@ -165,13 +171,14 @@ def test_without_a_record_it_is_a_value_error(torch):
 
 
 @pytest.mark.rule("1.6.4", since="2.8")
-def test_before_they_are_done_it_is_a_runtime_error(torch, busy):
+def test_before_they_are_done_it_is_a_runtime_error(torch, latch):
     start, end = timed(torch)
     start.record()
-    busy()
+    held = latch()
     end.record()
     with pytest.raises(RuntimeError, match="complete"):
         start.elapsed_time(end)
+    held.open()
     end.synchronize()
     assert start.elapsed_time(end) > 0
 
@@ -218,8 +225,8 @@ def test_an_event_for_other_processes_has_a_handle_before_it_is_recorded(torch):
 def captured(torch, work):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        work()
-    return graph
+        result = work()
+    return graph, result
 
 
 @pytest.mark.rule("1.6.7", since="2.8")
@@ -235,7 +242,7 @@ def test_an_external_event_measures_time_within_a_graph(torch):
         torch.cuda._sleep(80_000_000)
         end.record()
 
-    graph = captured(torch, work)
+    graph, _ = captured(torch, work)
     for replays in (1, 2):
         graph.replay()
         torch.cuda.synchronize()
@@ -245,23 +252,25 @@ def test_an_external_event_measures_time_within_a_graph(torch):
 
 
 @pytest.mark.rule("1.6.7", since="2.8")
-def test_a_record_in_a_capture_does_not_count_before_the_replay(torch):
+def test_a_record_in_a_capture_does_not_count_before_the_replay(torch, latch):
     event = torch.cuda.Event(external=True)
 
     def work():
-        torch.cuda._sleep(40_000_000)
+        held = latch()
         event.record()
+        return held
 
-    graph = captured(torch, work)
+    graph, held = captured(torch, work)
     assert event.query()
     graph.replay()
     assert not event.query()
+    held.open_soon()
     event.synchronize()
     assert event.query() and torch.cuda.current_stream().query()
 
 
 @pytest.mark.rule("1.6.7", since="2.8")
-def test_a_graph_may_wait_for_a_point_within_another(torch, busy):
+def test_a_graph_may_wait_for_a_point_within_another(torch, latch):
     event = torch.cuda.Event(external=True)
     x, y = torch.zeros(1000, device="cuda"), torch.zeros(1000, device="cuda")
 
@@ -269,31 +278,34 @@ def test_a_graph_may_wait_for_a_point_within_another(torch, busy):
         torch.cuda._sleep(20_000_000)
         x.add_(1)
         event.record()
-        torch.cuda._sleep(400_000_000)
+        return latch()
 
     def consume():
         event.wait()
         y.copy_(x)
 
-    producer, consumer = captured(torch, produce), captured(torch, consume)
+    (producer, held), (consumer, _) = captured(torch, produce), captured(torch, consume)
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
     for replays in (1, 2):
         torch.cuda.synchronize()
+        held.close()
         with torch.cuda.stream(s):
             producer.replay()
         with torch.cuda.stream(t):
             consumer.replay()
             assert y.tolist() == [replays] * 1000
         assert not s.query(), "it waits for the point, and not for the whole graph"
+        held.open()
 
 
 @pytest.mark.rule("1.6.7", since="2.8")
-def test_outside_of_captures_an_external_event_is_an_ordinary_one(torch, busy):
+def test_outside_of_captures_an_external_event_is_an_ordinary_one(torch, latch):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
     event = torch.cuda.Event(external=True)
-    busy(s)
+    held = latch(s)
     event.record(s)
     event.wait(t)
     assert not event.query() and not t.query()
+    held.open_soon()
     t.synchronize()
     assert s.query() and event.query()

@@ -284,18 +284,19 @@ def test_a_module_with_hooks_cannot_become_graphs(torch):
 
 
 @pytest.mark.rule("1.10.17", since="2.8")
-def test_an_external_event_says_when_a_point_within_a_graph_is_reached(torch):
+def test_an_external_event_says_when_a_point_within_a_graph_is_reached(torch, latch):
     event, x = torch.cuda.Event(external=True), torch.zeros(4, device="cuda")
 
     def work():
         x.add_(1)
         event.record()
-        torch.cuda._sleep(400_000_000)
+        return latch()
 
-    graph, _ = captured(torch, work)
+    graph, held = captured(torch, work)
     torch.cuda.synchronize()
     graph.replay()
     event.synchronize()
     assert not torch.cuda.current_stream().query(), "the rest of the graph goes on"
+    held.open()
     torch.cuda.synchronize()
     assert x.tolist() == [1.0] * 4

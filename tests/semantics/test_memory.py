@@ -112,9 +112,9 @@ def test_freed_neighbours_merge(torch, take):
 
 
 @pytest.mark.rule("1.8.5", since="1.0")
-def test_a_free_waits_for_nothing(torch, take, busy):
+def test_a_free_waits_for_nothing(torch, take, latch):
     x = take(5 * MIB)
-    busy(torch.cuda.current_stream(), 200)
+    latch()
     del x
     assert not torch.cuda.current_stream().query()
 
@@ -198,16 +198,17 @@ def test_the_statistics_have_these_counters(torch):
 
 
 @pytest.mark.rule("1.8.25", since="1.4")
-def test_active_is_allocated_and_waiting_to_be_free(torch, take, busy, growth):
+def test_active_is_allocated_and_waiting_to_be_free(torch, take, latch, growth):
     s = torch.cuda.Stream()
     before = torch.cuda.memory_stats()
     x = take(5 * MIB)
-    busy(s, 200)
+    held = latch(s)
     x.record_stream(s)
     del x
     after = torch.cuda.memory_stats()
     grown = [after[key] - before[key] for key in (ALLOCATED, "active_bytes.all.current", "active.all.current")]
     assert grown == [0, 5 * MIB, 1]
+    held.open()
     s.synchronize()
     kept, (active,) = growth(lambda: take(512), "active_bytes.all.current")
     assert active == 512 - 5 * MIB and kept is not None
@@ -219,11 +220,11 @@ def test_empty_cache_counts_as_one_wait_for_all_streams(torch, growth):
 
 
 @pytest.mark.rule("1.8.26", since="2.0")
-def test_sums_over_the_snapshot_equal_the_statistics(torch, take, busy):
+def test_sums_over_the_snapshot_equal_the_statistics(torch, take, latch):
     s = torch.cuda.Stream()
     kept = [take(nbytes) for nbytes in (1, 700, MIB, 3 * MIB, 6 * MIB, 15 * MIB)]
     kept[3].record_stream(s)
-    busy(s, 200)
+    latch(s)
     del kept[1], kept[2]
     found = torch.cuda.memory_stats()
     expected = dict.fromkeys([f"{key}.{pool}.current" for key in KEYS for pool in POOLS], 0)

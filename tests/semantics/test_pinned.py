@@ -64,14 +64,16 @@ def test_a_freed_block_is_used_again(torch):
 
 
 @pytest.mark.rule("1.9.2", since="1.0")
-def test_memory_that_is_there_may_be_pinned_in_place(torch, busy):
+def test_memory_that_is_there_may_be_pinned_in_place(torch, latch):
     x, y, cudart = torch.full((SIZE,), 4.0), torch.zeros(SIZE, device="cuda"), torch.cuda.cudart()
     assert not x.is_pinned() and int(cudart.cudaHostRegister(x.data_ptr(), 4 * SIZE, 0)) == 0
     try:
         assert x.is_pinned() and x[7:].is_pinned() and not torch.ones(3).is_pinned()
-        busy()
+        held = latch()
         y.copy_(x, non_blocking=True)
-        assert not torch.cuda.current_stream().query() and y[5].item() == 4.0
+        assert not torch.cuda.current_stream().query()
+        held.open()
+        assert y[5].item() == 4.0
     finally:
         torch.cuda.synchronize()
         assert int(cudart.cudaHostUnregister(x.data_ptr())) == 0
@@ -97,15 +99,16 @@ answer(x.is_pinned())
 
 
 @pytest.mark.rule("1.9.3", since="1.0")
-def test_a_block_that_a_copy_reads_comes_back_when_the_copy_is_done(torch, busy):
+def test_a_block_that_a_copy_reads_comes_back_when_the_copy_is_done(torch, latch):
     s, x, fives = torch.cuda.Stream(), torch.ones(SIZE).pin_memory(), torch.full((SIZE,), 5.0)
     address = x.data_ptr()
     with torch.cuda.stream(s):
-        busy(s, 200)
+        held = latch()
         y = x.to("cuda", non_blocking=True)
         del x
         other = fives.pin_memory()
         assert other.data_ptr() != address
+        held.open()
         s.synchronize()
         assert torch.empty(SIZE, pin_memory=True).data_ptr() == address
         assert y[7].item() == 1.0
@@ -150,21 +153,23 @@ def test_the_statistics_start_again(torch):
 
 
 @pytest.mark.rule("1.9.6", since="1.0")
-def test_a_copy_from_pinned_memory_returns_at_once(torch, busy):
+def test_a_copy_from_pinned_memory_returns_at_once(torch, latch):
     x, y = torch.full((1000,), 4.0).pin_memory(), torch.zeros(1000, device="cuda")
-    busy()
+    held = latch()
     y.copy_(x, non_blocking=True)
     z = x.cuda(non_blocking=True)
     assert not torch.cuda.current_stream().query()
+    held.open()
     assert y.tolist() == z.tolist() == [4.0] * 1000
 
 
 @pytest.mark.rule("1.9.6", since="1.0")
-def test_it_reads_its_source_when_it_runs(torch, busy):
+def test_it_reads_its_source_when_it_runs(torch, latch):
     x, y = torch.full((1000,), 4.0).pin_memory(), torch.zeros(1000, device="cuda")
-    busy(milliseconds=200)
+    held = latch()
     y.copy_(x, non_blocking=True)
     x.fill_(6.0)
+    held.open()
     assert y.tolist() == [6.0] * 1000
 
 
@@ -188,12 +193,13 @@ def test_from_pageable_memory_the_source_may_be_overwritten_at_once(torch, busy)
 
 
 @pytest.mark.rule("1.9.7", since="1.0")
-def test_to_the_host_without_waiting_gives_pinned_memory_whose_bytes_come_later(torch, busy):
+def test_to_the_host_without_waiting_gives_pinned_memory_whose_bytes_come_later(torch, latch):
     x = torch.zeros(1000, device="cuda")
-    busy(milliseconds=200)
+    held = latch()
     x.fill_(3.0)
     y = x.to("cpu", non_blocking=True)
     assert y.is_pinned() and not torch.cuda.current_stream().query()
+    held.open()
     torch.cuda.synchronize()
     assert y.tolist() == [3.0] * 1000
 
@@ -208,12 +214,13 @@ def test_to_the_host_waits_otherwise_and_the_memory_is_pageable(torch, busy):
 
 
 @pytest.mark.rule("1.9.7", since="1.0")
-def test_into_pinned_memory_of_the_programs_own(torch, busy):
+def test_into_pinned_memory_of_the_programs_own(torch, latch):
     x, y = torch.zeros(1000, device="cuda"), torch.zeros(1000).pin_memory()
-    busy(milliseconds=200)
+    held = latch()
     x.fill_(3.0)
     y.copy_(x, non_blocking=True)
     assert y.tolist() == [0.0] * 1000, "not there yet"
+    held.open()
     torch.cuda.synchronize()
     assert y.tolist() == [3.0] * 1000
 
@@ -221,13 +228,14 @@ def test_into_pinned_memory_of_the_programs_own(torch, busy):
 @pytest.mark.rule("1.9.8", since="1.0")
 @pytest.mark.devices(2)
 @pytest.mark.parametrize("non_blocking", [False, True])
-def test_between_devices_it_changes_nothing(torch, busy, non_blocking):
+def test_between_devices_it_changes_nothing(torch, latch, non_blocking):
     x = torch.zeros(1000, device="cuda:0")
     torch.cuda.synchronize(0)
-    busy(torch.cuda.default_stream(0))
+    held = latch(torch.cuda.default_stream(0))
     x.fill_(3.0)
     y = x.to("cuda:1", non_blocking=non_blocking)
     assert not torch.cuda.default_stream(0).query(), "neither waits"
+    held.open_soon()
     assert y.tolist() == [3.0] * 1000
 
 

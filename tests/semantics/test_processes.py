@@ -180,7 +180,7 @@ def test_variables_of_the_driver_are_read_at_the_start(program):
     found = program("""
 os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
 torch.cuda.init()
-torch.cuda._sleep(100_000_000)
+busy()
 answer(torch.cuda.current_stream().query())
 """)
     assert found == [True]

@@ -2,8 +2,6 @@
 
 import pytest
 
-LONG = 200  # milliseconds
-
 
 @pytest.mark.rule("1.4.9", since="1.0")
 @pytest.mark.virtual("every schedule is run")
@@ -46,28 +44,32 @@ def test_the_program_orders_a_mere_reuse_of_memory(torch, ordered):
 
 
 @pytest.fixture
-def lent(torch, busy):
-    """Memory of the default stream that `s` still reads when its tensor goes; its address, `s` and what `s` made."""
+def lent(torch, latch):
+    """Memory of the default stream that `s`, which is held, still reads when its tensor goes.
+
+    Its address, `s`, what holds `s`, and what `s` made.
+    """
 
     def lend(record: bool):
         torch.cuda.empty_cache()
         s, x = torch.cuda.Stream(), torch.full((12 << 20,), 5.0, device="cuda")
         torch.cuda.synchronize()
         with torch.cuda.stream(s):
-            torch.cuda._sleep(LONG * 2_000_000)
+            held = latch()
             y = x[: 1 << 10] + 1
         if record:
             x.record_stream(s)
-        return x.data_ptr(), s, y
+        return x.data_ptr(), s, held, y
 
     return lend
 
 
 @pytest.mark.rule("1.4.10", since="1.0")
 def test_a_recorded_block_is_not_used_again_before_the_stream_is_done(torch, lent):
-    address, s, y = lent(record=True)
+    address, s, held, y = lent(record=True)
     other = torch.full((12 << 20,), 9.0, device="cuda")
     assert other.data_ptr() != address and not s.query()
+    held.open()
     s.synchronize()
     again = torch.full((12 << 20,), 9.0, device="cuda")
     assert again.data_ptr() == address
@@ -77,31 +79,33 @@ def test_a_recorded_block_is_not_used_again_before_the_stream_is_done(torch, len
 
 @pytest.mark.rule("1.4.10", since="1.0")
 def test_without_a_record_the_block_is_used_again_at_once(torch, lent):
-    address, s, y = lent(record=False)
+    address, s, held, y = lent(record=False)
     other = torch.empty(12 << 20, device="cuda")
     assert other.data_ptr() == address and not s.query()
+    held.open()
     s.synchronize()
     del y
 
 
 @pytest.mark.rule("1.4.10", since="1.0")
-def test_recording_the_blocks_own_stream_changes_nothing(torch, busy):
+def test_recording_the_blocks_own_stream_changes_nothing(torch, latch):
     torch.cuda.empty_cache()
     x = torch.empty(12 << 20, device="cuda")
     address = x.data_ptr()
-    busy(torch.cuda.current_stream())
+    latch()
     x.record_stream(torch.cuda.current_stream())
     del x
     assert torch.empty(12 << 20, device="cuda").data_ptr() == address
 
 
 @pytest.mark.rule("1.4.10", since="1.0")
-def test_recording_a_view_keeps_the_whole_block(torch, busy):
+def test_recording_a_view_keeps_the_whole_block(torch, latch):
     torch.cuda.empty_cache()
     s, x = torch.cuda.Stream(), torch.empty(12 << 20, device="cuda")
     address = x.data_ptr()
-    busy(s, LONG)
+    held = latch(s)
     x[5:9].record_stream(s)
     del x
     assert torch.empty(12 << 20, device="cuda").data_ptr() != address
+    held.open()
     s.synchronize()

@@ -4,8 +4,6 @@ import threading
 
 import pytest
 
-LONG = 200  # milliseconds
-
 
 @pytest.mark.rule("1.4.1", since="1.0")
 def test_the_default_stream_has_handle_zero(torch):
@@ -60,11 +58,11 @@ def test_a_stream_belongs_to_the_device_that_is_named_or_current(torch):
 
 
 @pytest.mark.rule("1.4.2", since="1.0")
-def test_a_side_stream_does_not_wait_for_the_default_one(torch, busy):
+def test_a_side_stream_does_not_wait_for_the_default_one(torch, latch):
     s, x = torch.cuda.Stream(), torch.ones(4, device="cuda")
     x + 1
     torch.cuda.synchronize()
-    busy(torch.cuda.default_stream(), LONG)
+    latch(torch.cuda.default_stream())
     with torch.cuda.stream(s):
         x.record_stream(s)
         y = x + 1
@@ -205,13 +203,13 @@ def test_a_stream_passes_to_ctypes_as_its_number(torch):
 
 
 @pytest.mark.rule("1.4.6", since="1.0")
-def test_all_threads_have_one_default_stream(torch, busy):
+def test_all_threads_have_one_default_stream(torch, latch):
     found, default = [], torch.cuda.default_stream()
 
     def look():
         found.append((torch.cuda.default_stream(), torch.cuda.current_stream(), torch.cuda.current_stream().query()))
 
-    busy(default, LONG)
+    latch(default)
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
@@ -219,32 +217,34 @@ def test_all_threads_have_one_default_stream(torch, busy):
 
 
 @pytest.mark.rule("1.4.7", since="1.0")
-def test_wait_stream_orders_what_comes_later_after_what_came_before(torch, busy):
+def test_wait_stream_orders_what_comes_later_after_what_came_before(torch, latch):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
     x = torch.zeros(1000, device="cuda")
     torch.cuda.synchronize()
-    busy(s)
+    held = latch(s)
     with torch.cuda.stream(s):
         x.fill_(7.0)
     t.wait_stream(s)
     assert not s.query() and not t.query(), "the host did not wait"
+    held.open_soon()
     with torch.cuda.stream(t):
         assert (x + 1).tolist() == [8.0] * 1000
 
 
 @pytest.mark.rule("1.4.7", since="1.0")
-def test_wait_event_orders_after_the_record_and_not_after_later_work(torch, busy):
+def test_wait_event_orders_after_the_record_and_not_after_later_work(torch, latch):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
     x = torch.zeros(4, device="cuda")
     torch.cuda.synchronize()
     with torch.cuda.stream(s):
         x.fill_(2.0)
     event = s.record_event()
-    busy(s, LONG)
+    held = latch(s)
     t.wait_event(event)
     with torch.cuda.stream(t):
         assert (x * 2).tolist() == [4.0] * 4
     assert not s.query()
+    held.open()
     s.synchronize()
 
 
@@ -277,39 +277,43 @@ def test_a_stream_may_wait_for_itself(torch):
 
 
 @pytest.mark.rule("1.4.8", since="1.0")
-def test_query_says_whether_everything_is_done_and_synchronize_waits_for_it(torch, busy):
+def test_query_says_whether_everything_is_done_and_synchronize_waits_for_it(torch, latch):
     s = torch.cuda.Stream()
     assert s.query()
-    busy(s)
+    held = latch(s)
     assert not s.query()
+    held.open_soon()
     s.synchronize()
     assert s.query()
 
 
 @pytest.mark.rule("1.4.8", since="1.0")
 @pytest.mark.devices(2)
-def test_a_stream_can_be_asked_from_any_device(torch, busy):
+def test_a_stream_can_be_asked_from_any_device(torch, latch):
     s = torch.cuda.Stream(1)
-    busy(s)
+    held = latch(s)
     assert torch.cuda.current_device() == 0 and not s.query()
+    held.open_soon()
     s.synchronize()
     assert s.query() and torch.cuda.current_device() == 0
 
 
 @pytest.mark.rule("1.4.8", since="1.0")
-def test_a_polling_loop_ends(torch, busy):
+def test_a_polling_loop_ends(torch, latch):
     s, polls = torch.cuda.Stream(), 0
-    busy(s, 1)
+    held = latch(s)
     while not s.query():
         polls += 1
+        if polls == 3:
+            held.open()
     assert polls > 0
 
 
 @pytest.mark.rule("1.4.8", since="1.0")
-def test_synchronize_waits_for_its_own_stream_only(torch, busy):
+def test_synchronize_waits_for_its_own_stream_only(torch, latch, busy):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
-    busy(s, LONG)
-    busy(t, 1)
+    latch(s)
+    busy(t)
     t.synchronize()
     assert t.query() and not s.query()
 
@@ -327,10 +331,10 @@ def test_streams_and_events_of_a_program_that_does_not_name_cuda(torch, busy):
 
 
 @pytest.mark.rule("1.4.11", since="2.5")
-def test_an_event_of_such_a_program_has_timing_if_asked(torch, busy):
+def test_an_event_of_such_a_program_has_timing_if_asked(torch):
     start, end = torch.Event("cuda", enable_timing=True), torch.Event("cuda", enable_timing=True)
     start.record(torch.cuda.current_stream())
-    busy(milliseconds=10)
+    torch.cuda._sleep(20_000_000)
     end.record(torch.cuda.current_stream())
     end.synchronize()
     assert start.elapsed_time(end) > 1

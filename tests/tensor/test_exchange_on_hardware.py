@@ -25,12 +25,12 @@ def pytorch(gpus):
     return found
 
 
-def test_cupy_reads_our_memory_in_order(cupy):
+def test_cupy_reads_our_memory_in_order(cupy, busy):
     side, theirs = torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)
     for value in range(ROUNDS):
         with torch.cuda.stream(side):
             x = torch.zeros(COUNT, device="cuda")
-            torch.cuda._sleep(1_000_000)
+            busy()
             x.fill_(value)
             with theirs:
                 array = cupy.from_dlpack(x)
@@ -39,13 +39,12 @@ def test_cupy_reads_our_memory_in_order(cupy):
         assert total == value * COUNT
 
 
-def test_we_read_cupy_s_memory_in_order(cupy):
+def test_we_read_cupy_s_memory_in_order(cupy, busy):
     side, theirs = torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)
     for value in range(ROUNDS):
         with theirs:
             array = cupy.zeros(COUNT, dtype="float32")
-            for _ in range(50):
-                array += 0
+            busy(torch.cuda.ExternalStream(theirs.ptr))
             array.fill(value)
             for read in (torch.from_dlpack, torch.as_tensor):
                 with torch.cuda.stream(side):
@@ -75,18 +74,18 @@ def test_pytorch_and_flambeau_share_memory(pytorch, dtype):
     assert pytorch.from_dlpack(torch.ones(2).pin_memory()).tolist() == [1, 1]
 
 
-def test_pytorch_s_work_is_followed(pytorch):
+def test_pytorch_s_work_is_followed(pytorch, busy):
     side, theirs = torch.cuda.Stream(), pytorch.cuda.Stream()
     for value in range(ROUNDS):
         with pytorch.cuda.stream(theirs):
             source = pytorch.zeros(COUNT, device="cuda")
-            pytorch.cuda._sleep(1_000_000)
+            busy(theirs)
             source.fill_(value)
             with torch.cuda.stream(side):
                 assert torch.from_dlpack(source).sum().item() == value * COUNT
         with torch.cuda.stream(side):
             x = torch.zeros(COUNT, device="cuda")
-            torch.cuda._sleep(1_000_000)
+            busy()
             x.fill_(value)
             with pytorch.cuda.stream(theirs):
                 assert pytorch.from_dlpack(x).sum().item() == value * COUNT
