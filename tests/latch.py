@@ -71,7 +71,7 @@ class Latch:
 class Latches:
     """Makes latches on the streams of a library, flambeau or PyTorch; a block, at whose end all are open.
 
-    devices: how many GPUs they are for.
+    devices: for how many GPUs the kernel is loaded at once; for others it is at their first latch.
     """
 
     def __init__(self, library: Any, on_hardware: bool, devices: int = 1) -> None:
@@ -104,6 +104,7 @@ class Latches:
             with cuda.stream(stream):
                 cuda._sleep(CYCLES // 10 if is_brief else CYCLES)
             return self._made[-1]
+        _load(stream.device.index)
         made = Latch(_word(stream.device.index))
         self._made.append(made)
         if is_brief:
@@ -130,24 +131,31 @@ def _check(code: int) -> None:
         raise RuntimeError(f"the CUDA driver answered {code}")
 
 
-@contextmanager
-def _context(device: int) -> Iterator[None]:
-    """The primary context of a device, which the library has made."""
+@functools.cache
+def _context(device: int) -> ctypes.c_void_p:
+    """The primary context of a device, which it keeps: the last one to release it would free what is here."""
     cuda, context = _driver(), ctypes.c_void_p()
+    _check(cuda.cuInit(0))
     _check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-    _check(cuda.cuCtxPushCurrent_v2(context))
+    return context
+
+
+@contextmanager
+def _current(device: int) -> Iterator[None]:
+    """Within the block the device's context is current."""
+    cuda, before = _driver(), ctypes.c_void_p()
+    _check(cuda.cuCtxPushCurrent_v2(_context(device)))
     try:
         yield
     finally:
-        _check(cuda.cuCtxPopCurrent_v2(ctypes.byref(context)))
-        _check(cuda.cuDevicePrimaryCtxRelease_v2(device))
+        _check(cuda.cuCtxPopCurrent_v2(ctypes.byref(before)))
 
 
 @functools.cache
 def _words(device: int) -> Iterator[ctypes.c_uint32]:
     """Words of pinned memory, in turn."""
     address = ctypes.c_void_p()
-    with _context(device):
+    with _current(device):
         _check(_driver().cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(4 * WORDS), 0))
     assert address.value is not None
     return itertools.cycle([ctypes.c_uint32.from_address(address.value + 4 * each) for each in range(WORDS)])
@@ -172,6 +180,6 @@ def _launch(device: int, stream: int, word: ctypes.c_uint32) -> None:
     arguments = ctypes.c_uint64(ctypes.addressof(word)), ctypes.c_uint64(LIMIT_NS)
     pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, arguments))
     one_thread = [ctypes.c_uint(1)] * 6
-    with _context(device):
+    with _current(device):
         kernel, no_memory = _kernel(device), ctypes.c_uint(0)
         _check(_driver().cuLaunchKernel(kernel, *one_thread, no_memory, ctypes.c_void_p(stream), pointers, None))

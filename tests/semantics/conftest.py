@@ -66,6 +66,7 @@ def torch(runtime: Runtime, wanted: int) -> Iterator[Any]:
 def _warm(module: Any, index: int) -> None:
     """Load what tests put behind long work: loading, and memory of the driver's, may wait for the whole device."""
     with module.cuda.device(index):
+        module.cuda._sleep(1)
         x, host = module.zeros(1000, device="cuda"), module.ones(1000).pin_memory()
         x.copy_(host, non_blocking=True)
         y = (x.fill_(1).add_(1) + 1) * 2
