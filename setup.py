@@ -3,6 +3,7 @@
 FLAMBEAU_PURE=1 leaves the compiled files out.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -14,6 +15,7 @@ from setuptools import Extension, setup
 
 BROKEN_CYTHON = "3.3.0"  # drops the evaluation of some loops' iterables: what it compiles crashes
 ROOT = Path(__file__).parent / "src"
+TRACEBACK = "src/flambeau/core/traceback.h"
 # modules whose time is spent in calls of Python's: -O1 halves the time to compile them and leaves their speed
 SIMPLE = {
     "allocator", "binding", "engine", "factories", "layout", "pool", "queue", "record", "storage", "tensor", "thread",
@@ -47,15 +49,21 @@ def extensions() -> list[Extension]:
     wanted = [
         Extension(
             ".".join(each.relative_to(ROOT).with_suffix("").parts),
-            [str(each.relative_to(ROOT.parent))],
+            [str(each.relative_to(ROOT))],
             # symbols for a debugger take a third of the time to compile
-            depends=[str(header.relative_to(ROOT.parent)) for header in each.parent.glob("*.h")],
-            extra_compile_args=["-g0", "-O1"] if each.stem in SIMPLE else ["-g0"],
+            extra_compile_args=["-g0", "-include", TRACEBACK, *(["-O1"] if each.stem in SIMPLE else [])],
             optional=True,
         )
         for each in sorted(sources)
     ]
-    return cythonize(wanted, compiler_directives=DIRECTIVES, build_dir="build/cython", quiet=True)
+    # Cython names files of tracebacks as they are given to it: see traceback.h
+    here, build_dir = os.getcwd(), os.path.abspath("build/cython")
+    with contextlib.chdir(ROOT):
+        made = cythonize(wanted, compiler_directives=DIRECTIVES, build_dir=build_dir, quiet=True)
+    for each in made:
+        each.sources = [os.path.relpath(ROOT / source, here) for source in each.sources]
+        each.depends = [str(header.relative_to(ROOT.parent)) for header in (ROOT / "flambeau/core").glob("*.h")]
+    return made
 
 
 def uncompiled(reason: str) -> list[Extension]:

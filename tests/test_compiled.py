@@ -1,7 +1,9 @@
 """The compiled hot path: what is compiled is what the package says, and is as new as its source."""
 
 import json
+import linecache
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +99,23 @@ def test_methods_called_through_the_class_check_their_object(cls):
                 getattr(base, name)(wrong, *[None] * 4)
             with pytest.raises((TypeError, AttributeError)):
                 getattr(base, name)(wrong)
+
+
+FAILING = """
+import flambeau as torch
+x = torch.ones(4, device="cuda")
+x[torch.tensor([9], device="cuda")]
+torch.cuda.current_stream().synchronize()
+"""
+
+
+def test_tracebacks_show_the_lines_of_compiled_files(tmp_path):
+    """Also those of a file that is called as one of the standard library, queue.py."""
+    program = tmp_path / "program.py"
+    program.write_text(FAILING)
+    command, environment = [sys.executable, str(program)], {**os.environ, "FLAMBEAU_GPUS": "virtual:1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
+    shown = re.findall(r'File "(.+)", line (\d+), in .*\n    (.*)\n', done.stderr)
+    assert any(path.endswith("core/queue.py") for path, _, _ in shown), done.stderr
+    assert done.stderr.count('  File "') == len(shown)
+    assert [text for path, line, text in shown if linecache.getline(path, int(line)).strip() != text] == []
