@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pynvml
 import pytest
 
 from flambeau.driver.nvidia import library, nvml, prebuilt_cubins
@@ -170,7 +171,7 @@ UUIDS = ("GPU-aaaa0000-0000-0000-0000-000000000000", "GPU-aaab0000-0000-0000-000
 
 
 class FakeNvml:
-    """libnvidia-ml as ctypes sees it, with two devices.  `fails` maps a call's name to the code that it returns."""
+    """libnvidia-ml as nvidia-ml-py calls it, with two devices.  `fails` maps the name of a call to its code."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -191,7 +192,7 @@ class FakeNvml:
         return call
 
 
-def _nvmlInit_v2(fake: FakeNvml) -> None:
+def _nvmlInitWithFlags(fake: FakeNvml, flags: int) -> None:
     """Do nothing."""
 
 
@@ -199,14 +200,14 @@ def _nvmlDeviceGetCount_v2(fake: FakeNvml, count: Any) -> None:
     count.value = len(fake.uuids)
 
 
-def _nvmlDeviceGetHandleByIndex_v2(fake: FakeNvml, index: int, handle: Any) -> None:
-    handle.value = index + 1
+def _nvmlDeviceGetHandleByIndex_v2(fake: FakeNvml, index: Any, handle: Any) -> None:
+    handle.value = index.value + 1
 
 
-def _nvmlDeviceGetHandleByUUID(fake: FakeNvml, uuid: bytes, handle: Any) -> int:
-    if uuid.decode() not in fake.uuids:
+def _nvmlDeviceGetHandleByUUID(fake: FakeNvml, uuid: Any, handle: Any) -> int:
+    if uuid.value.decode() not in fake.uuids:
         return NVML_NOT_FOUND
-    handle.value = fake.uuids.index(uuid.decode()) + 1
+    handle.value = fake.uuids.index(uuid.value.decode()) + 1
     return 0
 
 
@@ -226,16 +227,16 @@ def _nvmlDeviceGetMemoryInfo(fake: FakeNvml, handle: Any, found: Any) -> None:
     found.total, found.used = 1 << 37, (1 << 36) + handle.value
 
 
-def _nvmlDeviceGetTemperature(fake: FakeNvml, handle: Any, sensor: int, found: Any) -> None:
-    found.value = 40 + handle.value + sensor
+def _nvmlDeviceGetTemperature(fake: FakeNvml, handle: Any, sensor: Any, found: Any) -> None:
+    found.value = 40 + handle.value + sensor.value
 
 
 def _nvmlDeviceGetPowerUsage(fake: FakeNvml, handle: Any, found: Any) -> None:
     found.value = 100_000 + handle.value
 
 
-def _nvmlDeviceGetClockInfo(fake: FakeNvml, handle: Any, kind: int, found: Any) -> None:
-    found.value = 1000 * kind + handle.value
+def _nvmlDeviceGetClockInfo(fake: FakeNvml, handle: Any, kind: Any, found: Any) -> None:
+    found.value = 1000 * kind.value + handle.value
 
 
 def _nvmlDeviceGetComputeRunningProcesses_v3(fake: FakeNvml, handle: Any, count: Any, found: Any) -> int:
@@ -244,26 +245,35 @@ def _nvmlDeviceGetComputeRunningProcesses_v3(fake: FakeNvml, handle: Any, count:
         return NVML_INSUFFICIENT_SIZE
     count.value = len(fake.processes)
     for place, (pid, nbytes) in zip(found or (), fake.processes):
-        place.pid, place.nbytes = pid, nbytes
+        place.pid, place.usedGpuMemory = pid, nbytes
     return 0
 
 
+def install_nvml(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """Let nvidia-ml-py call `found`, if there is one, and this process start NVML anew."""
+    monkeypatch.setattr(pynvml, "nvmlLib", found)
+    monkeypatch.setattr(pynvml, "_nvmlGetFunctionPointer_cache", {})
+    nvml._of_process.cache_clear()
+
+
 @pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNvml]:
     """NVML with two devices, in place of an installed one."""
     fake = FakeNvml()
-    made = nvml.Nvml(fake)
-    monkeypatch.setattr(nvml, "load", lambda: made)
+    install_nvml(monkeypatch, fake)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return fake
+    yield fake
+    nvml._of_process.cache_clear()
 
 
 @pytest.fixture
-def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No NVML."""
 
     def missing(name: str) -> Any:
         raise OSError(f"{name}: cannot open shared object file")
 
+    install_nvml(monkeypatch, None)
+    monkeypatch.setattr(pynvml, "CDLL", missing)
+    yield
     nvml._of_process.cache_clear()
-    monkeypatch.setattr(nvml.ctypes, "CDLL", missing)

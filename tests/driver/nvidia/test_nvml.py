@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+import sys
 from enum import IntEnum
 from types import SimpleNamespace
 
+import pynvml
 import pytest
 
 import flambeau as torch
@@ -17,6 +18,8 @@ from flambeau.driver.nvidia import library, nvml
 from flambeau.driver.nvidia.nvml import NvidiaMonitor
 from flambeau.errors import NoDeviceError
 from flambeau.runtime.machine import Machine
+
+from .conftest import install_nvml
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_every_figure(watched, nvidia):
 
 def test_processes(watched, nvidia):
     assert torch.cuda.list_gpu_processes() == "GPU:0\nno processes are running"
-    watched.processes = [(7, 3 << 20), (12345, nvml.NOT_AVAILABLE)]
+    watched.processes = [(7, 3 << 20), (12345, pynvml.NVML_VALUE_NOT_AVAILABLE_ulonglong.value)]
     assert torch.cuda.list_gpu_processes(1).splitlines() == [
         "GPU:1",
         "process          7 uses        3.000 MB GPU memory",
@@ -68,16 +71,20 @@ def test_after_the_start_the_driver_says_which_device_it_is(watched, driver, mon
 
 
 def test_without_nvml_an_error_says_what_to_install(unwatched, nvidia):
-    with pytest.raises(RuntimeError, match=r"NVML(.|\n)*libnvidia-ml\.so\.1(.|\n)*hint: install NVIDIA's driver"):
+    with pytest.raises(RuntimeError, match=r"libnvidia-ml\.so\.1(.|\n)*hint: install NVIDIA's driver(.|\n)*virtual:2"):
         torch.cuda.utilization()
-    assert torch.cuda.list_gpu_processes().startswith("NVML, which watches NVIDIA's devices, cannot be loaded")
+    assert "libnvidia-ml.so.1 cannot be loaded (NVML status 12)" in torch.cuda.list_gpu_processes()
 
 
-def test_a_driver_that_is_not_loaded(watched, nvidia, monkeypatch):
-    watched.fails["nvmlInit_v2"] = 9
-    monkeypatch.undo()
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: watched)
-    nvml._of_process.cache_clear()
+def test_without_the_bindings_an_error_says_what_to_install(unwatched, nvidia, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(errors.NoDeviceError, match=r"pynvml(.|\n)*hint: pip install \"nvidia-ml-py\""):
+        torch.cuda.utilization()
+    assert nvml.whole_devices() is None
+
+
+def test_a_driver_that_is_not_loaded(watched, nvidia):
+    watched.fails["nvmlInitWithFlags"] = 9
     assert "NVIDIA's driver is not loaded (NVML status 9)" in torch.cuda.list_gpu_processes()
     with pytest.raises(errors.NoDeviceError, match="driver is not loaded"):
         torch.cuda.temperature()
@@ -89,26 +96,18 @@ def test_what_a_device_does_not_tell(watched, nvidia):
         torch.cuda.power_draw()
 
 
-def test_a_call_that_the_library_lacks():
-    class Old:
-        @staticmethod
-        def nvmlInit_v2():
-            return 0
-
-    with pytest.raises(errors.NotSupportedError, match="hint: update NVIDIA's driver"):
-        nvml.Nvml(Old()).device("GPU-")
+def test_a_call_that_the_library_lacks(monkeypatch):
+    install_nvml(monkeypatch, SimpleNamespace(nvmlInitWithFlags=lambda flags: 0))
+    with pytest.raises(errors.NotSupportedError, match=r"nvmlDeviceGetHandleByUUID(.|\n)*hint: a newer driver"):
+        nvml.load().device("GPU-")
+    nvml._of_process.cache_clear()
 
 
 def test_each_process_starts_it_once(watched, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: watched)
-    nvml._of_process.cache_clear()
-    before = watched.calls.count("nvmlInit_v2")
-    assert nvml.load() is nvml.load()
+    assert nvml.load() is nvml.load() and watched.calls == ["nvmlInitWithFlags"]
     monkeypatch.setattr(os, "getpid", lambda: -1)
     nvml.load()
-    assert watched.calls.count("nvmlInit_v2") - before == 2
-    nvml._of_process.cache_clear()
+    assert watched.calls == ["nvmlInitWithFlags"] * 2
 
 
 class Result(IntEnum):

@@ -1,7 +1,7 @@
 """Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
 
 - Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
-- `check`, `check_ready`, `check_blas`, `check_solver`, `check_dnn`, `check_nccl` and `check_nvml` are the only places
+- `check`, `check_ready`, `check_blas`, `check_solver`, `check_dnn`, `check_nccl` and `nvml_error` are the only places
   where a code becomes an exception.
 """
 
@@ -43,7 +43,7 @@ NVML_NOT_SUPPORTED = frozenset({3, 13})  # by the device; by the library
 NVML_NO_DEVICE = frozenset({6, 9, 12})  # there is none of that name; no driver is loaded; the driver's library is lost
 NVML_CODES = {
     1: "NVML is not initialized", 2: "an argument is invalid", 3: "the device does not tell", 4: "no permission",
-    6: "there is no such device", 9: "NVIDIA's driver is not loaded", 12: "NVIDIA's driver library was not found",
+    6: "there is no such device", 9: "NVIDIA's driver is not loaded", 12: "libnvidia-ml.so.1 cannot be loaded",
     13: "this NVML lacks the function", 15: "the device is lost", 18: "driver and library have different versions",
 }  # fmt: skip
 
@@ -75,6 +75,7 @@ STACK_FRAMES = 3  # of the initialization, for a forked child's error
 _first: list[tuple[int, list[str]]] = []
 
 VIRTUAL_HINT = "set FLAMBEAU_GPUS=virtual:2 to run on two virtual GPUs, which need no hardware"
+NVML_HINT = f"install NVIDIA's driver, which brings NVML; or {VIRTUAL_HINT}"
 BINDINGS_HINT = f'pip install "cuda-bindings" where there is an NVIDIA GPU; or {VIRTUAL_HINT}'
 LOST = "this process cannot use the device any more"
 STICKY_HINT = (
@@ -92,6 +93,11 @@ def driver_bindings() -> Any:
 def nvrtc_bindings() -> Any:
     """Return the module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
     return _import("cuda.bindings.nvrtc")
+
+
+def nvml_bindings() -> Any:
+    """Return the module pynvml, of nvidia-ml-py.  Raises NoDeviceError if it is not installed."""
+    return _import("pynvml", hint=f'pip install "nvidia-ml-py" where there is an NVIDIA GPU; or {VIRTUAL_HINT}')
 
 
 def native() -> Any | None:
@@ -137,11 +143,11 @@ def bindings_version() -> str:
     return str(_import("cuda.bindings").__version__)
 
 
-def _import(name: str) -> Any:
+def _import(name: str, hint: str = BINDINGS_HINT) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as failure:
-        raise NoDeviceError(f"{name} cannot be imported: {failure}", hint=BINDINGS_HINT) from failure
+        raise NoDeviceError(f"{name} cannot be imported: {failure}", hint=hint) from failure
 
 
 def initialize(cu: Any) -> int:
@@ -223,14 +229,12 @@ def check_nccl(status: int, what: str, message: str, /, **values: Any) -> None:
         )
 
 
-def check_nvml(status: int, what: str, /, **values: Any) -> None:
-    """Raise NotSupportedError, NoDeviceError or AcceleratorError, by the code, unless an NVML call succeeded."""
-    if status == SUCCESS:
-        return
-    fact = _fact(what, f"{NVML_CODES.get(status, 'unknown code')} (NVML status {status})", values)
+def nvml_error(status: int, what: str, /) -> FlambeauError:
+    """Return the error that a nvmlReturn_t stands for: NotSupportedError, NoDeviceError or AcceleratorError."""
+    fact = _fact(what, f"{NVML_CODES.get(status, 'unknown code')} (NVML status {status})", {})
     if status in NVML_NOT_SUPPORTED:
-        raise NotSupportedError(fact)
-    raise NoDeviceError(fact, hint=VIRTUAL_HINT) if status in NVML_NO_DEVICE else AcceleratorError(fact)
+        return NotSupportedError(fact, hint="a newer driver of NVIDIA's may do it")
+    return NoDeviceError(fact, hint=NVML_HINT) if status in NVML_NO_DEVICE else AcceleratorError(fact)
 
 
 def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:

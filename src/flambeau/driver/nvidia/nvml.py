@@ -1,18 +1,16 @@
-"""NVML through ctypes: device count, UUIDs and monitoring, without starting CUDA, so that the process can still fork.
+"""NVML through nvidia-ml-py: device count, UUIDs and monitoring, without starting CUDA, so that the process can fork.
 
 - The library is loaded at the first query, once per process.
 - The list of devices, and whether they are partitioned (MIG), is queried once: neither changes while a process runs.
 - Devices are numbered in PCI bus order, regardless of CUDA_VISIBLE_DEVICES; a UUID is the same for CUDA and NVML.
-- Every code passes through `library.check_nvml`.
+- Every failure becomes an exception in `library.nvml_error`.
 - The device count reads CUDA_VISIBLE_DEVICES itself.  Without NVML, or with MIG, CUDA is initialized and queried.  Any
   failure counts as no device: the program has not chosen to use a GPU yet.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
 from functools import cache, cached_property
 from typing import Any
 
@@ -21,123 +19,66 @@ from ...errors import AcceleratorError, DeviceIndexError, NoDeviceError, NotSupp
 from ..api import Driver, GpuProcess
 from . import library
 
-LIBRARY = "libnvidia-ml.so.1"
-UUID_BYTES = 96
-MORE_PROCESSES = 8  # spare entries for processes that start between the query of their number and the query of the list
-NOT_AVAILABLE = (1 << 64) - 1  # NVML_VALUE_NOT_AVAILABLE, in place of a process's bytes
-
-# nvml.h
-SUCCESS = 0
-TEMPERATURE_GPU = 0
-CLOCK_SM = 1
-
-HINT = "install NVIDIA's driver, which brings it; virtual GPUs answer without: FLAMBEAU_GPUS=virtual:2"
-
-
-class Utilization(ctypes.Structure):
-    """nvmlUtilization_t: percent of the time of the last sampling period."""
-
-    _fields_ = (("gpu", c_uint), ("memory", c_uint))
-
-
-class Memory(ctypes.Structure):
-    """nvmlMemory_t, in bytes."""
-
-    _fields_ = (("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong))
-
-
-class ProcessInfo(ctypes.Structure):
-    """nvmlProcessInfo_t."""
-
-    _fields_ = (("pid", c_uint), ("nbytes", c_ulonglong), ("gpu_instance", c_uint), ("compute_instance", c_uint))
+Handle = Any  # of a device, which NVML makes for a UUID
 
 
 class Nvml:
-    """The initialized library.  A device is a handle, which `device` returns for a UUID."""
+    """The initialized library.  bindings: the module pynvml."""
 
-    def __init__(self, found: Any) -> None:
-        self._library = found
-        self._call("nvmlInit_v2")
+    def __init__(self, bindings: Any) -> None:
+        self._bindings = bindings
+        self._ask("nvmlInit")
 
     @cached_property
     def uuids(self) -> tuple[str, ...]:
         """Every device's UUID, as `GPU-…` text, in PCI bus order."""
-        count = c_uint()
-        self._call("nvmlDeviceGetCount_v2", byref(count))
-        return tuple(self._uuid(index) for index in range(count.value))
-
-    def _uuid(self, index: int) -> str:
-        text = (c_char * UUID_BYTES)()
-        self._call("nvmlDeviceGetUUID", self._at(index), text, UUID_BYTES)
-        return text.value.decode()
-
-    def _at(self, index: int) -> c_void_p:
-        handle = c_void_p()
-        self._call("nvmlDeviceGetHandleByIndex_v2", index, byref(handle))
-        return handle
+        count = self._ask("nvmlDeviceGetCount")
+        return tuple(self._ask("nvmlDeviceGetUUID", self._at(index)) for index in range(count))
 
     @cached_property
     def has_divided(self) -> bool:
         """Whether CUDA sees a device's MIG instances instead of the device."""
         return any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
 
-    def _is_divided(self, device: c_void_p) -> bool:
-        now, later = c_uint(), c_uint()
+    def _at(self, index: int) -> Handle:
+        return self._ask("nvmlDeviceGetHandleByIndex", index)
+
+    def _is_divided(self, device: Handle) -> bool:
         try:
-            self._call("nvmlDeviceGetMigMode", device, byref(now), byref(later))
+            now, _ = self._ask("nvmlDeviceGetMigMode", device)
         except NotSupportedError:  # most devices cannot be partitioned, and old drivers lack the query
             return False
-        return bool(now.value)
+        return bool(now)
 
-    def device(self, uuid: str) -> c_void_p:
-        handle = c_void_p()
-        self._call("nvmlDeviceGetHandleByUUID", uuid.encode(), byref(handle))
-        return handle
+    def device(self, uuid: str) -> Handle:
+        return self._ask("nvmlDeviceGetHandleByUUID", uuid)
 
-    def utilization(self, device: c_void_p) -> Utilization:
-        found = Utilization()
-        self._call("nvmlDeviceGetUtilizationRates", device, byref(found))
-        return found
+    def utilization(self, device: Handle) -> Any:
+        """Return `gpu` and `memory`: percent of the time of the last sampling period."""
+        return self._ask("nvmlDeviceGetUtilizationRates", device)
 
-    def memory(self, device: c_void_p) -> Memory:
-        found = Memory()
-        self._call("nvmlDeviceGetMemoryInfo", device, byref(found))
-        return found
+    def memory_used(self, device: Handle) -> int:
+        return int(self._ask("nvmlDeviceGetMemoryInfo", device).used)
 
-    def temperature(self, device: c_void_p) -> int:
-        return self._number("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU)
+    def temperature(self, device: Handle) -> int:
+        return int(self._ask("nvmlDeviceGetTemperature", device, self._bindings.NVML_TEMPERATURE_GPU))
 
-    def power(self, device: c_void_p) -> int:
-        return self._number("nvmlDeviceGetPowerUsage", device)
+    def power(self, device: Handle) -> int:
+        return int(self._ask("nvmlDeviceGetPowerUsage", device))
 
-    def clock(self, device: c_void_p) -> int:
-        return self._number("nvmlDeviceGetClockInfo", device, CLOCK_SM)
+    def clock(self, device: Handle) -> int:
+        return int(self._ask("nvmlDeviceGetClockInfo", device, self._bindings.NVML_CLOCK_SM))
 
-    def processes(self, device: c_void_p) -> list[GpuProcess]:
+    def processes(self, device: Handle) -> list[GpuProcess]:
         """Return the processes that compute on a device."""
-        name, count = "nvmlDeviceGetComputeRunningProcesses_v3", c_uint()
-        if self._code(name, device, byref(count), None) == SUCCESS:
-            return []  # with processes, the call fails: the buffer is too small
-        count.value += MORE_PROCESSES
-        found = (ProcessInfo * count.value)()
-        self._call(name, device, byref(count), found)
-        return [
-            GpuProcess(each.pid, None if each.nbytes == NOT_AVAILABLE else each.nbytes) for each in found[: count.value]
-        ]
+        found = self._ask("nvmlDeviceGetComputeRunningProcesses", device)
+        return [GpuProcess(process.pid, process.usedGpuMemory) for process in found]
 
-    def _number(self, name: str, *arguments: Any) -> int:
-        found = c_uint()
-        self._call(name, *arguments, byref(found))
-        return found.value
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        library.check_nvml(self._code(name, *arguments), name)
-
-    def _code(self, name: str, *arguments: Any) -> int:
-        function = getattr(self._library, name, None)
-        if function is None:
-            raise NotSupportedError("the installed NVML lacks it", hint="update NVIDIA's driver", operator=name)
-        return int(function(*arguments))
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._bindings, name)(*arguments)
+        except self._bindings.NVMLError as failure:
+            raise library.nvml_error(failure.value, name) from None
 
 
 def load() -> Nvml:
@@ -147,10 +88,7 @@ def load() -> Nvml:
 
 @cache
 def _of_process(pid: int) -> Nvml:
-    try:
-        return Nvml(ctypes.CDLL(LIBRARY))
-    except OSError as failure:
-        raise NoDeviceError(f"NVML, which watches NVIDIA's devices, cannot be loaded: {failure}", hint=HINT) from None
+    return Nvml(library.nvml_bindings())
 
 
 def whole_devices() -> tuple[str, ...] | None:
@@ -180,7 +118,7 @@ class NvidiaMonitor:
         return int(self._nvml.utilization(self._handle(device)).memory)
 
     def memory_used(self, device: int) -> int:
-        return int(self._nvml.memory(self._handle(device)).used)
+        return self._nvml.memory_used(self._handle(device))
 
     def temperature(self, device: int) -> int:
         return self._nvml.temperature(self._handle(device))
@@ -194,7 +132,7 @@ class NvidiaMonitor:
     def processes(self, device: int) -> list[GpuProcess]:
         return self._nvml.processes(self._handle(device))
 
-    def _handle(self, device: int) -> c_void_p:
+    def _handle(self, device: int) -> Handle:
         return self._nvml.device(self._uuid(device))
 
     def _uuid(self, device: int) -> str:
