@@ -34,7 +34,8 @@ class Goal(NamedTuple):
         if not self.of:
             return f"{sign} {self.factor:g} {unit}"
         if self.plus:
-            return f"{sign} {NAMES[self.of]} + {self.plus:g} {unit}"
+            times = "" if self.factor == 1 else f"{self.factor:g} × "
+            return f"{sign} {times}{NAMES[self.of]} + {self.plus:g} {unit}"
         return f"{sign} {self.factor:g} × {NAMES[self.of]}"
 
 

@@ -19,10 +19,18 @@ SIDE = 16
 HEADS = (1, 2, 16, 64)  # batch, heads, rows, dims of attention
 BACKWARD_BURST = 50  # of several launches each
 TRAINING_BURST = 10  # of some dozens
-LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
+TOPK_BURST = 250  # of two launches each in PyTorch
+LAUNCH_US = 1.0  # what a call may take beside the driver's own launch
+INDEX_US = 1.5  # likewise, with a tensor of indexes
+BACKWARD_US = 8.0  # what forward and backward may take beside the driver's own launches
+BACKWARD_LAUNCHES = 6  # of them; tests count these
 LIBRARY_US = 2.0  # what a product, or attention, may take beyond the library's own call
 STACK_DEPTH = 17  # beside the frames of the benchmark
 STEP_TOLERANCE = 1e-4  # of a change that is far smaller than what it changes
+PARTS, ROWS_OF_PART = 4, 4  # of a matrix
+CHOSEN = 4  # of a row
+SAMPLED_CALLS = 64  # whose random numbers are examined
+MOMENT_TOLERANCE = 0.06  # of mean and deviation of these: at least 7 standard errors
 
 Make = Callable[[Any, Sizes], Work]
 
@@ -120,6 +128,111 @@ def _slice(library: Any, _: Sizes) -> Work:
     return Work(lambda: a[2:8], lambda: check.error(check.host(a[2:8]), check.host(a)[2:8]))
 
 
+def _reshape(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.reshape(-1), lambda: check.error(check.host(a.reshape(-1)), check.host(a).reshape(-1)))
+
+
+def _flatten(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.flatten(), lambda: check.error(check.host(a.flatten()), check.host(a).reshape(-1)))
+
+
+def _chunk(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.chunk(PARTS), lambda: _parts_error(a.chunk(PARTS), a))
+
+
+def _split(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.split(ROWS_OF_PART), lambda: _parts_error(a.split(ROWS_OF_PART), a))
+
+
+def _parts_error(parts: Any, whole: Any) -> float:
+    """The error of equal parts of a matrix, each with ROWS_OF_PART rows."""
+    found = np.stack([check.host(part) for part in parts])
+    return check.error(found, check.host(whole).reshape(-1, ROWS_OF_PART, SIDE))
+
+
+def _unbind(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+
+    def error() -> float:
+        return check.error(np.stack([check.host(row) for row in a.unbind()]), check.host(a))
+
+    return Work(lambda: a.unbind(), error)
+
+
+def _stack(library: Any, _: Sizes) -> Work:
+    a, b = _square(library), _square(library)
+
+    def error() -> float:
+        return check.error(check.host(library.stack((a, b))), np.stack((check.host(a), check.host(b))))
+
+    return Work(lambda: library.stack((a, b)), error)
+
+
+def _cat(library: Any, _: Sizes) -> Work:
+    a, b = _square(library), _square(library)
+
+    def error() -> float:
+        return check.error(check.host(library.cat((a, b))), np.concatenate((check.host(a), check.host(b))))
+
+    return Work(lambda: library.cat((a, b)), error)
+
+
+def _assigned(is_tensor: bool) -> Make:
+    """Make the call that writes the same rows each time: those of a tensor, or a number."""
+
+    def make(library: Any, _: Sizes) -> Work:
+        a = _square(library)
+        value = library.randn(6, SIDE, device="cuda") if is_tensor else 0.5
+        exact = check.host(a)
+        exact[2:8] = check.host(value) if is_tensor else value
+
+        def call() -> None:
+            a[2:8] = value
+
+        return Work(call, lambda: check.error(check.host(a), exact))
+
+    return make
+
+
+def _zeros_like(library: Any, _: Sizes) -> Work:
+    a, ones = _square(library), np.ones((SIDE, SIDE))  # an error relative to 1
+    return Work(lambda: library.zeros_like(a), lambda: check.error(ones + check.host(library.zeros_like(a)), ones))
+
+
+def _randn(library: Any, _: Sizes) -> Work:
+    def call() -> Any:
+        return library.randn(SIDE, SIDE, device="cuda")
+
+    return Work(call, lambda: check.normal(library.stack([call() for _ in range(SAMPLED_CALLS)])))
+
+
+def _topk(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+
+    def error() -> float:
+        found, values = a.topk(CHOSEN, dim=-1), check.host(a)
+        exact = -np.sort(-values, -1)[:, :CHOSEN]
+        at = np.take_along_axis(values, found.indices.cpu().numpy(), -1)
+        return max(check.error(check.host(found.values), exact), check.error(at, exact))
+
+    return Work(lambda: a.topk(CHOSEN, dim=-1), error)
+
+
+def _mask(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    mask = a > 0
+    return Work(lambda: a[mask], lambda: check.error(check.host(a[mask]), check.host(a)[mask.cpu().numpy()]))
+
+
+def _item(library: Any, _: Sizes) -> Work:
+    x = library.rand(1, device="cuda") + 1
+    return Work(lambda: x.item(), lambda: check.error(np.array([x.item()]), check.host(x)))
+
+
 def _record(library: Any, _: Sizes) -> Work:
     event = library.cuda.Event()
     return Work(lambda: event.record(), exact)
@@ -173,6 +286,8 @@ def _to_copy(library: Any, _: Sizes) -> Work:
 
 NEAR_LIBRARY = (at_most(1, "raw", plus=LIBRARY_US),)
 NEAR_RAW = (at_most(1, "raw", plus=LAUNCH_US), at_most(0.7))
+NEAR_RAW_INDEX = (at_most(1, "raw", plus=INDEX_US), at_most(0.7))
+NEAR_RAW_BACKWARD = (at_most(BACKWARD_LAUNCHES, "raw", plus=BACKWARD_US), at_most(0.3))
 row = functools.partial(Row, unit="µs", burst=BURST, tolerance=1e-5)
 launching = functools.partial(row, goals=NEAR_RAW, raw=raw.launch)
 
@@ -182,7 +297,7 @@ ROWS = (
     launching("relu", make=_relu),
     launching("sum", make=_sum),
     launching("softmax", make=_softmax),
-    launching("a[index]", make=_index),
+    launching("a[index]", make=_index, goals=NEAR_RAW_INDEX),
     row("mm", make=_mm, goals=(*NEAR_LIBRARY, at_most(0.6)), raw=raw.product),
     row(
         "attention",
@@ -206,11 +321,25 @@ ROWS = (
     row("empty, with stacks recorded", make=_recorded("python"), goals=(at_most(11.2, of=""),)),
     row("view", make=_view, goals=(at_most(0.6),)),
     row("slice", make=_slice, goals=(at_most(0.6),)),
+    row("reshape", make=_reshape, goals=(at_most(0.6),)),
+    row("flatten", make=_flatten, goals=(at_most(0.6),)),
+    row("chunk", make=_chunk, goals=(at_most(0.6),)),
+    row("split", make=_split, goals=(at_most(0.6),)),
+    row("unbind", make=_unbind, goals=(at_most(0.6),)),
+    row("stack", make=_stack, goals=(at_most(0.7),)),
+    row("cat", make=_cat, goals=(at_most(0.7),)),
+    row("a[2:8] = value", make=_assigned(is_tensor=True), goals=(at_most(0.7),)),
+    row("a[2:8] = number", make=_assigned(is_tensor=False), goals=(at_most(0.7),)),
+    row("zeros_like", make=_zeros_like, goals=(at_most(0.7),)),
+    row("randn", make=_randn, goals=(at_most(0.7),), tolerance=MOMENT_TOLERANCE),
+    row("topk", make=_topk, goals=(at_most(0.7),), burst=TOPK_BURST),
+    row("a[mask]", make=_mask, goals=(at_most(1.0),)),
+    row("item", make=_item, goals=(at_most(1.0),)),
     row("event.record", make=_record, goals=(at_most(0.35),)),
     row("with stream(s)", make=_with_stream, goals=(at_most(0.2),)),
     row("current_stream", make=_current_stream, goals=(at_most(0.2),)),
     row("wait_stream", make=_wait_stream, goals=(at_most(0.5),)),
-    row("(x*y).relu().sum() and backward", make=_backward, goals=(at_most(0.3),), burst=BACKWARD_BURST),
+    launching("(x*y).relu().sum() and backward", make=_backward, goals=NEAR_RAW_BACKWARD, burst=BACKWARD_BURST),
     row(
         "training step of a perceptron",
         make=_training,

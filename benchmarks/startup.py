@@ -85,6 +85,6 @@ def _output(program: str) -> str:
 
 
 ROWS: dict[str, tuple[Callable[[str], float], Goal]] = {
-    "import": (_import_ms, at_most(150, "")),
+    "import": (_import_ms, at_most(120, "")),
     "first cuda result": (_result_ms, at_most(600, "")),
 }

@@ -21,6 +21,7 @@ from benchmarks import (
     chart,
     check,
     collectives,
+    counts,
     cpu_rows,
     device_rows,
     examples,
@@ -119,8 +120,17 @@ def test_goals():
     found = judged((at_most(0.7), at_most(1, "raw", plus=1.5)), figures, "µs")
     assert found["verdict"] == "missed" and found["ratio"] == 0.5 and found["ratio to"] == "PyTorch"
     assert found["target"] == "≤ 0.7 × PyTorch and ≤ raw driver + 1.5 µs"
+    of_launches = at_most(2, "raw", plus=1)
+    assert of_launches.distance(figures) == pytest.approx(5 / 7)
+    assert of_launches.text("µs") == "≤ 2 × raw driver + 1 µs"
     alone = judged((at_most(0.7),), {"flambeau": spread(5.0)}, "µs")
     assert "verdict" not in alone and "ratio" not in alone
+
+
+def test_the_launches_that_a_goal_allows_are_those_of_the_row():
+    row = ROWS["(x*y).relu().sum() and backward, µs"]
+    assert counts.of(row.make(flambeau, TINY).call)["launch"] == host_rows.BACKWARD_LAUNCHES <= 7
+    assert row.goals[0] == at_most(host_rows.BACKWARD_LAUNCHES, "raw", plus=8) and row.raw is raw.launch
 
 
 def test_a_failing_row_says_so_and_the_next_is_measured():
