@@ -28,7 +28,7 @@ from tests.forks import Programs  # noqa: E402
 from tests.latch import Latch, Latches  # noqa: E402
 from tests.tiers import is_full  # noqa: E402
 
-pytest_plugins = ["tests.assertions", "tests.tiers", "tests.rules"]
+pytest_plugins = ["tests.assertions", "tests.error_texts", "tests.tiers", "tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 

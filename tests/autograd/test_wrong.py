@@ -53,117 +53,58 @@ def twice():
 
 
 @cases(
-    (lambda: backward(3), TypeError, "backward: tensors must be a tensor or a list of them, got 3"),
-    (lambda: backward([3]), TypeError, "backward: element 0 of tensors must be a Tensor, got 3"),
-    (
-        lambda: backward(torch.ones(1)),
-        RuntimeError,
-        "backward: element 0 of tensors does not require grad and does not have a grad_fn: float32[1] on cpu",
-    ),
-    (
-        lambda: leaf().backward(),
-        RuntimeError,
-        "backward: grad can be implicitly created only for scalar outputs, not for float32[2] on cpu",
-    ),
-    (lambda: leaf().backward("x"), TypeError, "backward: a gradient is a tensor or None, not 'x'"),
-    (lambda: leaf().backward(torch.ones(3)), RuntimeError, "backward: the gradient has shape [3], the output [2]"),
-    (lambda: backward([leaf().sum()], [None, None]), RuntimeError, "backward: got 1 tensors and 2 gradients"),
-    (lambda: leaf().sum().backward(inputs=[]), RuntimeError, "backward: inputs cannot be empty, got []"),
-    (
-        lambda: leaf().sum().backward(inputs=["x"]),
-        RuntimeError,
-        "backward: all inputs have to be Tensors or GradientEdges, inputs[0] is 'x'",
-    ),
-    (lambda: leaf().sum().backward(inputs=3), TypeError, "backward: inputs must be a tensor or a list of them, got 3"),
-    (lambda: leaf().sum().backward(retain_graph="x"), TypeError, "backward: retain_graph must be a bool, got 'x'"),
-    (lambda: leaf().sum().backward(create_graph="x"), TypeError, "backward: create_graph must be a bool, got 'x'"),
-    (twice, RuntimeError, "MulBackward0: trying to backward through the graph a second time"),
-    (lambda: grad(3, leaf()), TypeError, "grad: outputs must be a tensor or a list of them, got 3"),
-    (lambda: grad(leaf().sum(), []), RuntimeError, "grad: inputs cannot be empty, got []"),
-    (
-        lambda: grad(leaf().sum(), [torch.ones(1)]),
-        RuntimeError,
-        "grad: one of the tensors, float32[1] on cpu, does not require grad",
-    ),
-    (
-        lambda: grad(leaf().sum(), [leaf()]),
-        RuntimeError,
-        "grad: One of the differentiated Tensors (number 0, float32[2] on cpu) appears to not have been used",
-    ),
-    (lambda: grad(leaf().sum(), [leaf()], allow_unused="x"), TypeError, "grad: allow_unused must be a bool, got 'x'"),
-    (lambda: grad(leaf(), [leaf()]), RuntimeError, "grad: grad can be implicitly created only for scalar outputs"),
-    (hooked("x"), TypeError, "register_hook: the hook returned 'x' for a gradient, float32[2] on cpu"),
-    (
-        hooked(torch.ones(3)),
-        RuntimeError,
-        "register_hook: the hook returned float32[3] on cpu for a gradient, float32[2] on cpu",
-    ),
-    (
-        hooked(torch.ones(2).double()),
-        RuntimeError,
-        "register_hook: the hook returned float64[2] on cpu for a gradient, float32[2] on cpu",
-    ),
-    (
-        answering((torch.ones(2),)),
-        RuntimeError,
-        "WrongBackward: returned an incorrect number of gradients (expected 2, got 1)",
-    ),
-    (
-        answering((torch.ones(2),) * 3),
-        RuntimeError,
-        "WrongBackward: returned an incorrect number of gradients (expected 2, got 3)",
-    ),
-    (answering(("x", None)), RuntimeError, "WrongBackward: returned 'x' as the gradient of input 0"),
-    (
-        answering((None, torch.ones(7))),
-        RuntimeError,
-        "WrongBackward: returned an invalid gradient at index 1: float32[7] on cpu for an input of shape [2]",
-    ),
-    (lambda: type("Bare", (Function,), {}).apply(leaf()), NotImplementedError, "Bare: forward is not defined"),
+    (lambda: backward(3), TypeError, "backward", "3"),
+    (lambda: backward([3]), TypeError, "backward", "3"),
+    (lambda: backward(torch.ones(1)), RuntimeError, "backward", "float32[1] on cpu"),
+    (lambda: leaf().backward(), RuntimeError, "backward", "float32[2] on cpu"),
+    (lambda: leaf().backward("x"), TypeError, "backward", "'x'"),
+    (lambda: leaf().backward(torch.ones(3)), RuntimeError, "backward", "[3]", "[2]"),
+    (lambda: backward([leaf().sum()], [None, None]), RuntimeError, "backward", "1", "2"),
+    (lambda: leaf().sum().backward(inputs=[]), RuntimeError, "backward", "[]"),
+    (lambda: leaf().sum().backward(inputs=["x"]), RuntimeError, "backward", "'x'"),
+    (lambda: leaf().sum().backward(inputs=3), TypeError, "backward", "3"),
+    (lambda: leaf().sum().backward(retain_graph="x"), TypeError, "backward", "'x'"),
+    (lambda: leaf().sum().backward(create_graph="x"), TypeError, "backward", "'x'"),
+    (twice, RuntimeError, "MulBackward0"),
+    (lambda: grad(3, leaf()), TypeError, "grad", "3"),
+    (lambda: grad(leaf().sum(), []), RuntimeError, "grad", "[]"),
+    (lambda: grad(leaf().sum(), [torch.ones(1)]), RuntimeError, "grad", "float32[1] on cpu"),
+    (lambda: grad(leaf().sum(), [leaf()]), RuntimeError, "grad", "0", "float32[2] on cpu"),
+    (lambda: grad(leaf().sum(), [leaf()], allow_unused="x"), TypeError, "grad", "'x'"),
+    (lambda: grad(leaf(), [leaf()]), RuntimeError, "grad", "float32[2] on cpu"),
+    (hooked("x"), TypeError, "register_hook", "'x'", "float32[2] on cpu"),
+    (hooked(torch.ones(3)), RuntimeError, "register_hook", "float32[3] on cpu", "float32[2] on cpu"),
+    (hooked(torch.ones(2).double()), RuntimeError, "register_hook", "float64[2] on cpu", "float32[2] on cpu"),
+    (answering((torch.ones(2),)), RuntimeError, "WrongBackward", "2", "1"),
+    (answering((torch.ones(2),) * 3), RuntimeError, "WrongBackward", "2", "3"),
+    (answering(("x", None)), RuntimeError, "WrongBackward", "'x'", "0"),
+    (answering((None, torch.ones(7))), RuntimeError, "WrongBackward", "float32[7] on cpu", "[2]"),
+    (lambda: type("Bare", (Function,), {}).apply(leaf()), NotImplementedError, "Bare"),
     (
         lambda: (
             type("Half", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2)}).apply(leaf()).sum().backward()
         ),
         NotImplementedError,
-        "Half: backward is not defined",
+        "Half",
     ),
-    (
-        forward_that(lambda ctx, x: ctx.save_for_backward("s")),
-        TypeError,
-        "save_for_backward: can only save tensors, argument 0 is 's'",
-    ),
-    (
-        forward_that(lambda ctx, x: ctx.mark_dirty("s")),
-        RuntimeError,
-        "mark_dirty: can only accept tensors, argument 0 is 's'",
-    ),
-    (
-        forward_that(lambda ctx, x: ctx.mark_non_differentiable(3)),
-        RuntimeError,
-        "mark_non_differentiable: can only accept tensors, argument 0 is 3",
-    ),
-    (
-        forward_that(lambda ctx, x: (ctx.mark_dirty(x), x * 2)[1]),
-        RuntimeError,
-        "Odd: an input that mark_dirty names, float32[2] on cpu, is not returned by forward",
-    ),
-    (lambda: torch.no_grad("x"), TypeError, "no_grad: decorates functions, got 'x'"),
-    (lambda: torch.enable_grad()(3), TypeError, "enable_grad: decorates functions, got 3"),
-    (lambda: torch.set_grad_enabled(None), TypeError, "set_grad_enabled: mode must be a bool, got None"),
-    (lambda: torch.inference_mode(3), TypeError, "inference_mode: mode must be a bool, got 3"),
+    (forward_that(lambda ctx, x: ctx.save_for_backward("s")), TypeError, "save_for_backward", "'s'"),
+    (forward_that(lambda ctx, x: ctx.mark_dirty("s")), RuntimeError, "mark_dirty", "'s'"),
+    (forward_that(lambda ctx, x: ctx.mark_non_differentiable(3)), RuntimeError, "mark_non_differentiable", "3"),
+    (forward_that(lambda ctx, x: (ctx.mark_dirty(x), x * 2)[1]), RuntimeError, "Odd", "float32[2] on cpu"),
+    (lambda: torch.no_grad("x"), TypeError, "no_grad", "'x'"),
+    (lambda: torch.enable_grad()(3), TypeError, "enable_grad", "3"),
+    (lambda: torch.set_grad_enabled(None), TypeError, "set_grad_enabled", "None"),
+    (lambda: torch.inference_mode(3), TypeError, "inference_mode", "3"),
     (
         lambda: graph.set_warn_on_accumulate_grad_stream_mismatch("x"),
         RuntimeError,
-        "set_warn_on_accumulate_grad_stream_mismatch: enabled must be a bool, but got 'x'",
+        "set_warn_on_accumulate_grad_stream_mismatch",
+        "'x'",
     ),
-    (
-        lambda: leaf().add_(1),
-        RuntimeError,
-        "add_: a leaf Variable that requires grad is being used in an in-place operation: float32[2] on cpu",
-    ),
+    (lambda: leaf().add_(1), RuntimeError, "add_", "float32[2] on cpu"),
 )
-def test_wrong_calls(call, error, begins):
-    refused(call, error, begins)
+def test_wrong_calls(case):
+    refused(*case)
 
 
 def test_nothing_has_changed_after_a_refusal():

@@ -76,7 +76,16 @@ def report(tmp_path_factory, request):
     (installed / "torch.py").write_text(TORCH)
     suite.mkdir(parents=True)
     shutil.copy(HERE / "conftest.py", suite)
-    for name in ("conftest.py", "assertions.py", "forks.py", "latch.py", "no_assertions.txt", "rules.py", "tiers.py"):
+    for name in (
+        "conftest.py",
+        "assertions.py",
+        "error_texts.py",
+        "forks.py",
+        "latch.py",
+        "no_assertions.txt",
+        "rules.py",
+        "tiers.py",
+    ):
         shutil.copy(ROOT / "tests" / name, suite.parent)
     shutil.copy(ROOT / "pyproject.toml", place)
     (suite / "test_few.py").write_text(SUITE)

@@ -7,22 +7,18 @@ from tests.wrong import cases, refused
 
 
 @cases(
-    (lambda: torch.explain(3), TypeError, "explain: call must be callable, got 3"),
-    (lambda: profiler.schedule(wait=-1, warmup=0, active=0), ValueError, "schedule: too small: wait=-1, active=0"),
-    (lambda: profiler.schedule(wait="x", warmup=0, active=1), TypeError, "schedule: wait must be an int, got 'x'"),
-    (lambda: profiler.profile(activities=3), TypeError, "profile: activities must be a list of activities, got 3"),
-    (
-        lambda: profiler.profile(activities=["cpu"]),
-        TypeError,
-        "profile: activities[0] must be a ProfilerActivity, got 'cpu'",
-    ),
-    (lambda: profiler.profile(schedule=3), TypeError, "profile: schedule must be callable, got 3"),
-    (lambda: profiler.profile(on_trace_ready="x"), TypeError, "profile: on_trace_ready must be callable, got 'x'"),
-    (lambda: profiler.profile().events(), RuntimeError, "events: nothing has been recorded"),
-    (lambda: EventList().total_average(), ValueError, "total_average: there are no events"),
-    (lambda: EventList().table(sort_by="x"), ValueError, "table: sort_by='x' is unknown"),
-    (lambda: EventList().table(sort_by=3), ValueError, "table: sort_by=3 is unknown"),
-    (lambda: EventList().table(row_limit="x"), TypeError, "table: row_limit must be an int, got 'x'"),
+    (lambda: torch.explain(3), TypeError, "explain", "3"),
+    (lambda: profiler.schedule(wait=-1, warmup=0, active=0), ValueError, "schedule", "-1", "0"),
+    (lambda: profiler.schedule(wait="x", warmup=0, active=1), TypeError, "schedule", "'x'"),
+    (lambda: profiler.profile(activities=3), TypeError, "profile", "3"),
+    (lambda: profiler.profile(activities=["cpu"]), TypeError, "profile", "'cpu'"),
+    (lambda: profiler.profile(schedule=3), TypeError, "profile", "3"),
+    (lambda: profiler.profile(on_trace_ready="x"), TypeError, "profile", "'x'"),
+    (lambda: profiler.profile().events(), RuntimeError, "events"),
+    (lambda: EventList().total_average(), ValueError, "total_average"),
+    (lambda: EventList().table(sort_by="x"), ValueError, "table", "'x'"),
+    (lambda: EventList().table(sort_by=3), ValueError, "table", "3"),
+    (lambda: EventList().table(row_limit="x"), TypeError, "table", "'x'"),
 )
-def test_wrong_calls(call, error, begins):
-    refused(call, error, begins)
+def test_wrong_calls(case):
+    refused(*case)
