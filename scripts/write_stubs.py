@@ -448,7 +448,7 @@ def module_stubs() -> dict[str, str]:
 
 def is_typed(found: Any) -> bool:
     """Whether an object's own source says its types."""
-    if isinstance(found, (type, Operator)):
+    if isinstance(found, type) or isinstance(inspect.unwrap(found), Operator):
         return isinstance(found, type)
     return not found.__module__.startswith(("flambeau.tensor.", "flambeau.ops."))
 

@@ -36,7 +36,6 @@ from .autograd.autocast import autocast_decrement_nesting as autocast_decrement_
 from .autograd.autocast import autocast_increment_nesting as autocast_increment_nesting
 from . import autograd as autograd
 from . import backends as backends
-from .nn.functional import celu_ as celu_
 from .autograd.autocast import clear_autocast_cache as clear_autocast_cache
 from .tools.eager import compile as compile
 from . import compiler as compiler
@@ -101,6 +100,7 @@ from . import parallel as parallel
 from .tools.profiler import profile as profile
 from . import profiler as profiler
 from .dtypes import promote_types as promote_types
+from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from .nn.package_functions import rnn_relu as rnn_relu
@@ -109,7 +109,6 @@ from .nn.package_functions import rnn_tanh as rnn_tanh
 from .nn.package_functions import rnn_tanh_cell as rnn_tanh_cell
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
-from .nn.functional import selu_ as selu_
 from . import serialization as serialization
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .autograd.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
@@ -133,7 +132,6 @@ from . import signal as signal
 from . import special as special
 from .tools.statistics import statistics as statistics
 from . import testing as testing
-from .nn.functional import threshold_ as threshold_
 from . import types as types
 from .numerics import use_deterministic_algorithms as use_deterministic_algorithms
 from . import utils as utils
@@ -277,19 +275,19 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None =
     """Return (maxima, places) of `output_size` windows that cover sequences evenly."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
-def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input + value * tensor1 / tensor2`, for floating point."""
-def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input + value * tensor1 * tensor2`."""
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
     """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
@@ -393,7 +391,7 @@ def atleast_3d(*tensors: Tensor) -> Any:
     """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1]."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each window of sequences."""
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1."""
@@ -449,6 +447,8 @@ def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x where it is positive, else alpha * (exp(x / alpha) - 1)."""
+def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
+    """In-place version of `celu`: stores the result in `input`, in its dtype, and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
     """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1167,6 +1167,8 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: T
     """Return a copy of the input with `src` at one index of a dimension."""
 def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of `selu`: stores the result in `input`, in its dtype, and returns it."""
 def set_default_dtype(d: _dtype) -> None:
     """Set the default type, a floating point type."""
 def set_default_tensor_type(t: Any) -> None:
@@ -1271,6 +1273,8 @@ def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...
     """Sum products of two tensors over some of their dimensions."""
 def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
     """Return x where it exceeds the threshold, else `value`; NaN is unchanged."""
+def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+    """In-place version of `threshold`: stores the result in `input`, in its dtype, and returns it."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -40,7 +40,7 @@ class TableModule(ModuleType):
         return submodule(self.__name__, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__all__, *(name for name in vars(self) if name.startswith("__"))})
+        return listing(vars(self))()
 
 
 class Importer:
@@ -65,7 +65,9 @@ class Importer:
             home = importlib.import_module(source, PACKAGE)
             for each in names.split(", "):
                 name, _, shown = each.partition(" as ")
-                found[shown or name] = getattr(home, name)
+                value = getattr(home, name)
+                as_function = getattr(value, "as_function", None)  # of an operator
+                found[shown or name] = value if as_function is None else as_function(module.__name__)
         module.__doc__ = f"torch.{path}: {row.doc}"
         vars(module).update(found, __all__=sorted({*found, *submodules(module.__name__)}))
 
@@ -98,3 +100,20 @@ def install(rows: Mapping[str, Row]) -> None:
     if not ROWS:
         sys.meta_path.insert(0, Importer())
     ROWS.update(rows)
+
+
+def listing(module: Mapping[str, Any], *others: str) -> Callable[[], list[str]]:
+    """Return the `__dir__` of a module, which is what completion shows: `__dir__ = listing(globals())`.
+
+    It has `__all__`, the rows below the module and Python's own names.  Further names, which only the implementation
+    needs, stay attributes.
+    others: public names that `__all__` lacks, such as submodules with a file.
+    """
+    package = module["__name__"]
+
+    def names() -> list[str]:
+        rows = (name for name in submodules(package) if not name.startswith("_"))
+        own = (name for name in [*module] if name.startswith("__"))
+        return sorted({*module["__all__"], *others, *rows, *own})
+
+    return names

@@ -1,9 +1,10 @@
 """Signal handlers of the program, deferred while the main thread is in a critical section (core/native.py).
 
 CPython runs handlers between two instructions of the main thread.  An exception raised by a handler would leave a call
-half done.  So each handler is wrapped in a `Handler`, which `getsignal` then returns.  A handler that is set later is
-wrapped at the next launch on a virtual GPU or allocation that makes a segment or takes pinned memory (SIGINT, SIGALRM),
-or at the next wait for a virtual GPU (all but real-time signals).
+half done.  So each handler is wrapped in a `Handler`, which `getsignal` then returns: at the start of CUDA, and at the
+first call on the CPU that runs a NumPy reference.  A handler that is set later is wrapped at the next such call, launch
+on a virtual GPU or allocation that makes a segment or takes pinned memory (SIGINT, SIGALRM), or at the next wait for a
+virtual GPU (all but real-time signals).
 """
 
 from __future__ import annotations
@@ -43,6 +44,16 @@ class Handler:
     def run(self, number: int, frame: FrameType | None) -> Any:
         """Call the handler.  In a finalizer, where CPython drops exceptions, send the signal again instead."""
         return start_new_thread(_send_again, (number,)) if _is_finalizing(frame) else self.handler(number, frame)
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Return whether an exception was raised by a signal handler of the program."""
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is Handler.run.__code__:
+            return True
+        step = step.tb_next
+    return False
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:

@@ -4,6 +4,7 @@ from typing import Any as _Any
 
 from . import ops as _ops  # noqa: F401  (registers the operators)
 from .errors import no_attribute as _no_attribute
+from .importer import listing as _listing
 from .ops.operator import REGISTRY as _REGISTRY
 from .tensor.functions import polygamma as _polygamma
 
@@ -16,13 +17,14 @@ _ALIASES = {
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, _Any] = {
-    operator.called: operator for name, operator in _REGISTRY.items() if name.startswith(_PREFIX)
+    operator.called: operator.as_function(__name__) for name, operator in _REGISTRY.items() if name.startswith(_PREFIX)
 }
-_FUNCTIONS |= {alias: _REGISTRY[name].called_as(alias) for alias, name in _ALIASES.items() if name in _REGISTRY}
+_FUNCTIONS |= {alias: _REGISTRY[name].called_as(alias).as_function(__name__) for alias, name in _ALIASES.items()}
 _FUNCTIONS["polygamma"] = _polygamma
 globals().update(_FUNCTIONS)
 
 __all__ = sorted(_FUNCTIONS)
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

@@ -307,7 +307,9 @@ def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
     """Return one or several integers, as `is_integer` and `are_integers` define them.  Raises TypeError for others."""
     values = [value] if isinstance(value, SupportsIndex) else list(value)
     if not are_integers(values):
-        raise TypeError(f"expected integers, got {value!r}")
+        from .errors import shown
+
+        raise TypeError(f"expected integers, got {shown(value)}")
     return [operator.index(number) for number in values]
 
 

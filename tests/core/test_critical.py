@@ -1,6 +1,8 @@
 """Critical sections and locks: deferred signal handlers, and re-entry by the thread that holds a lock."""
 
 import gc
+import json
+import os
 import signal
 import threading
 
@@ -10,6 +12,8 @@ from flambeau import signals
 from flambeau.core import native
 from flambeau.core.locks import ReentrantLock, whole
 from flambeau.errors import ReentryError
+from flambeau.tools.compiled import is_compiled
+from tests.forks import Wanted
 
 
 @pytest.fixture
@@ -138,3 +142,97 @@ def _in_thread(function):
     thread.start()
     thread.join(10)
     assert not thread.is_alive()
+
+
+ON_THE_CPU = """
+import json, os, signal, sys
+import flambeau as torch
+
+class Ended(Exception):
+    pass
+
+def end(number, frame):
+    raise Ended
+
+def interrupted_at(count):
+    # sends the signal when that function of the library is entered, as CPython may; in writes, at that line
+    left = count
+
+    def trace(frame, event, argument):
+        nonlocal left
+        if "flambeau" not in frame.f_code.co_filename or "signals.py" in frame.f_code.co_filename:
+            return None
+        if event == ("line" if name in writes else "call"):
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGALRM)
+        return trace
+
+    return trace
+
+signal.signal(signal.SIGALRM, end)
+x, index = torch.rand(3, 3), torch.zeros(3, 3, dtype=torch.int64)
+writes = {
+    "copy_": lambda t: t.copy_(x.t()),
+    "scatter_add_": lambda t: t.scatter_add_(0, index, x),
+    "index_add_": lambda t: t.index_add_(0, index[0], x),
+    "normal_": lambda t: t.normal_(),
+    "geometric_": lambda t: t.geometric_(0.5),
+    "masked_scatter_": lambda t: t.masked_scatter_(x > 0.5, x),
+}
+name = sys.argv[1]
+reads = {
+    "mvlgamma": lambda: x.add(2.0).mvlgamma(2),
+    "cumsum": lambda: x.cumsum(0),
+    "index": lambda: x[index],
+}
+count, outcomes = 1, set()
+while "finished" not in outcomes:
+    target = torch.full((3, 3), 2.0)
+    before = target._version
+    sys.settrace(interrupted_at(count))
+    try:
+        writes[name](target) if name in writes else reads[name]()
+        sys.settrace(None)
+        outcomes.add("finished")
+    except Ended:
+        sys.settrace(None)
+        changed = bool((target != 2.0).any())
+        outcomes.add("counted" if target._version == before + 1 else "not counted" if changed else "untouched")
+    except BaseException as other:
+        sys.settrace(None)
+        outcomes.add(type(other).__name__)
+    count += 1
+print(json.dumps(sorted(outcomes)))
+"""
+
+
+@pytest.fixture
+def outcomes(programs):
+    """Runs a call once per line of the library's, and sends a signal at that line; what came of it."""
+
+    def run(name):
+        wanted = Wanted(["-c", ON_THE_CPU, name], os.getcwd(), dict(os.environ))
+        done = programs.run(wanted, timeout=120, fresh=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def few_by_default(first, *others):
+    return pytest.mark.parametrize("name", [first, *(pytest.param(name, marks=pytest.mark.full) for name in others)])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_compiled(), reason="an uncompiled call on the CPU may be interrupted anywhere")
+@few_by_default("scatter_add_", "copy_", "index_add_", "normal_", "geometric_", "masked_scatter_")
+def test_a_write_on_the_cpu_is_whole_before_cuda_has_started(outcomes, name):
+    """A signal comes before the write, or after it was counted."""
+    assert {"counted", "finished"} <= set(outcomes(name)) <= {"counted", "finished", "untouched"}
+
+
+@pytest.mark.slow
+@few_by_default("mvlgamma", "cumsum", "index")
+def test_what_a_handler_raises_in_a_reference_stays_what_it_is(outcomes, name):
+    assert outcomes(name) == ["finished", "untouched"]

@@ -55,6 +55,39 @@ def test_lists_without_an_end_are_refused():
     assert torch.tensor(nested(40)).ndim == 41
 
 
+def endless():
+    found = []
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize("make", [endless, lambda: nested(100_000)], ids=["endless", "deep"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, data: x.sum(data),
+        lambda x, data: x.std(data),
+        lambda x, data: x.norm(dim=data),
+        lambda x, data: x.view(data),
+        lambda x, data: x.permute(data),
+        lambda x, data: x.roll(data, data),
+        lambda x, data: x.unflatten(0, data),
+        lambda x, data: torch.cat(data),
+        lambda x, data: torch.stack(data),
+        lambda x, data: torch.hstack(data),
+        lambda x, data: torch.add(x, data),
+        lambda x, data: torch.isin(x, data),
+        lambda x, data: torch.where(x > 0, data, data),
+        lambda x, data: torch.tensordot(x, x, data),
+        lambda x, data: torch.nn.functional.pad(x, data),
+        lambda x, data: torch.device(data),
+    ],
+)
+def test_no_operator_takes_lists_without_an_end(call, make):
+    with pytest.raises(TypeError, match=r"\nhint: "):
+        call(torch.ones(2), make())
+
+
 class Marked(torch.Tensor):
     pass
 
@@ -69,9 +102,10 @@ def test_a_subclass_is_made_as_a_tensor_is():
 
 @pytest.mark.parametrize("function", [torch.relu, torch.add, torch.clip, torch.true_divide, torch.where, torch.sum])
 def test_operators_are_pickled_by_name(function):
-    again = pickle.loads(pickle.dumps(function))
-    assert again.name == function.name and again.called == function.called
-    assert copy.deepcopy(torch.relu) is torch.relu and pickle.loads(pickle.dumps(torch.relu)) is torch.relu
+    operator = function.__wrapped__
+    again = pickle.loads(pickle.dumps(operator))
+    assert again.name == operator.name and again.called == operator.called
+    assert copy.deepcopy(function) is function and pickle.loads(pickle.dumps(function)) is function
 
 
 def test_trace():

@@ -30,7 +30,6 @@ class Setting:
     Example:
         >>> from flambeau.ops.operator import Setting
         >>> allow = Setting(False)
-        >>> allow.value = True
     """
 
     __slots__ = ("value",)
@@ -73,6 +72,15 @@ def make_calls_by(caller: Caller) -> None:
     """Set the object that runs operators called as functions."""
     global _caller
     _caller = caller
+
+
+def function_of(operator: OperatorBase) -> Any:
+    """Make the plain function that calls an operator."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return _caller.call(operator, args, kwargs)
+
+    return function
 
 
 class OperatorBase:

@@ -41,9 +41,9 @@ cdef _composed(OperatorBase operator, list bound)
 cdef _delegated(Thread now, delegation, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cdef list _key(OperatorBase operator, list bound)
-cdef _canonical(value)
+cdef _canonical(value, int depth=*)
 @cython.locals(operand=TensorBase)
-cdef bint _is_placed(values) except -1
+cdef bint _is_placed(values, int depth=*) except -1
 @cython.locals(joins=bint)
 cdef _call_mutating(Thread now, OperatorBase operator, list bound)
 @cython.locals(joins=bint)

@@ -33,6 +33,7 @@ from .view_geometry import computed_view
 from .views import is_recorded, is_served, marked_parts
 
 _NO_PLACE, _STALE = NO_PLACE, record.STALE  # C numbers where compiled
+DEEPEST, TOO_DEEP = 64, "an argument holds itself, or more than 64 nested lists"
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 keyed: set[type] = {dtype, memory_format}  # classes of hashable, immutable objects, which enter keys unchanged
@@ -44,9 +45,6 @@ def set_lowering(lowering: Lowering) -> None:
     """Set the object that lowers calls and explains their errors."""
     global _lowering
     _lowering = lowering
-
-
-# public calls
 
 
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -94,9 +92,6 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     return _served(operator, bind(operator, args, kwargs), None, True)
 
 
-# binding
-
-
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
     if kwargs or not operator.needed <= len(args) <= operator.positional:
@@ -131,9 +126,6 @@ def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
         if name is not signature.names[index]:
             return False
     return True
-
-
-# methods of tensors
 
 
 def is_operand(other: Any) -> bool:
@@ -343,9 +335,6 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
     return results
 
 
-# the key of a call
-
-
 def _key(operator: Operator, bound: list[Any]) -> list[Any]:
     """Build the key of a call.  Replace numbers of NumPy and of subclasses in `bound` by plain Python ones.
 
@@ -372,7 +361,7 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
     return key
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: Any, depth: int = 0) -> Any:
     """Return an argument's form in a key.  Equal values of different types (1, True, 1.0) get different forms."""
     value_type = type(value)
     if value_type is int or value_type is str or value is None:
@@ -382,7 +371,9 @@ def _canonical(value: Any) -> Any:
     if value_type is float:  # 0.0 == -0.0, and no NaN equals itself
         return float, value if value < 0 or value > 0 else value.hex()
     if value_type is tuple or value_type is list or value_type is st.Size:
-        return tuple([_canonical(item) for item in value])
+        if depth == DEEPEST:
+            raise TypeError(TOO_DEEP)
+        return tuple([_canonical(item, depth + 1) for item in value])
     if isinstance(value, TensorBase):
         return value._layout
     if value_type in _keyed:
@@ -393,19 +384,16 @@ def _canonical(value: Any) -> Any:
     return _canonical(plain)
 
 
-def _is_placed(values: Any) -> bool:
+def _is_placed(values: Any, depth: int = 0) -> bool:
     """Return whether a call's arguments include placeholders of the call that is being lowered."""
     for value in values:
         if isinstance(value, TensorBase):
             operand = value
             if operand._storage.place != _NO_PLACE:
                 return True
-        elif (type(value) is list or type(value) is tuple) and _is_placed(value):
+        elif (type(value) is list or type(value) is tuple) and depth < DEEPEST and _is_placed(value, depth + 1):
             return True
     return False
-
-
-# writing
 
 
 def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:

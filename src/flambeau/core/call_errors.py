@@ -7,6 +7,7 @@ from contextlib import suppress
 from math import prod
 from typing import Any, NoReturn
 
+from .. import signals
 from ..errors import (
     AcceleratorError,
     ArgumentTypeError,
@@ -153,9 +154,12 @@ def overflow(called: str, kind: Any, value: Any) -> ValueRangeError:
 
 
 def raise_failed(operator: Any, error: Exception) -> NoReturn:
-    """Raise the error for a host function's exception: a FlambeauError itself, OutOfMemoryError or InternalError."""
+    """Raise the error for a host function's exception: OutOfMemoryError or InternalError.
+
+    A FlambeauError, or what a signal handler raised, is raised itself.
+    """
     called = "" if operator is None else operator.called
-    if isinstance(error, FlambeauError):
+    if isinstance(error, FlambeauError) or signals.raised_by_handler(error):
         try:
             raise error
         finally:

@@ -136,11 +136,15 @@ def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_ch
 shrunk: weakref.WeakSet[Storage] = weakref.WeakSet()  # storages that were made smaller
 
 
-def check_storages(values: Sequence[Any], name: str = "") -> None:
-    """Raise ShapeError for a tensor that exceeds its storage, which was made smaller after the tensor was made."""
+def check_storages(values: Sequence[Any], name: str = "", depth: int = 64) -> None:
+    """Raise ShapeError for a tensor that exceeds its storage, which was made smaller after the tensor was made.
+
+    depth: of nested lists that are searched; a list may contain itself.
+    """
     for value in values:
         if isinstance(value, (list, tuple)):
-            check_storages(value, name)
+            if depth:
+                check_storages(value, name, depth - 1)
         elif isinstance(value, TensorBase) and value._storage.place == NO_PLACE:
             reach = st.extent(value.shape, value.strides)
             needed = (value._offset + reach) * value.dtype.itemsize if reach else 0

@@ -27,11 +27,12 @@ from typing import Any, NamedTuple
 
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, shown
-from .binding import Need, OperatorBase, Setting, Signature
+from .binding import Need, OperatorBase, Setting, Signature, function_of
 
 VALUE_ANNOTATIONS = ("Value", "Value | None")
 TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", *VALUE_ANNOTATIONS)
 VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+PACKAGE = "flambeau"  # where users find the functions
 NEEDED = inspect.Parameter.empty  # the default of a parameter that must be passed
 
 
@@ -74,7 +75,7 @@ class Parameter(NamedTuple):
     annotation: its text, such as "Operand": see the module's docstring.  default: NEEDED if it must be passed.
     keyword_only: whether calls may pass it by keyword only.
     Example:
-        >>> torch.add.parameters[2]
+        >>> torch.add.__wrapped__.parameters[2]
         Parameter(name='alpha', annotation='float', default=1, keyword_only=True)
     """
 
@@ -231,7 +232,7 @@ FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # facts o
 class Operator(OperatorBase):
     """An operator: its parameters, its body, its derivative and how calls of it run.  Calling it runs the operation.
 
-    `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` is one.
+    `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` calls one.
     name: its key;  called: the name that users call it by, which starts its errors.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.
     host: "never", "waits" or, for a composite that waits for some arguments or on some devices only, "may wait".
@@ -244,11 +245,13 @@ class Operator(OperatorBase):
     quick_node: calls served by `quick` are recorded as calls of this operator; if None, none in a graph are served.
     derivative_call: the derivative as a composite, made by the first backward pass.
     is_derivative: whether this operator is such a derivative.
+    function_object: what `as_function` has made.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     Example:
-        >>> torch.add.name, torch.add.kind, torch.add.host
+        >>> add = torch.add.__wrapped__
+        >>> add.name, add.kind, add.host
         ('add', 'pointwise', 'never')
-        >>> torch.add(torch.tensor([1, 2]), 10)
+        >>> add(torch.tensor([1, 2]), 10)
         tensor([11, 12])
     """
 
@@ -302,6 +305,7 @@ class Operator(OperatorBase):
         self.twins: dict[str, Operator] = {}  # copies of this operator, by the name that they are called by
         self.signatures: dict[tuple[Any, ...], Signature] = {}
         self.last_signature: Signature | None = None
+        self.function_object: Callable[..., Any] | None = None
         REGISTRY[self.name] = self
 
     def _travels(self, parameter: Parameter) -> bool:
@@ -313,13 +317,14 @@ class Operator(OperatorBase):
         """Return this operator under another name for users, such as `add_` or `multiply`.
 
         Example:
-            >>> torch.add.called_as("plus").called
+            >>> torch.add.__wrapped__.called_as("plus").called
             'plus'
         """
         twin = self.twins.get(called)
         if twin is None:
             twin = self.twins[called] = self._copied()
             twin.called = twin.__name__ = called
+            twin.function_object = None
         return twin
 
     def _copied(self) -> Operator:
@@ -333,10 +338,26 @@ class Operator(OperatorBase):
         """Return this operator under the name of its in-place form.
 
         Example:
-            >>> torch.add.in_place().called
+            >>> torch.add.__wrapped__.in_place().called
             'add_'
         """
         return self.called_as(f"{self.called}_")
+
+    def as_function(self, module: str = PACKAGE) -> Callable[..., Any]:
+        """Return the plain function that users call and `__torch_function__` receives.  It wraps this operator.
+
+        module: where users find it, for pickle.
+        Example:
+            >>> torch.add.__wrapped__.as_function() is torch.add
+            True
+        """
+        if self.function_object is None:
+            has_own_call = type(self).__call__ is not Operator.__call__
+            function: Any = _calling(self) if has_own_call else function_of(self)
+            function.__name__ = function.__qualname__ = self.called.rpartition(".")[2]
+            function.__module__, function.__doc__, function.__wrapped__ = module, self.__doc__, self
+            self.function_object = function
+        return self.function_object
 
     def lower(self, call: Any, *arguments: Any) -> Any:
         """Record a call's allocations and launches in `call`; return its results."""
@@ -376,7 +397,7 @@ class Operator(OperatorBase):
         """Return the derivative as an operator outside the registry.  An operator's other names share it.
 
         Example:
-            >>> torch.relu.as_derivative().is_derivative
+            >>> torch.relu.__wrapped__.as_derivative().is_derivative
             True
         """
         original = REGISTRY.get(self.name, self)
@@ -419,7 +440,7 @@ class Operator(OperatorBase):
         each keyword's parameter.
         Raises: ArgumentTypeError if the call cannot be bound.
         Example:
-            >>> signature = torch.add.signature_of((torch.ones(1), 2), {"alpha": 3})
+            >>> signature = torch.add.__wrapped__.signature_of((torch.ones(1), 2), {"alpha": 3})
             >>> signature.count, signature.names, signature.places
             (2, ('alpha',), [2])
         """
@@ -461,7 +482,7 @@ class Operator(OperatorBase):
         """Return how the operator is called, as the hint of an error.
 
         Example:
-            >>> torch.add.usage()
+            >>> torch.add.__wrapped__.usage()
             'it is add(input, other, *, alpha=1)'
         """
         listed = [
@@ -496,6 +517,15 @@ COMPILED = tuple(
         if inspect.isgetsetdescriptor(value) and not name.startswith("__")
     ]
 )
+
+
+def _calling(operator: Operator) -> Callable[..., Any]:
+    """Make the function of an operator whose class defines `__call__`."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return operator(*args, **kwargs)
+
+    return function
 
 
 def registered(name: str, called: str) -> Operator:

@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from struct import Struct
 from struct import error as StructError
+from types import FunctionType, MethodType
 from typing import Any
 
-from .. import host
+from .. import host, signals
 from ..errors import OutOfMemoryError
 from ..kernel import Grid, Kernel
 from ..library_operation import LibraryOperation
@@ -27,7 +29,7 @@ from .tensor import TensorBase
 from .thread import Device
 
 ADDRESS = Struct("@Q")
-
+OF_PYTHON = (FunctionType, MethodType, partial)  # types of host functions in which signal handlers may run
 # sources of a host function's argument
 FIXED, WHOLE, SHAPED, NUMBER, DRAWN, LISTED = range(6)
 _FIXED, _WHOLE, _SHAPED, _NUMBER, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, DRAWN  # C numbers where compiled
@@ -197,7 +199,9 @@ class HostCall:
 
 
 def _called(function: Any, arguments: list[Any]) -> Any:
-    """Call a host function.  Its exceptions become errors of the operator."""
+    """Call a host function.  Its exceptions become errors of the operator, but for those of signal handlers."""
+    if type(function) in OF_PYTHON:
+        signals.look()
     try:
         return thread.quietly(function, arguments)
     except Exception as error:  # noqa: BLE001  (translated and raised)

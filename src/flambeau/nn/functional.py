@@ -13,6 +13,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import int64
 from ..errors import ArgumentError, DtypeError, ModeError, ShapeError
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing
 from ..memory_formats import contiguous_format
 from ..ops.losses import check_triplet, reduced, reduction_of
 from ..ops.operator import REGISTRY
@@ -64,25 +65,33 @@ SMALLEST_NORMAL = {  # smallest positive normal numbers of the types
     dtypes.float16: 2.0**-14, dtypes.bfloat16: 2.0**-126, dtypes.float32: 2.0**-126, dtypes.float64: 2.0**-1022,
 }  # fmt: skip
 _lookup = REGISTRY["embedding"]
-one_hot = REGISTRY["one_hot"]
-layer_norm = REGISTRY["layer_norm"]
-rms_norm = REGISTRY["rms_norm"]
-local_response_norm = REGISTRY["local_response_norm"]
-pad = REGISTRY["pad"]
-interpolate = REGISTRY["interpolate"]
-bilinear = REGISTRY["bilinear"]
-grouped_mm = REGISTRY["grouped_mm"]
-gelu = REGISTRY["gelu"]
-tanh = REGISTRY["tanh"]
-sigmoid = REGISTRY["sigmoid"]
-prelu = REGISTRY["prelu"]
-hardshrink = REGISTRY["hardshrink"]
-softshrink = REGISTRY["softshrink"]
-tanhshrink = REGISTRY["tanhshrink"]
-softplus = REGISTRY["softplus"]
-softsign = REGISTRY["softsign"]
-logsigmoid = REGISTRY["logsigmoid"]
-glu = REGISTRY["glu"]
+
+
+def _function(name: str) -> Any:
+    """Return the operator as a function: torch's own, if it has that name there."""
+    operator = REGISTRY[name]
+    return operator.as_function() if operator.function else operator.as_function(__name__)
+
+
+one_hot = _function("one_hot")
+layer_norm = _function("layer_norm")
+rms_norm = _function("rms_norm")
+local_response_norm = _function("local_response_norm")
+pad = _function("pad")
+interpolate = _function("interpolate")
+bilinear = _function("bilinear")
+grouped_mm = _function("grouped_mm")
+gelu = _function("gelu")
+tanh = _function("tanh")
+sigmoid = _function("sigmoid")
+prelu = _function("prelu")
+hardshrink = _function("hardshrink")
+softshrink = _function("softshrink")
+tanhshrink = _function("tanhshrink")
+softplus = _function("softplus")
+softsign = _function("softsign")
+logsigmoid = _function("logsigmoid")
+glu = _function("glu")
 elu_ = inplace_function(REGISTRY["elu"].in_place())
 celu_ = functions.celu_
 selu_ = functions.selu_
@@ -90,46 +99,46 @@ leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].in_place())
 rrelu_ = functions.rrelu_
 hardtanh_ = inplace_function(REGISTRY["hardtanh"].in_place())
 threshold_ = functions.threshold_
-conv1d = REGISTRY["conv1d"]
-conv2d = REGISTRY["conv2d"]
-conv3d = REGISTRY["conv3d"]
-conv_tbc = REGISTRY["conv_tbc"]
-conv_transpose1d = REGISTRY["conv_transpose1d"]
-conv_transpose2d = REGISTRY["conv_transpose2d"]
-conv_transpose3d = REGISTRY["conv_transpose3d"]
-avg_pool1d = REGISTRY["avg_pool1d"]
-avg_pool2d = REGISTRY["avg_pool2d"]
-avg_pool3d = REGISTRY["avg_pool3d"]
-adaptive_avg_pool1d = REGISTRY["adaptive_avg_pool1d"]
-adaptive_avg_pool2d = REGISTRY["adaptive_avg_pool2d"]
-adaptive_avg_pool3d = REGISTRY["adaptive_avg_pool3d"]
-mse_loss = REGISTRY["mse_loss"]
-l1_loss = REGISTRY["l1_loss"]
-smooth_l1_loss = REGISTRY["smooth_l1_loss"]
+conv1d = _function("conv1d")
+conv2d = _function("conv2d")
+conv3d = _function("conv3d")
+conv_tbc = _function("conv_tbc")
+conv_transpose1d = _function("conv_transpose1d")
+conv_transpose2d = _function("conv_transpose2d")
+conv_transpose3d = _function("conv_transpose3d")
+avg_pool1d = _function("avg_pool1d")
+avg_pool2d = _function("avg_pool2d")
+avg_pool3d = _function("avg_pool3d")
+adaptive_avg_pool1d = _function("adaptive_avg_pool1d")
+adaptive_avg_pool2d = _function("adaptive_avg_pool2d")
+adaptive_avg_pool3d = _function("adaptive_avg_pool3d")
+mse_loss = _function("mse_loss")
+l1_loss = _function("l1_loss")
+smooth_l1_loss = _function("smooth_l1_loss")
 _LINEAR = REGISTRY["linear"]
-channel_shuffle = REGISTRY["channel_shuffle"]
-pixel_shuffle = REGISTRY["pixel_shuffle"]
-pixel_unshuffle = REGISTRY["pixel_unshuffle"]
-nll_loss = REGISTRY["nll_loss"]
-cross_entropy = REGISTRY["cross_entropy"]
-binary_cross_entropy = REGISTRY["binary_cross_entropy"]
-binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
-kl_div = REGISTRY["kl_div"]
-huber_loss = REGISTRY["huber_loss"]
-poisson_nll_loss = REGISTRY["poisson_nll_loss"]
-gaussian_nll_loss = REGISTRY["gaussian_nll_loss"]
-hinge_embedding_loss = REGISTRY["hinge_embedding_loss"]
-margin_ranking_loss = REGISTRY["margin_ranking_loss"]
-cosine_embedding_loss = REGISTRY["cosine_embedding_loss"]
-triplet_margin_loss = REGISTRY["triplet_margin_loss"]
-multi_margin_loss = REGISTRY["multi_margin_loss"]
-multilabel_margin_loss = REGISTRY["multilabel_margin_loss"]
-multilabel_soft_margin_loss = REGISTRY["multilabel_soft_margin_loss"]
-soft_margin_loss = REGISTRY["soft_margin_loss"]
-cosine_similarity = REGISTRY["cosine_similarity"]
-pairwise_distance = REGISTRY["pairwise_distance"]
-pdist = REGISTRY["pdist"]
-scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
+channel_shuffle = _function("channel_shuffle")
+pixel_shuffle = _function("pixel_shuffle")
+pixel_unshuffle = _function("pixel_unshuffle")
+nll_loss = _function("nll_loss")
+cross_entropy = _function("cross_entropy")
+binary_cross_entropy = _function("binary_cross_entropy")
+binary_cross_entropy_with_logits = _function("binary_cross_entropy_with_logits")
+kl_div = _function("kl_div")
+huber_loss = _function("huber_loss")
+poisson_nll_loss = _function("poisson_nll_loss")
+gaussian_nll_loss = _function("gaussian_nll_loss")
+hinge_embedding_loss = _function("hinge_embedding_loss")
+margin_ranking_loss = _function("margin_ranking_loss")
+cosine_embedding_loss = _function("cosine_embedding_loss")
+triplet_margin_loss = _function("triplet_margin_loss")
+multi_margin_loss = _function("multi_margin_loss")
+multilabel_margin_loss = _function("multilabel_margin_loss")
+multilabel_soft_margin_loss = _function("multilabel_soft_margin_loss")
+soft_margin_loss = _function("soft_margin_loss")
+cosine_similarity = _function("cosine_similarity")
+pairwise_distance = _function("pairwise_distance")
+pdist = _function("pdist")
+scaled_dot_product_attention = _function("scaled_dot_product_attention")
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -873,10 +882,6 @@ def linear_cross_entropy(
     )
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
@@ -900,6 +905,7 @@ __all__ = [
     "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear",
     "upsample_nearest",
 ]  # fmt: skip
+__dir__ = listing(globals())
 
 
 def __getattr__(name: str) -> object:

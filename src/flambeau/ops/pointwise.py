@@ -270,7 +270,7 @@ class Pointwise(Operator):
     source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
     ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
-        >>> torch.mul.cuda, torch.mul.cost
+        >>> torch.mul.__wrapped__.cuda, torch.mul.__wrapped__.cost
         ('input * other', 1.0)
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import thread
 from ..core.locks import whole
-from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError, NotSupportedError, shown
 
 CPU_INDEX = -1
 LARGEST_INDEX = (1 << 31) - 1  # the largest device index that fits the drivers' interfaces
@@ -162,7 +162,7 @@ def as_device(value: Any) -> device:
         return parsed
     if is_integer(value):
         return _make("cuda", _checked_index("cuda", value))
-    raise ArgumentTypeError(f"{value!r} is not a device", hint=INDEX_HINT, operator="device")
+    raise ArgumentTypeError(f"{shown(value)} is not a device", hint=INDEX_HINT, operator="device")
 
 
 def _parsed(value: str) -> device:

@@ -45,8 +45,8 @@ def _writing(name: str) -> Any:
     return getattr(Tensor, name, None)
 
 
-_FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
-_FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
+_FUNCTIONS: dict[str, Any] = {name: operator.as_function() for name, operator in REGISTRY.items() if operator.function}
+_FUNCTIONS |= {alias: REGISTRY[name].called_as(alias).as_function() for alias, name in ALIASES.items()}
 _FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
 _FUNCTIONS["index_put_"] = index_put_
 _leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].called_as("rrelu").in_place())

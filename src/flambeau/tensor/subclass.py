@@ -22,7 +22,7 @@ from ..core.binding import make_calls_by
 from ..core.tensor import TensorBase, new_tensor_of
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator
-from . import checks, legacy, operators
+from . import argument_orders, checks, legacy, operators
 from .operators import BINARY, UNARY
 
 FIELDS = [name for name in TensorBase.__slots__ if name not in ("__weakref__", "_accumulator", "_grad")]
@@ -100,12 +100,15 @@ def is_overriding(cls: type) -> bool:
     return _known.base is not None and issubclass(cls, _known.base)
 
 
-def _overriding_types(values: Iterable[Any]) -> list[type]:
-    """Return the users' subclasses among the classes of arguments, derived classes before their bases."""
+def _overriding_types(values: Iterable[Any], depth: int = 64) -> list[type]:
+    """Return the users' subclasses among the classes of arguments, derived classes before their bases.
+
+    depth: of nested lists that are searched; a list may contain itself.
+    """
     subclasses: list[type] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            candidates = _overriding_types(value)
+            candidates = _overriding_types(value, depth - 1) if depth else []
         else:
             candidates = [type(value)] if is_overriding(type(value)) else []
         for cls in candidates:
@@ -173,7 +176,9 @@ class _Overriding(calls.CoreCaller):
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         classes = [] if _running.default else _overriding_types((*args, *kwargs.values()))
-        return call_override(operator, classes, args, kwargs) if classes else calls.call(operator, args, kwargs)
+        if classes:
+            return call_override(operator.as_function(), classes, args, kwargs)
+        return calls.call(operator, args, kwargs)
 
 
 # the class
@@ -251,6 +256,8 @@ def overridable(plain: type) -> type:
             members[name] = _symbol(plain, FUNCTION_OF[name], member)
         elif inspect.isroutine(member) and not isinstance(member, operators.Missing) and is_overridable(name):
             members[name] = _method(plain, FUNCTION_OF.get(name, name), member)
-    make_calls_by(_Overriding())
+    overriding = _Overriding()
+    make_calls_by(overriding)
+    argument_orders.Public.call = overriding.call
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)
     return _known.base
