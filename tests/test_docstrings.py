@@ -53,6 +53,7 @@ WITHOUT_EXAMPLE = {
     "flambeau.utils.weak.*": "private in PyTorch too, and there for imports",
     "flambeau.ops.operator.Call*": "passed to an operator's body: docs/guides/adding-an-operator.md",
     "flambeau.ops.operator.Operand*": "passed to an operator's body: docs/guides/adding-an-operator.md",
+    "flambeau.multiprocessing.reductions.reduce_*": "pickle calls it: a queue's example shows the effect",
     "flambeau.optim.*.formula": "for the optimizer itself; the class's example shows the step",
     "flambeau.utils.tensorboard.SummaryWriter*": "needs the package tensorboard, which the tests do not install",
     **{f"{owner}.{name}": "the library calls it" for owner, names in INTERNAL.items() for name in names.split()},

@@ -25,6 +25,13 @@ class Mutation(NamedTuple):
 
 MUTATIONS = (
     Mutation(
+        "an internal name that completion shows",
+        "utils/__init__.py",
+        "__dir__ = _listing(globals())\n",
+        "",
+        ("tests/test_surface.py", "-k", "test_dir_shows_the_public_interface_alone"),
+    ),
+    Mutation(
         "an upward import",
         "memory/pending.py",
         "from ..driver.api import",
@@ -115,7 +122,7 @@ MUTATIONS = (
 def copy(tmp_path):
     """A copy of the project that a test may damage."""
     ignored = shutil.ignore_patterns(".*_cache", "*.so")
-    for folder in ("src", "tests", "examples"):
+    for folder in ("src", "tests", "examples", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path

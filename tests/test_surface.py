@@ -9,13 +9,15 @@ import re
 import subprocess
 import sys
 import tomllib
+import typing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import flambeau
-from flambeau.import_paths import ROWS
+from flambeau.import_paths import OTHERS, ROWS
+from flambeau.importer import submodules
 from flambeau.tensor.operators import INTERNAL
 from scripts.write_stubs import PACKAGE
 
@@ -147,20 +149,98 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert shared == (public if name in ALSO_IN_CUDA else [])
 
 
-WITH_DIR = (
-    "flambeau", "flambeau.autograd.functional", "flambeau.cuda", "flambeau.nn.functional", "flambeau.nn.init",
-    "flambeau.nn.utils.parametrize", "flambeau.nn.utils.prune", "flambeau.nn.utils.rnn", "flambeau.optim.lr_scheduler",
-    "flambeau.optim.swa_utils",
-)  # fmt: skip
+# The submodules of each package that have no row in import_paths.py and are PyTorch's, or documented as flambeau's own.
+SUBMODULES = {
+    "flambeau": """
+        amp array_api autograd backends cuda data distributed distributions errors fft multiprocessing nn optim parallel
+        random serialization special testing types utils version
+    """,
+    "flambeau.amp": "autocast_mode grad_scaler",
+    "flambeau.array_api": "linalg",
+    "flambeau.autograd": "anomaly_mode forward_ad function functional graph",  # gradcheck is the function
+    "flambeau.backends": "cudnn",
+    "flambeau.distributed": "distributed_c10d",
+    "flambeau.distributions": """
+        bernoulli beta binomial categorical cauchy chi2 constraint_registry constraints continuous_bernoulli dirichlet
+        distribution exp_family exponential fishersnedecor gamma generalized_pareto geometric gumbel half_cauchy
+        half_normal independent inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal
+        lowrank_multivariate_normal mixture_same_family multinomial multivariate_normal negative_binomial normal
+        one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT transformed_distribution
+        transforms uniform utils von_mises weibull wishart
+    """,
+    "flambeau.multiprocessing": "reductions",  # spawn is the function
+    "flambeau.nn": "attention common_types functional grad init modules parallel parameter utils",
+    "flambeau.nn.attention": "flex_attention",
+    "flambeau.nn.modules": """
+        activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy
+        linear linear_cross_entropy_options loss module normalization padding pixelshuffle pooling rnn sparse
+        transformer upsampling utils
+    """,
+    "flambeau.nn.parallel": "scatter_gather",  # the others are functions
+    "flambeau.nn.utils": """
+        clip_grad convert_parameters fusion init memory_format parametrizations parametrize prune rnn stateless
+    """,  # spectral_norm and weight_norm are functions
+    "flambeau.optim": """
+        adadelta adafactor adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam rmsprop rprop sgd
+        swa_utils
+    """,
+    "flambeau.parallel": "comm",
+    "flambeau.utils": "data",
+}
+LISTS_ALL = ("flambeau.errors", "flambeau.parallel.comm")  # own modules, which say nothing of what they export
 
 
-@pytest.mark.parametrize("name", WITH_DIR)
+def shown_modules(name: str = "flambeau") -> list[str]:
+    """A module and all below it that dir() shows."""
+    found = [name]
+    for each in sorted(submodules_of(name)):
+        found += shown_modules(f"{name}.{each}")
+    return [each for each in found if each not in LISTS_ALL]
+
+
+def submodules_of(name: str) -> set[str]:
+    """The submodules of a package that completion shows: those of the table, and rows with public names."""
+    rows = {each for each in submodules(name) if not each.startswith("_")}
+    return {*SUBMODULES.get(name, "").split(), *rows}
+
+
+@pytest.mark.parametrize("name", shown_modules())
 def test_dir_shows_the_public_interface_alone(name):
     module = importlib.import_module(name)
-    submodules = flambeau._SUBMODULES if name == "flambeau" else ()
+    row = ROWS.get(name.removeprefix("flambeau."))
     shown = {each for each in dir(module) if not each.startswith("__")}
-    assert shown == {*module.__all__, *submodules} and all(hasattr(module, each) for each in shown)
-    assert "__version__" in dir(flambeau) and {"nn", "optim", "utils", "autograd", "cuda"} <= set(dir(flambeau))
+    values = {each: getattr(module, each) for each in shown}
+    private = {each for each in shown if each.startswith("_")}
+    named = {each for each, value in values.items() if isinstance(value, ModuleType)} - private
+    if name == "flambeau.distributed.distributed_c10d":  # it has the names of its package
+        named -= {"algorithms", "constants"}
+    assert named == submodules_of(name)
+    assert [each for each in named if importlib.import_module(f"{name}.{each}") is not values[each]] == []
+    assert {*module.__all__, "__name__", "__all__"} <= set(dir(module))
+    if row is None:  # a row lists PyTorch's names alone, some of which are private or come from typing
+        assert private == set() and "annotations" not in shown
+        assert [each for each, value in values.items() if value is getattr(typing, each, module)] == []
+
+
+def test_what_dir_does_not_show_is_there():
+    hidden = {"flambeau": "_submodule", "flambeau.nn": "recurrent_loops", "flambeau.utils": "_submodule"}
+    for name, each in hidden.items():
+        module = importlib.import_module(name)
+        assert hasattr(module, each) and each not in dir(module)
+
+
+def test_dir_of_a_new_process_names_what_is_there():
+    """In this one, other tests have imported submodules."""
+    program = (
+        "import flambeau\n"
+        f"for name in {shown_modules()!r}:\n"
+        "    module = flambeau\n"
+        "    for part in name.split('.')[1:]:\n"
+        "        module = getattr(module, part)\n"
+        "    print([name for each in dir(module) if not hasattr(module, each)] or '', end='')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_tensors_do_not_show_the_library_s_own_attributes():
@@ -222,7 +302,7 @@ def test_the_stubs_define_what_there_is():
     shown = {name for name in of_tensor if not name.startswith("_")}
     assert shown - {"H", "T"} == set(members) & shown == set(members)
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text())
-    given = {name for node in tree.body for name in names_of(node)}
+    given = {name for node in tree.body for name in names_of(node)} | set(OTHERS)
     assert set(of_package) - given == {name for name in of_package if name.startswith("__")} - {"__version__"}
 
 

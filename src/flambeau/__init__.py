@@ -80,6 +80,7 @@ from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .errors import AcceleratorError, OutOfMemoryError
+from .importer import listing as _listing
 from .importer import submodule as _submodule
 from .memory_formats import (
     channels_last,
@@ -187,6 +188,7 @@ _SUBMODULES = (
     "overrides",
     "parallel",
     "profiler",
+    "quasirandom",
     "random",
     "return_types",
     "serialization",
@@ -220,13 +222,10 @@ __all__ = [
     "set_warn_always", "uint16", "uint32", "uint64",
     *_LATE, *_tensor_names, *_function_names, *_autocast_names,
 ]  # fmt: skip
+__dir__ = _listing(globals(), *_SUBMODULES)
 
 
 _PACKAGE = __name__  # `flambeau run --as-torch` changes __name__ to PyTorch's
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:
@@ -248,5 +247,5 @@ def __getattr__(name: str) -> object:
     return _submodule(_PACKAGE, name)
 
 
-if "FLAMBEAU_CHECK" in _os.environ:  # in a process that a program under `flambeau check` has started
+if _os.environ.get("FLAMBEAU_CHECK"):  # in a process that a program under `flambeau check` has started
     _importlib.import_module(f"{_PACKAGE}.tools.race_report").check_this_process()

@@ -1,10 +1,12 @@
 """torch.fft: importable, but its functions raise NotSupportedError, as there is no complex arithmetic."""
 
 from .errors import no_attribute as _no_attribute
+from .importer import listing as _listing
 from .tools.eager import transforms as _transforms
 
 globals().update(_transforms)
 __all__ = sorted(_transforms)
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

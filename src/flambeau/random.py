@@ -1,6 +1,7 @@
 """torch.random: seeds and states of random number generators, and the choice of their numbers."""
 
 from .errors import no_attribute as _no_attribute
+from .importer import listing as _listing
 from .runtime.generator import default_generator as _default_generator
 from .runtime.generator import initial_seed, manual_seed, seed
 from .tensor.random import fork_rng, get_rng_state, portable, set_rng_state
@@ -14,3 +15,4 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "portable", "seed", "set_rng_state"]
+__dir__ = _listing(globals())

@@ -6,6 +6,7 @@ from typing import IO as _IO
 from typing import Any as _Any
 from typing import Union as _Union
 
+from .importer import listing as _listing
 from .runtime.device import device as _device
 from .strides import Size
 from .tensor import Tensor, TypedStorage, UntypedStorage
@@ -22,3 +23,4 @@ _dtype, _layout, _int, _float, _bool = _Any, _Any, int, float, bool
 __all__ = [
     "BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "Size", "Storage", "Tensor",
 ]  # fmt: skip
+__dir__ = _listing(globals())

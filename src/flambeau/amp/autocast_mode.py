@@ -8,9 +8,11 @@ from typing import Any
 from .. import callers
 from ..autograd.autocast import autocast, custom_bwd, custom_fwd, is_autocast_available
 from ..dtypes import bfloat16, dtype, float16
+from ..importer import listing
 from .grad_scaler import GradScaler
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__dir__ = listing(globals())
 
 
 def renamed(former: str, now: str) -> None:

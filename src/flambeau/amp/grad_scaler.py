@@ -20,6 +20,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..dtypes import float16, float32, int32
 from ..errors import ScalingError, shown
+from ..importer import listing
 from ..ops import multi_tensor  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 from ..optim.optimizer import Optimizer
@@ -28,6 +29,7 @@ from ..tensor import factories
 from ..uncomputed import is_set
 
 __all__ = ["GradScaler", "OptState"]
+__dir__ = listing(globals())
 
 
 class OptState(Enum):

@@ -9,6 +9,7 @@ from math import e, inf, nan, pi
 
 from ..dtypes import bool_ as bool
 from ..dtypes import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from ..importer import listing as _listing
 from ..ops.activation import tanh
 from ..ops.arithmetic import abs, reciprocal, sqrt, square
 from ..ops.arithmetic import neg as negative
@@ -131,3 +132,4 @@ __all__ = [
     "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot",
     "where", "zeros", "zeros_like",
 ]  # fmt: skip
+__dir__ = _listing(globals())

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ..dtypes import dtype
 from ..errors import ShapeError
+from ..importer import listing
 from ..ops import arithmetic, einsum, factorizations, norms, reductions, slicing, views
 from ..ops import linalg as products
 from ..ops.factorizations import linalg_det as det
@@ -22,6 +23,7 @@ __all__ = [
     "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
     "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+__dir__ = listing(globals())
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:

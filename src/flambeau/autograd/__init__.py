@@ -2,6 +2,7 @@
 
 import typing as _typing
 
+from ..importer import listing as _listing
 from ..importer import submodule as _submodule
 from . import forward_ad, function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -46,6 +47,7 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+__dir__ = _listing(globals(), "anomaly_mode")
 
 
 def __getattr__(name: str) -> object:

@@ -9,6 +9,7 @@ from typing import Any
 from .. import callers
 from ..core.locks import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
+from ..importer import listing
 from .graph_node import observe
 from .node_hooks import hooks_of
 
@@ -194,3 +195,7 @@ class Watch:
 def watch() -> Watch | None:
     """Return the checks for a new backward pass, or None without anomaly detection."""
     return Watch() if _Anomaly.enabled else None
+
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+__dir__ = listing(globals())

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import NotSupportedError
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -48,6 +49,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> NoReturn:
 
 
 __all__ = ["UnpackedDualTensor", "make_dual", "unpack_dual"]
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

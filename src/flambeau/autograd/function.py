@@ -14,6 +14,7 @@ from ..core.inplace import check_inplace, rebase
 from ..core.record import Edge, Node, Saved, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
+from ..importer import listing
 from ..runtime import device as devices
 from .fitting import fit
 from .mode import GradMode, mode
@@ -24,6 +25,19 @@ class FunctionCtx:
     """The `ctx` of one call: carries values from forward to backward, by `save_for_backward(...)` or as attributes.
 
     needs_input_grad: per argument of forward, whether backward must compute its gradient.
+    Example:
+        >>> class Scale(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x, factor):
+        ...         ctx.factor = factor
+        ...         return x * factor
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * ctx.factor, None
+        >>> x = torch.tensor(1.0, requires_grad=True)
+        >>> Scale.apply(x, 3.0).backward()
+        >>> x.grad
+        tensor(3.)
     """
 
     def __init__(self) -> None:
@@ -35,7 +49,23 @@ class FunctionCtx:
         self._node: Any = None  # a weak reference: the node holds the context
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Save tensors for backward; a later write in place to one of them is an error in backward."""
+        """Save tensors for backward; a later write in place to one of them is an error in backward.
+
+        Example:
+            >>> class Square(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.save_for_backward(x)
+            ...         return x * x
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         (x,) = ctx.saved_tensors
+            ...         return 2 * x * grad
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> Square.apply(x).backward()
+            >>> x.grad
+            tensor(6.)
+        """
         for index, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, TensorBase):
                 raise ArgumentTypeError(
@@ -46,20 +76,71 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Do nothing: forward-mode derivatives are not supported."""
+        """Do nothing: forward-mode derivatives are not supported.
+
+        Example:
+            >>> torch.autograd.function.FunctionCtx().save_for_forward(torch.ones(1))
+        """
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Declare the inputs that forward wrote in place; forward must return them."""
+        """Declare the inputs that forward wrote in place; forward must return them.
+
+        Example:
+            >>> class Twice(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.mark_dirty(x)
+            ...         return x.mul_(2)
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 2 * grad
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> y = x.clone()
+            >>> Twice.apply(y) is y
+            True
+            >>> y.backward()
+            >>> x.grad
+            tensor(2.)
+        """
         _check_tensors("mark_dirty", tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Declare the results that need no gradient; backward receives zeros for them."""
+        """Declare the results that need no gradient; backward receives zeros for them.
+
+        Example:
+            >>> class Largest(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         value, index = x.max(0)
+            ...         ctx.mark_non_differentiable(index)
+            ...         return value, index
+            ...     @staticmethod
+            ...     def backward(ctx, grad, _):
+            ...         return grad.expand(2)
+            >>> value, index = Largest.apply(torch.tensor([1.0, 2.0], requires_grad=True))
+            >>> value.requires_grad, index.requires_grad
+            (True, False)
+        """
         _check_tensors("mark_non_differentiable", tensors)
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward receives zeros (the default) or None for the gradient of an unused result."""
+        """Set whether backward receives zeros (the default) or None for the gradient of an unused result.
+
+        Example:
+            >>> class Pair(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.set_materialize_grads(False)
+            ...         return x * 1, x * 2
+            ...     @staticmethod
+            ...     def backward(ctx, first, second):
+            ...         print(second)
+            ...         return first
+            >>> Pair.apply(torch.tensor(1.0, requires_grad=True))[0].backward()
+            None
+        """
         self.materialize_grads = value
 
     @property
@@ -481,6 +562,19 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a Function's backward as not differentiable: a second derivative is an error.
 
     It runs without recording.
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         return 2 * ctx.saved_tensors[0] * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> torch.autograd.grad(Square.apply(x), x)
+        (tensor(6.),)
     """
 
     @wraps(function)
@@ -505,3 +599,7 @@ def _guarded(value: Any, node: Node, index: int) -> Any:
     result: Any = alias_of(value, value.shape, value.strides, value._offset)
     result._grad_fn, result._output_index = node, index
     return result
+
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__dir__ = listing(globals())

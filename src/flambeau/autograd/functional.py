@@ -12,11 +12,13 @@ from typing import Any
 
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, ShapeError, shown
+from ..importer import listing
 from ..ops.join import stack
 from . import gradients
 from .mode import GradMode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__dir__ = listing(globals())
 
 
 def _as_tuple(name: str, what: str, values: Any) -> tuple[tuple[Any, ...], bool]:
@@ -281,7 +283,3 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         turned = call.gradients(slopes, call.inputs, weights, True)
         products = call.gradients(turned, weights, vectors, create_graph)
     return call.of_outputs(call.outputs), call.of_inputs(products)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -17,6 +17,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import float64
 from ..errors import ArgumentError, GradcheckError, NotSupportedError, ShapeError, shown
 from ..host import np
+from ..importer import listing
 from ..transfer import read
 from . import gradients
 from .function import Function
@@ -340,3 +341,7 @@ def _random_grads(outputs: Sequence[Any], with_gaps: bool) -> list[Any]:
         values = output.new_tensor(generator.uniform(-1, 1, (*output.shape, 2) if with_gaps else output.shape))
         grads.append((values.select(-1, 0) if with_gaps else values).detach().requires_grad_())
     return grads
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__dir__ = listing(globals())

@@ -16,6 +16,7 @@ from ..core.native import Lock
 from ..core.record import Saved
 from ..core.tensor import TensorBase, watchers
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from ..importer import listing
 from .gradients import current_task, notes
 from .graph_node import GradientEdge, Node, face_of, observe
 from .node_hooks import RemovableHandle, add, hooks_of, leaf_hooks, pack
@@ -34,6 +35,7 @@ __all__ = [
     "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]
+__dir__ = listing(globals())
 
 
 # hooks on saved tensors

@@ -3,6 +3,7 @@
 import sys as _sys
 import typing as _typing
 
+from ..importer import listing as _listing
 from ..importer import submodule as _submodule
 from ..numerics import BackendsModule as _Module
 from . import cudnn
@@ -17,6 +18,7 @@ if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which n
 
 _sys.modules[__name__].__class__ = _Module
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__dir__ = _listing(globals(), "fp32_precision")
 
 
 def __getattr__(name: str) -> object:

@@ -4,6 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
+from ..importer import listing as _listing
 from ..importer import submodule as _submodule
 from ..runtime.control import (
     can_device_access_peer,
@@ -99,15 +100,19 @@ from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
 
 if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
+    from ..nn.graphed_callables import make_graphed_callables
     from ..parallel import comm
     from ..runtime import graph as graphs
     from ..runtime import green_context as green_contexts
     from ..runtime import profiler
     from ..runtime import profiler as nvtx
     from ..runtime import stream as streams
+    from ..runtime.generator import Generator as _Generator
     from ..runtime.user_kernel import CudaKernel, kernel
     from ..tensor import random
     from . import memory
+
+    default_generators: tuple[_Generator, ...]
 
 
 def __getattr__(name: str) -> object:
@@ -121,10 +126,6 @@ def __getattr__(name: str) -> object:
     if name == "default_generators":
         return _cuda_generators()
     return _submodule(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [
@@ -151,3 +152,4 @@ __all__ = [
     "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize", "temperature",
     "use_mem_pool", "utilization",
 ]  # fmt: skip
+__dir__ = _listing(globals())

@@ -1,6 +1,7 @@
 """Datasets, samplers and DataLoader."""
 
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 from .collate import default_collate, default_convert
 from .dataset import (
     ChainDataset,
@@ -29,6 +30,7 @@ __all__ = [
     "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

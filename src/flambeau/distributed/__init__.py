@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 
+from ..importer import listing as _listing
 from ..importer import submodule as _submodule
 from ..parallel.backends import (
     BackendConfig,
@@ -127,6 +128,7 @@ __all__ = [
     "get_pg_count", "register_rendezvous_handler", "rendezvous",
     "set_debug_level", "set_debug_level_from_env", "shrink_group", "split_group", "supports_complex",
 ]  # fmt: skip
+__dir__ = _listing(globals(), "distributed_c10d")
 
 
 def __getattr__(name: str) -> object:

@@ -1,5 +1,6 @@
 """torch.distributed.distributed_c10d: the module that has torch.distributed's functions in PyTorch."""
 
+from ..importer import listing as _listing
 from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import these)
 from ..parallel.coalesced import coalescing_manager as _coalescing_manager  # noqa: F401
 from ..parallel.collective_options import AllgatherOptions as AllgatherOptions
@@ -12,3 +13,5 @@ from ..parallel.shrink import SHRINK_ABORT as SHRINK_ABORT
 from ..parallel.shrink import SHRINK_DEFAULT as SHRINK_DEFAULT
 from . import *  # noqa: F403
 from . import __all__ as __all__
+
+__dir__ = _listing(globals(), "AllgatherOptions", "SHRINK_ABORT", "SHRINK_DEFAULT")

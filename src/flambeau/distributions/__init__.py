@@ -6,6 +6,7 @@ PyTorch's module names, such as `distributions.normal`, stand for the module her
 import sys as _sys
 
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 from . import (
     constraint_registry,
     constraints,
@@ -91,6 +92,7 @@ _FORMER = {  # PyTorch's modules, by the one that has their classes here
     mixture: "mixture_same_family",
     library: "utils",
 }
+__dir__ = _listing(globals(), "distribution", *" ".join(_FORMER.values()).split())
 for _module, _names in _FORMER.items():
     for _name in _names.split():
         setattr(_sys.modules[__name__], _name, _module)

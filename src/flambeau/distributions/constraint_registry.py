@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentTypeError, NotSupportedError, shown
+from ..importer import listing
 from . import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+__dir__ = listing(globals())
 
 
 Factory = Callable[[Any], Any]

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..dtypes import bool_
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
+from ..importer import listing
 from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
 from .library import epsilon, torch
 
@@ -20,6 +21,7 @@ __all__ = [
     "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
     "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
+__dir__ = listing(globals())
 
 
 class Constraint:

@@ -8,6 +8,7 @@ from typing import Any
 from ..autograd.mode import no_grad
 from ..errors import ArgumentError, shown
 from ..host import np
+from ..importer import listing
 from . import constraints
 from .constraints import positive, real, unit_interval
 from .distribution import Distribution, ExponentialFamily, TransformedDistribution
@@ -1092,3 +1093,11 @@ class ContinuousBernoulli(ExponentialFamily):
         safe = torch.where(regular, x, (self._lims[0] - 0.5) * torch.ones_like(x))
         size = torch.log(torch.expm1(safe).abs()) - torch.log(safe.abs())
         return torch.where(regular, size, 0.5 * x + x.pow(2) / 24 - x.pow(4) / 2880)
+
+
+__all__ = [
+    "Cauchy", "Chi2", "ContinuousBernoulli", "Exponential", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Gumbel",
+    "HalfCauchy", "HalfNormal", "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal", "Normal", "Pareto", "StudentT",
+    "Uniform", "VonMises", "Weibull",
+]  # fmt: skip
+__dir__ = listing(globals())

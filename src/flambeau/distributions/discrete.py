@@ -8,6 +8,7 @@ from typing import Any
 from ..autograd.mode import no_grad
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError
+from ..importer import listing
 from . import constraints
 from .constraints import nonnegative_integer, real, unit_interval
 from .continuous import floating, uniform_open
@@ -570,6 +571,11 @@ class LogitRelaxedBernoulli(_OfLogits):
     """The distribution of the log-odds of a RelaxedBernoulli variable.
 
     temperature, probs, logits: as in RelaxedBernoulli.
+    Example:
+        >>> module = torch.distributions.relaxed_bernoulli
+        >>> relaxed = module.LogitRelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.5]))
+        >>> relaxed.batch_shape, relaxed.rsample((3,)).shape
+        (torch.Size([1]), torch.Size([3, 1]))
     """
 
     arg_constraints = {"probs": unit_interval, "logits": real}
@@ -636,6 +642,11 @@ class ExpRelaxedCategorical(_OfCategorical):
     """The distribution of the logarithm of a RelaxedOneHotCategorical variable.
 
     temperature, probs, logits: as in RelaxedOneHotCategorical.
+    Example:
+        >>> module = torch.distributions.relaxed_categorical
+        >>> relaxed = module.ExpRelaxedCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
+        >>> relaxed.event_shape, torch.allclose(relaxed.rsample().exp().sum(), torch.tensor(1.0))
+        (torch.Size([3]), True)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -705,3 +716,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     def probs(self) -> Any:
         """The probabilities."""
         return self.base_dist.probs
+
+
+__all__ = [
+    "Bernoulli", "Binomial", "Categorical", "ExpRelaxedCategorical", "Geometric", "LogitRelaxedBernoulli",
+    "Multinomial", "NegativeBinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Poisson",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical",
+]  # fmt: skip
+__dir__ = listing(globals())

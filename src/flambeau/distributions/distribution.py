@@ -14,6 +14,7 @@ from ..autograd.gradients import grad
 from ..autograd.mode import no_grad
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, NotSupportedError, shown
+from ..importer import listing
 from ..strides import Size
 from . import constraints
 from .library import lazy_property, sizes, sum_rightmost, torch
@@ -511,3 +512,7 @@ class TransformedDistribution(Distribution):
         for transform in self.transforms:
             value = transform(value)
         return value
+
+
+__all__ = ["Distribution", "ExponentialFamily", "Independent", "TransformedDistribution"]
+__dir__ = listing(globals())

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentTypeError, NotSupportedError, shown
+from ..importer import listing
 from ..ops.factorizations import linalg_solve_triangular
 from .continuous import (
     EULER,
@@ -486,3 +487,7 @@ def _(p: Any, q: Any) -> Any:
     mean_log = (torch.xlogy(p.high, p.high) - torch.xlogy(p.low, p.low) - width) / width
     value = -width.log() - q.alpha.log() - q.alpha * q.scale.log() + (q.alpha + 1) * mean_log
     return torch.where(p.low < q.support.lower_bound, math.inf, value)
+
+
+__all__ = ["kl_divergence", "register_kl"]
+__dir__ = listing(globals())

@@ -11,6 +11,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import float32, int64, promote_types
 from ..errors import ArgumentError, no_attribute, shown
 from ..host import np
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import functions
 
@@ -51,6 +52,9 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     """Return tensors and numbers as tensors of one shape; numbers get the type and device of the first tensor.
 
     Raises: ArgumentError for anything else, ShapeError if the shapes do not fit.
+    Example:
+        >>> torch.distributions.utils.broadcast_all(torch.tensor([1.0, 2.0]), 3)
+        (tensor([1., 2.]), tensor([3., 3.]))
     """
     tensors = [value for value in values if isinstance(value, TensorBase)]
     for value in values:
@@ -73,19 +77,34 @@ def as_floating(value: Any) -> Any:
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type."""
+    """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type.
+
+    Example:
+        >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5])) > 0
+        tensor([True, True])
+    """
     eps = epsilon(probs.dtype)
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """Return the log-odds of probabilities if is_binary, else their logarithms."""
+    """Return the log-odds of probabilities if is_binary, else their logarithms.
+
+    Example:
+        >>> torch.distributions.utils.probs_to_logits(torch.tensor(0.5), is_binary=True)
+        tensor(0.)
+    """
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Return the probabilities of log-odds if is_binary, else the softmax over the last dimension."""
+    """Return the probabilities of log-odds if is_binary, else the softmax over the last dimension.
+
+    Example:
+        >>> torch.distributions.utils.logits_to_probs(torch.tensor([0.0, 0.0]))
+        tensor([0.5000, 0.5000])
+    """
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 
@@ -106,7 +125,12 @@ def logit_log_prob(logits: Any, value: Any) -> Any:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """Return the elements of lower triangles up to a diagonal, row by row, as vectors."""
+    """Return the elements of lower triangles up to a diagonal, row by row, as vectors.
+
+    Example:
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
+        tensor([1, 2, 3])
+    """
     size = mat.shape[-1]
     rows, columns = np.tril_indices(size, diag)
     index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=mat.device)
@@ -114,7 +138,13 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """Return lower triangles with the elements of vectors, row by row, up to a diagonal."""
+    """Return lower triangles with the elements of vectors, row by row, up to a diagonal.
+
+    Example:
+        >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3]))
+        tensor([[1, 0],
+                [2, 3]])
+    """
     count = vec.shape[-1]
     size = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
     rows, columns = np.tril_indices(size, diag)
@@ -124,7 +154,20 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
 
 
 class lazy_property:  # noqa: N801
-    """A property that is computed at its first use, with gradients, and then kept."""
+    """A property that is computed at its first use, with gradients, and then kept.
+
+    Example:
+        >>> class Square:
+        ...     side = 3
+        ...     @torch.distributions.utils.lazy_property
+        ...     def area(self):
+        ...         return self.side**2
+        >>> square = Square()
+        >>> square.area
+        9
+        >>> vars(square)
+        {'area': 9}
+    """
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
@@ -162,3 +205,10 @@ def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
 
 # PyTorch's names, which packages import
 _standard_normal, _sum_rightmost, euler_constant = standard_normal, sum_rightmost, 0.57721566490153286060
+
+
+__all__ = [
+    "broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits",
+    "tril_matrix_to_vec", "vec_to_tril_matrix",
+]  # fmt: skip
+__dir__ = listing(globals())

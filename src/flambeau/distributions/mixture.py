@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.mode import no_grad
 from ..errors import ArgumentError, shown
+from ..importer import listing
 from . import constraints
 from .discrete import Categorical
 from .distribution import Distribution
@@ -113,3 +114,7 @@ class MixtureSameFamily(Distribution):
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"
+
+
+__all__ = ["MixtureSameFamily"]
+__dir__ = listing(globals())

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..autograd.mode import no_grad
 from ..errors import ArgumentError
+from ..importer import listing
 from ..ops.factorizations import (
     cholesky_inverse,
     cholesky_solve,
@@ -621,3 +622,9 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+
+
+__all__ = [
+    "Beta", "Dirichlet", "LKJCholesky", "LogisticNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart",
+]  # fmt: skip
+__dir__ = listing(globals())

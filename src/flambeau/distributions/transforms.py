@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import strides as st
 from ..errors import ArgumentError, NotSupportedError
+from ..importer import listing
 from ..strides import Size
 from . import constraints
 from .library import (
@@ -34,6 +35,7 @@ __all__ = [
     "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
     "identity_transform",
 ]  # fmt: skip
+__dir__ = listing(globals())
 
 
 class Transform:

@@ -35,6 +35,7 @@ from multiprocessing import (
 from typing import Any
 
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 from ..runtime.ipc import Report
 from ..runtime.shared_memory import STRATEGIES as _STRATEGIES
 from ..runtime.shared_memory import host_side as _host_side
@@ -139,6 +140,7 @@ __all__ = [
     "get_logger", "get_sharing_strategy", "get_start_method", "log_to_stderr", "parent_process", "set_executable",
     "set_forkserver_preload", "set_sharing_strategy", "set_start_method", "spawn", "start_processes",
 ]  # fmt: skip
+__dir__ = _listing(globals(), "reductions")
 
 
 def __getattr__(name: str) -> object:

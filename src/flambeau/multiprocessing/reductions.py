@@ -23,6 +23,7 @@ from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..driver.api import StreamHandle
 from ..dtypes import BY_NAME
 from ..errors import ArgumentError, AutogradError
+from ..importer import listing
 from ..nn.parameter import Buffer, Parameter
 from ..runtime import device as devices
 from ..runtime import ipc, shared_memory
@@ -211,3 +212,7 @@ def register() -> None:
 
 
 register()
+
+
+__all__ = ["reduce_event", "reduce_storage", "reduce_tensor"]
+__dir__ = listing(globals())

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, naming, shown
+from ..importer import listing
 from ..tensor import checks
 from .contexts import get_context
 
@@ -206,3 +207,10 @@ def _shortened(text: str, nbytes: int) -> str:
     half = nbytes // 2
     first, last = data[:half].decode(errors="ignore"), data[-half:].decode(errors="ignore")
     return f"{first}\n... {len(data) - 2 * half} bytes ...\n{last}"
+
+
+__all__ = [
+    "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
+    "start_processes",
+]  # fmt: skip
+__dir__ = listing(globals())

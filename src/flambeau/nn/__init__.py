@@ -1,6 +1,7 @@
 """Neural networks: modules, parameters, initialization and functions."""
 
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 from . import attention, common_types, functional, grad, init
 from .activation import (
     CELU,
@@ -219,6 +220,7 @@ __all__ = [
     "ZeroPad3d", "attention", "common_types", "factory_kwargs", "functional", "grad", "init", "modules", "parallel",
     "utils",
 ]  # fmt: skip
+__dir__ = _listing(globals(), "parameter")
 
 
 def __getattr__(name: str) -> object:

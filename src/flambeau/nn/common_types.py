@@ -2,6 +2,7 @@
 
 from typing import TypeAlias, TypeVar
 
+from ..importer import listing
 from ..tensor.tensor import Tensor
 
 T = TypeVar("T")
@@ -32,3 +33,4 @@ _tensor_list_t: TypeAlias = _scalar_or_tuple_any_t[Tensor]
 _maybe_indices_t: TypeAlias = _scalar_or_tuple_2_t[Tensor]
 
 __all__ = ["T", "Tensor"]
+__dir__ = listing(globals())

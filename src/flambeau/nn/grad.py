@@ -10,6 +10,7 @@ from ..autograd.gradients import grad
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..errors import naming
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 
@@ -125,6 +126,7 @@ def conv3d_weight(
 
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+__dir__ = listing(globals())
 
 
 def __getattr__(name: str) -> object:

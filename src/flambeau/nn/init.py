@@ -13,6 +13,7 @@ from .. import callers
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ValueRangeError, naming, shown
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 from ..tensor.like_factories import empty_like
@@ -418,11 +419,8 @@ def __getattr__(name: str) -> object:
     raise _no_attribute(__name__, name)
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
     "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
+__dir__ = listing(globals())

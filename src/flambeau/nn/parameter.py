@@ -9,6 +9,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
 from ..dtypes import default
 from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import factories, subclass
 from ..tensor.gradient import want
@@ -123,6 +124,9 @@ class _Uninitialized:
     """Mixin of tensors that have a type and a device, and get a shape from `materialize`.
 
     Their methods raise ValueRangeError, except those that move or convert them.
+    Example:
+        >>> isinstance(torch.nn.LazyLinear(2).weight, torch.nn.parameter.UninitializedTensorMixin)
+        True
     """
 
     cls_to_become: Any = Tensor
@@ -258,5 +262,17 @@ class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
 
 
 def is_lazy(param: Any) -> bool:
-    """Return whether a tensor is a parameter or buffer without a shape."""
+    """Return whether a tensor is a parameter or buffer without a shape.
+
+    Example:
+        >>> layer = torch.nn.LazyLinear(2)
+        >>> torch.nn.parameter.is_lazy(layer.weight)
+        True
+    """
     return isinstance(param, _Uninitialized)
+
+
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]  # fmt: skip
+__dir__ = listing(globals())

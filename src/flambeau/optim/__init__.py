@@ -3,6 +3,7 @@
 import sys as _sys
 
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing as _listing
 from . import adagrad as adadelta
 from . import adagrad as adafactor
 from . import adagrad as rmsprop
@@ -29,6 +30,7 @@ __all__ = [
     "Optimizer", "RAdam", "RMSprop", "Rprop", "adadelta", "adafactor", "adamax", "adamw", "asgd", "lr_scheduler",
     "nadam", "radam", "rmsprop", "rprop", "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
+__dir__ = _listing(globals(), "adagrad", "adam", "lbfgs", "optimizer", "sgd")
 
 
 def __getattr__(name: str) -> object:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..errors import ArgumentError
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..runtime.device import CPU
 from ..tensor import factories, like_factories
@@ -284,3 +285,7 @@ class Adafactor(Optimizer):
         rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), share)
         columns = state["col_var"].lerp_(square.mean(-2, keepdim=True), share)
         return rows * columns / rows.mean(-2, keepdim=True).clamp(min=least)
+
+
+__all__ = ["Adadelta", "Adafactor", "Adagrad", "RMSprop"]
+__dir__ = listing(globals())

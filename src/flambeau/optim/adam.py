@@ -8,6 +8,7 @@ from typing import Any
 from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..errors import ArgumentError, shown
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..runtime.device import CPU
@@ -367,3 +368,7 @@ def _rectification(beta2: float, step: float) -> float:
         return 0.0
     share = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
     return math.sqrt(share) * math.sqrt(correction)
+
+
+__all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
+__dir__ = listing(globals())

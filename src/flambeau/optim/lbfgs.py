@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ModeError
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from .optimizer import Closure, Optimizer, number, options
@@ -298,3 +299,7 @@ def _cubic_minimum(one: Point, other: Point, bounds: tuple[float, float] | None 
     if math.isnan(root) or not divisor:  # the cubic has no minimum
         return (least + most) / 2
     return min(max(last.step - width * ((last.slope + root - inner) / divisor), least), most)
+
+
+__all__ = ["LBFGS"]
+__dir__ = listing(globals())

@@ -19,6 +19,7 @@ from .. import callers
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
 from ..errors import no_attribute as _no_attribute
+from ..importer import listing
 from ..tensor import checks
 from ..tensor.tensor import Tensor
 from .optimizer import Optimizer, number
@@ -1285,15 +1286,12 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
     return [dict(zip(keys, each)) for each in (up, *rest)]
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
     "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
+__dir__ = listing(globals())
 
 _LRScheduler = LRScheduler  # PyTorch's older name
 

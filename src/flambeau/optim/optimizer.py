@@ -16,6 +16,7 @@ from ..core.locks import whole
 from ..core.tensor import TensorBase
 from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
+from ..importer import listing
 from ..ops import optimizer_steps  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 from ..runtime.device import CPU
@@ -918,3 +919,7 @@ def check_betas(group: dict[str, Any]) -> None:
                 hint="it must be at least 0 and less than 1",
                 operator="check",
             )
+
+
+__all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__dir__ = listing(globals())

@@ -8,6 +8,7 @@ from typing import Any
 from ..dtypes import bfloat16
 from ..errors import ArgumentError, shown
 from ..host import np
+from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..runtime.device import CPU
 from ..runtime.graph import refuse_capture
@@ -354,3 +355,7 @@ def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
         change = gram.addmm(gram, gram, beta=gram_factor, alpha=square_factor)
         now = now.addmm(change, now, beta=one)
     return now.T if is_tall else now
+
+
+__all__ = ["ASGD", "Muon", "Rprop", "SGD"]
+__dir__ = listing(globals())

@@ -11,6 +11,7 @@ from typing import Any
 from ..autograd.mode import GradMode
 from ..dtypes import int64
 from ..errors import ArgumentError, shown
+from ..importer import listing
 from ..nn.module import Module
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
@@ -312,11 +313,8 @@ class SWALR(LRScheduler):
         return found
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
 ]  # fmt: skip
+__dir__ = listing(globals())

@@ -32,6 +32,7 @@ from ..core import thread
 from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, alias_of, in_graph
 from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, NamingError, naming, shown
+from ..importer import listing
 from ..multiprocessing.worker_pipe import WorkerException
 from ..nn.module import Module
 from ..runtime import device as devices
@@ -724,3 +725,7 @@ def _first_device(value: Any) -> int | None:
         if found is not None:
             return found
     return None
+
+
+__all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]
+__dir__ = listing(globals())

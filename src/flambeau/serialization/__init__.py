@@ -3,6 +3,7 @@
 import os as _os
 import typing as _typing
 
+from ..importer import listing as _listing
 from .files import get_unsafe_globals_in_checkpoint, load, save
 from .vocabulary import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
@@ -10,6 +11,7 @@ __all__ = [
     "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
     "safe_globals", "save",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 # Types of arguments, and a number, that packages import
 FILE_LIKE: _typing.TypeAlias = _typing.Any

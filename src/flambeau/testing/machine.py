@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..config import virtual_gpus
 from ..core import thread
 from ..runtime.machine import Machine
+
+if TYPE_CHECKING:
+    from ..driver.virtual.driver import VirtualDriver
+
+    class VirtualMachine(Machine):
+        """What `machine` yields, to type checkers: a Machine's driver may be another one."""
+
+        driver: VirtualDriver
 
 
 @contextmanager
@@ -19,7 +27,7 @@ def machine(
     memory: int | str = 0,
     races: str | None = None,
     schedule: Any = "submission",
-) -> Iterator[Machine]:
+) -> Iterator[VirtualMachine]:
     """Make a fresh virtual machine the process's machine inside a `with` block, and restore the former one after it.
 
     preset, races: as in FLAMBEAU_GPUS.  schedule: a text as there, or a Schedule object.
@@ -38,6 +46,6 @@ def machine(
     previous = thread.swap_machine(virtual)
     try:
         virtual.start()
-        yield virtual
+        yield cast("VirtualMachine", virtual)
     finally:
         thread.swap_machine(previous)

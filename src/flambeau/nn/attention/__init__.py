@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 
 from ...errors import ArgumentTypeError, shown
 from ...errors import no_attribute as _no_attribute
+from ...importer import listing as _listing
 
 
 class SDPBackend(IntEnum):
@@ -79,7 +81,10 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
+__dir__ = _listing(globals(), "flex_attention")
 
 
 def __getattr__(name: str) -> object:
+    if name == "flex_attention":
+        return importlib.import_module(f"{__name__}.{name}")
     raise _no_attribute(__name__, name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import NotSupportedError
 from ...errors import no_attribute as _no_attribute
+from ...importer import listing
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 HINT = "torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores"
@@ -63,6 +64,7 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
 
 
 __all__ = ["AuxRequest", "BlockMask", "create_block_mask", "flex_attention"]
+__dir__ = listing(globals())
 
 
 def __getattr__(name: str) -> object:

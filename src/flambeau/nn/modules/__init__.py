@@ -5,6 +5,7 @@ from importlib.machinery import ModuleSpec as _ModuleSpec
 from types import ModuleType as _ModuleType
 
 from ...errors import no_attribute as _no_attribute
+from ...importer import listing as _listing
 from .. import activation as _activation
 from .. import containers as _containers
 from .. import convolution as _convolution
@@ -118,7 +119,7 @@ def _install(path: str, names: list[str]) -> None:
     public = [name for name in names if not name.startswith("_")]
     if path == "module":
         vars(module).update(_PRIVATE)
-    vars(module)["__all__"] = public
+    vars(module).update(__all__=public, __dir__=_listing(vars(module)))
     _sys.modules[full] = module
     classes = [name for name in public if isinstance(vars(module)[name], type)]
     globals().update({name: vars(module)[name] for name in classes} | {path: module})
@@ -126,6 +127,7 @@ def _install(path: str, names: list[str]) -> None:
 
 
 __all__ = ["utils"]
+__dir__ = _listing(globals())
 for _path, _names in _MODULES.items():
     _install(_path, _names.split())
 __all__ += _MODULES

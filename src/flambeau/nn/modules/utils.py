@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...errors import ArgumentError
+from ...importer import listing
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -60,3 +61,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         for key in list(metadata):
             if key and (key.startswith(prefix) or key == prefix.replace(".", "")):
                 metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+__dir__ = listing(globals())

@@ -3,6 +3,7 @@
 import sys as _sys
 import typing as _typing
 
+from ...importer import listing as _listing
 from ...importer import submodule as _submodule
 from ...parallel.data_parallel import (
     DataParallel,
@@ -28,6 +29,7 @@ __all__ = [
     "DataParallel", "DistributedDataParallel", "comm", "data_parallel", "distributed", "gather", "parallel_apply",
     "replicate", "scatter", "scatter_gather", "scatter_kwargs",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

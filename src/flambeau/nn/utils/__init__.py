@@ -1,6 +1,7 @@
 """torch.nn.utils: clipping of gradients, parameters as one vector, parametrizations, pruning, packed sequences."""
 
 from ...errors import no_attribute as _no_attribute
+from ...importer import listing as _listing
 from . import (
     clip_grad,
     convert_parameters,
@@ -29,6 +30,7 @@ __all__ = [
     "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless",
     "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@ from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
 from ...dtypes import float32, promote
 from ...errors import ArgumentError, ArgumentTypeError, AutogradError, ValueRangeError, naming, shown
+from ...importer import listing
 from ...ops import multi_tensor
 from ...ops.operator import REGISTRY
 from ...tensor import checks, factories
@@ -201,3 +202,4 @@ _get_total_norm = get_total_norm  # names of former versions
 _clip_grads_with_norm_ = clip_grads_with_norm_
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__dir__ = listing(globals())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...errors import ShapeError, naming
+from ...importer import listing
 from ...ops.operator import REGISTRY
 from ...tensor import checks
 from .clip_grad import listed
@@ -49,3 +50,4 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
 
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
+__dir__ = listing(globals())

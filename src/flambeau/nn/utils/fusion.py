@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from ...errors import FlambeauError
+from ...importer import listing
 from ..parameter import Parameter
 
 
@@ -116,3 +117,4 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+__dir__ = listing(globals())

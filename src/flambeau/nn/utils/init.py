@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from ...errors import ArgumentTypeError, ModeError, shown
+from ...importer import listing
 from ...runtime import device as devices
 from ...runtime import generator
 from ..module import Module
@@ -41,3 +42,4 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 __all__ = ["skip_init"]
+__dir__ = listing(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...importer import listing
 from ..convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from ..module import Module
 
@@ -41,3 +42,4 @@ def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> M
 
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+__dir__ = listing(globals())

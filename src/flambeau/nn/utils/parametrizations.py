@@ -11,6 +11,7 @@ from typing import Any
 from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
 from ...errors import ArgumentError, IndexRangeError, NotSupportedError, shown
+from ...importer import listing
 from ...ops.operator import REGISTRY
 from ...tensor import factories
 from ...tensor.types import finfo
@@ -287,3 +288,4 @@ def spectral_norm(
 
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+__dir__ = listing(globals())

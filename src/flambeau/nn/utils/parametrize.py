@@ -14,6 +14,7 @@ from typing import Any
 from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
 from ...errors import ArgumentError, DtypeError, ModeError, shown
+from ...importer import listing
 from ..containers import ModuleDict, ModuleList
 from ..module import Module
 from ..parameter import Parameter
@@ -405,11 +406,8 @@ def transfer_parametrizations_and_params(
     return to_module
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
+__dir__ = listing(globals())

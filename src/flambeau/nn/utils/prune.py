@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
+from ...importer import listing
 from ...ops.operator import REGISTRY
 from ...tensor import factories, like_factories
 
@@ -613,12 +614,9 @@ def is_pruned(module: Any) -> bool:
     )
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured",
     "PruningContainer", "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured",
     "identity", "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
 ]  # fmt: skip
+__dir__ = listing(globals())

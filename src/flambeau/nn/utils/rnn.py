@@ -10,6 +10,7 @@ from ...dtypes import int64
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
 from ...errors import no_attribute as _no_attribute
 from ...host import np
+from ...importer import listing as _listing
 from ...ops.operator import REGISTRY
 from ...tensor import checks, factories
 
@@ -373,14 +374,11 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
     "pad_sequence", "unpack_sequence", "unpad_sequence",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.mode import GradMode
+from ...importer import listing
 from .. import functional as F
 from ..module import Module
 from ..parameter import Parameter
@@ -143,3 +144,4 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
 
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
+__dir__ = listing(globals())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import callers
+from ...importer import listing
 from ..functional_call import functional_call as _call
 from ..module import Module
 
@@ -30,3 +31,4 @@ def functional_call(
 
 
 __all__ = ["functional_call"]
+__dir__ = listing(globals())

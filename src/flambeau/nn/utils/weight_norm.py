@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import callers
 from ...errors import ArgumentError, ModeError
+from ...importer import listing
 from ...ops.operator import REGISTRY
 from ..module import Module
 from ..parameter import Parameter
@@ -149,3 +150,4 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+__dir__ = listing(globals())

@@ -24,6 +24,7 @@ from ...data import (
     random_split,
 )
 from ...data.loader import _DatasetKind  # noqa: F401  (some programs name it)
+from ...importer import listing as _listing
 from ...importer import submodule as _submodule
 from . import _utils  # noqa: F401  (some programs name it)
 
@@ -37,6 +38,7 @@ __all__ = [
     "WeightedRandomSampler", "dataloader", "dataset", "default_collate", "default_convert", "distributed",
     "get_worker_info", "random_split", "sampler",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
 
 _DATA_PIPES = (
