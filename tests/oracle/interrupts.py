@@ -33,6 +33,7 @@ import flambeau
 from flambeau import signals
 from flambeau.core import native, thread
 from flambeau.testing import machine
+from flambeau.tools.compiled import is_compiled
 
 PACKAGE = str(Path(flambeau.__file__).parent)
 CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD", "CALL_KW", "CALL_FUNCTION_EX"}
@@ -43,12 +44,16 @@ N = 256  # elements
 
 
 class Area(NamedTuple):
-    """An operation to interrupt.  setup makes a state, act is the operation, verify describes a wrong state after."""
+    """An operation to interrupt.  setup makes a state, act is the operation, verify describes a wrong state after.
+
+    own_handlers: begin with the handlers of the program, as before CUDA starts.
+    """
 
     name: str
     setup: Callable[[], Any]
     act: Callable[[Any], object]
     verify: Callable[[Any], str] = lambda state: ""
+    own_handlers: bool = False
 
 
 class Points:
@@ -340,6 +345,28 @@ def _files(state: list[Any]) -> None:
     assert loaded["second"].device.index == 1 and loaded["first"].sum().item() == N
 
 
+def _on_cpu_setup() -> dict[str, Any]:
+    return {name: flambeau.full((16, 16), 2.0) for name in ("copy", "scatter", "rows", "normal", "coins", "masked")}
+
+
+def _on_cpu(state: dict[str, Any]) -> None:
+    index, x = flambeau.zeros(16, 16, dtype=flambeau.int64), flambeau.ones(16, 16)
+    state["copy"].copy_(x.t())
+    state["scatter"].scatter_add_(0, index, x)
+    state["rows"].index_add_(0, index[0], x)
+    state["normal"].normal_()
+    state["coins"].geometric_(0.5)
+    state["masked"].masked_scatter_(x > 0, x)
+
+
+def _verify_on_cpu(state: dict[str, Any]) -> str:
+    for name, x in state.items():
+        is_written = bool((x != 2.0).any())
+        if is_written != (x._version == 1):
+            return f"{name} is {'' if is_written else 'not '}written, and its version is {x._version}"
+    return ""
+
+
 AREAS = (
     Area("allocation", _ones, _allocate),
     Area("operators", _ones, _operators),
@@ -359,6 +386,8 @@ AREAS = (
     Area("seeds", _seeds_setup, _seeds, _verify_seeds),
     Area("files", _ones, _files),
 )
+if is_compiled():  # uncompiled, a write on the CPU may be interrupted before it is counted
+    AREAS += (Area("writes on CPU", _on_cpu_setup, _on_cpu, _verify_on_cpu, own_handlers=True),)
 
 
 # what must hold afterwards
@@ -471,6 +500,9 @@ def attempt(area: Area, interrupt: Callable[[], Any]) -> Result:
         state = area.setup()
         flambeau.cuda.synchronize()
         signals.replace_handlers()
+        if area.own_handlers:
+            for number in (signal.SIGINT, signal.SIGALRM):
+                signal.signal(number, getattr(signal.getsignal(number), "handler", signal.SIG_DFL))
         context = interrupt()
         try:
             with context as points:
