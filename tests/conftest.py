@@ -90,6 +90,12 @@ def _no_semaphores_in_cycles() -> Iterator[None]:
         gc.collect()
 
 
+def _free_tensors(devices: int) -> None:
+    """Free what earlier tests have left in cycles, so that a test on hardware starts from nothing allocated."""
+    if any(map(flambeau.cuda.memory_allocated, range(devices))):
+        gc.collect()
+
+
 def _wanted(request: pytest.FixtureRequest) -> int:
     mark = request.node.get_closest_marker("devices")
     return mark.args[0] if mark else 2
@@ -111,6 +117,7 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
     flambeau.cuda.init()
     shared = flambeau.core.thread.machine()
     settings = shared.settings
+    _free_tensors(wanted)
     yield shared
     flambeau.cuda.synchronize()
     if shared.settings is not settings:

@@ -106,7 +106,7 @@ def test_files_that_a_page_names_are_there(page):
 
 
 def test_the_compiled_modules_are_those_that_the_architecture_names():
-    text = prose(ROOT / "ARCHITECTURE.md").split("Compiled modules:")[1].split("Rules:")[0]
+    text = prose(ROOT / "docs/concepts/compiled-core.md").split("Compiled modules:")[1].split("Rules:")[0]
     package = ROOT / "src" / "flambeau"
     compiled = {
         str(each.relative_to(package).with_suffix(""))
