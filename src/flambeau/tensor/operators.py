@@ -13,7 +13,7 @@ from ..core.factories import sizes
 from ..dtypes import dtype, from_type
 from ..errors import LACKING, ArgumentTypeError
 from ..ops.operator import REGISTRY, Operator
-from . import interop
+from . import argument_orders, interop
 
 ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
@@ -83,7 +83,8 @@ def _inverted(self: Any) -> Any:
 
 
 def _method(operator: Operator) -> Any:
-    method = calls.method_of(operator)
+    make = argument_orders.method_of if argument_orders.has_orders(operator) else calls.method_of
+    method = make(operator)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     method.__wrapped__ = AsMethod(operator)
     return method
@@ -129,7 +130,8 @@ def _inplace_method(operator: Operator) -> Any:
 
 
 def _inplace(operator: Operator, call: str) -> Any:
-    method = calls.inplace_method_of(operator)
+    make = argument_orders.inplace_method_of if argument_orders.has_orders(operator) else calls.inplace_method_of
+    method = make(operator)
     method.__name__, method.__doc__ = operator.called, _inplace_text(operator, call)
     return method
 

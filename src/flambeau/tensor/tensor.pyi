@@ -122,29 +122,29 @@ class Tensor:
         """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `add`: stores the result in this tensor, in its dtype, and returns it."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `addbmm`: stores the result in this tensor, in its dtype, and returns it."""
-    def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
+    def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Tensor:
         """Compute `input + value * tensor1 / tensor2`, for floating point."""
-    def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
+    def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Self:
         """In-place version of `addcdiv`: stores the result in this tensor, in its dtype, and returns it."""
-    def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
+    def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Tensor:
         """Compute `input + value * tensor1 * tensor2`."""
-    def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
+    def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Self:
         """In-place version of `addcmul`: stores the result in this tensor, in its dtype, and returns it."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Self:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `addmm`: stores the result in this tensor, in its dtype, and returns it."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `addr`: stores the result in this tensor, in its dtype, and returns it."""
     def adjoint(self) -> Tensor:
         """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
@@ -230,9 +230,9 @@ class Tensor:
         """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `baddbmm`: stores the result in this tensor, in its dtype, and returns it."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Tensor:
         """Return a tensor like `input` in which each element is 1 with probability p, else 0."""
