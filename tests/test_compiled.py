@@ -37,6 +37,7 @@ def test_all_of_the_hot_path_is_compiled_or_none_of_it():
     assert compiled_modules() in ([], names)
 
 
+@pytest.mark.skipif(not PACKAGE.is_relative_to(ROOT), reason="files of a wheel have the times of its archive")
 def test_no_compiled_module_is_older_than_its_source():
     """If this fails: build again (pip install -e .), or delete the .so files to work without."""
     stale = [

@@ -30,8 +30,7 @@ from .thread import Device
 
 ADDRESS = Struct("@Q")
 OF_PYTHON = (FunctionType, MethodType, partial)  # types of host functions in which signal handlers may run
-# sources of a host function's argument
-FIXED, WHOLE, SHAPED, NUMBER, DRAWN, LISTED = range(6)
+FIXED, WHOLE, SHAPED, NUMBER, DRAWN, LISTED = range(6)  # sources of a host function's argument
 _FIXED, _WHOLE, _SHAPED, _NUMBER, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, DRAWN  # C numbers where compiled
 
 

@@ -169,7 +169,8 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
 def add_twins(memory: Storage, mirror: Any) -> None:
     """Allocate a new storage's twins.  If a device is out of memory, the mirror ends."""
     try:
-        if (further := mirror.lockstep) is None:
+        further = mirror.lockstep  # no `:=`: Cython 3.1 refuses it
+        if further is None:
             memory.twins = mirror.twins_of(memory)
         else:
             kept = on_device(further, memory.nbytes or 1, mirror.group[1])
