@@ -61,9 +61,9 @@ class _OneDeviceScaler(GradScaler):
         self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
         growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
-        kind = self._kind
-        renamed(f"{kind}.amp.GradScaler(args...)", f"amp.GradScaler('{kind}', args...)")
-        super().__init__(kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+        device_type = self._kind
+        renamed(f"{device_type}.amp.GradScaler(args...)", f"amp.GradScaler('{device_type}', args...)")
+        super().__init__(device_type, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
 class CudaGradScaler(_OneDeviceScaler):

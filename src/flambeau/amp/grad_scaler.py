@@ -60,10 +60,10 @@ class _MultiDeviceReplicator:
 
     def get(self, device: Any) -> Any:
         """Return the copy on a device."""
-        found = self._per_device_tensors.get(device)
-        if found is None:
-            found = self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True)
-        return found
+        tensor = self._per_device_tensors.get(device)
+        if tensor is None:
+            tensor = self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True)
+        return tensor
 
 
 class GradScaler:
@@ -182,11 +182,11 @@ class GradScaler:
                         operator="GradScaler.unscale_",
                     )
                 grads.setdefault(grad.device, []).append(grad)
-        factors, found = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
+        factors, per_device_found_inf = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
         with GradMode(False):
             for device, tensors in grads.items():
-                REGISTRY["unscale_many"](tensors, [found.get(device)], factors.get(device))
-        return found._per_device_tensors
+                REGISTRY["unscale_many"](tensors, [per_device_found_inf.get(device)], factors.get(device))
+        return per_device_found_inf._per_device_tensors
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer by the scale, in place, so that they can be clipped or read.
@@ -227,7 +227,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        if any([is_set(found) for found in optimizer_state["found_inf_per_device"].values()]):
+        if any([is_set(found_inf) for found_inf in optimizer_state["found_inf_per_device"].values()]):
             return None
         return optimizer.step(*args, **kwargs)
 
@@ -296,8 +296,10 @@ class GradScaler:
             own = None
         elif state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
-        founds = [each.to(scale.device, non_blocking=True) for each in state["found_inf_per_device"].values()]
-        optimizer.grad_scale, optimizer.found_inf = own, sum(founds[1:], founds[0]) if founds else None
+        found_infs = [
+            found_inf.to(scale.device, non_blocking=True) for found_inf in state["found_inf_per_device"].values()
+        ]
+        optimizer.grad_scale, optimizer.found_inf = own, sum(found_infs[1:], found_infs[0]) if found_infs else None
         try:
             result = optimizer.step(*args, **kwargs)
         finally:
@@ -312,9 +314,9 @@ class GradScaler:
         with GradMode(False):
             inv_scale = scale.reciprocal()
             found_inf = factories.full((), 0.0, dtype=float32, device=scale.device)
-        found = self._unscale_grads_(optimizer, inv_scale, found_inf, True)
+        per_device_found_inf = self._unscale_grads_(optimizer, inv_scale, found_inf, True)
         if state["stage"] is OptState.READY:
-            state["found_inf_per_device"] = found
+            state["found_inf_per_device"] = per_device_found_inf
 
     def update(self, new_scale: Any = None) -> None:
         """Shrink the scale if a step was skipped, or count this iteration towards its growth.
@@ -339,20 +341,20 @@ class GradScaler:
         if new_scale is not None:
             self._set_scale(scale, new_scale)
         else:
-            founds = [
-                found.to(device=scale.device, non_blocking=True)
+            found_infs = [
+                found_inf.to(device=scale.device, non_blocking=True)
                 for state in self._per_optimizer_states.values()
-                for found in state["found_inf_per_device"].values()
+                for found_inf in state["found_inf_per_device"].values()
             ]
-            if not founds:
+            if not found_infs:
                 raise ScalingError(
                     "No inf checks were recorded prior to update.",
                     hint="call scaler.step(optimizer) or scaler.unscale_(optimizer) first",
                     operator="GradScaler.update",
                 )
-            total = founds[0]
-            for found in founds[1:]:
-                total = total + found
+            total = found_infs[0]
+            for found_inf in found_infs[1:]:
+                total = total + found_inf
             factors = self._growth_factor, self._backoff_factor, self._growth_interval
             REGISTRY["update_scale"]([scale], [tracker], total, *factors)
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
@@ -525,10 +527,10 @@ class GradScaler:
         """Record, per device, whether any gradient is not finite; the gradients keep their scale."""
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
         one, found_inf = (factories.full((), value, dtype=float32, device=scale.device) for value in (1.0, 0.0))
-        found = self._unscale_grads_(optimizer, one, found_inf, True)
-        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
-        return found
+        per_device_found_inf = self._unscale_grads_(optimizer, one, found_inf, True)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = per_device_found_inf
+        return per_device_found_inf
 
     def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
-        found: dict[Any, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
-        return found
+        per_device_found_inf: dict[Any, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+        return per_device_found_inf

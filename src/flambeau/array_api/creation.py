@@ -19,8 +19,12 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: dtype | Non
     """
     first, last = (0, start) if stop is None else (start, stop)
     if (last - first) * step < 0:
-        kind = dtypes.default.floating if any(isinstance(each, float) for each in (first, last, step)) else dtypes.int64
-        return factories.empty(0, dtype=dtype or kind, device=device)
+        default = (
+            dtypes.default.floating
+            if any(isinstance(number, float) for number in (first, last, step))
+            else dtypes.int64
+        )
+        return factories.empty(0, dtype=dtype or default, device=device)
     return factories.arange(first, last, step, dtype=dtype, device=device)
 
 

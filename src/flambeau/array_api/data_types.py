@@ -25,7 +25,7 @@ KINDS: dict[str, dict[str, dtype]] = {
     "complex floating": {},
     "numeric": SIGNED | UNSIGNED | REAL,
 }
-_SIGNED_BY_SIZE = {each.itemsize: each for each in SIGNED.values()}
+_SIGNED_BY_SIZE = {signed.itemsize: signed for signed in SIGNED.values()}
 
 
 def common_dtype(a: dtype, b: dtype) -> dtype:
@@ -61,8 +61,8 @@ def _checked(name: str, value: Any) -> dtype:
 
 def number_like(value: Any, array: Any) -> Any:
     """Make a 0-dimensional tensor of a Python number, of the type of an array if that can hold it."""
-    kind = dtypes.of_scalar(value, dtypes.default.floating)
-    return factories.tensor(value, dtype=array.dtype if kind.category <= array.dtype.category else kind)
+    scalar_dtype = dtypes.of_scalar(value, dtypes.default.floating)
+    return factories.tensor(value, dtype=array.dtype if scalar_dtype.category <= array.dtype.category else scalar_dtype)
 
 
 def promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -118,7 +118,7 @@ def isdtype(dtype: dtype, kind: Any) -> bool:
         (True, False)
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, each) for each in kind)
+        return any(isdtype(dtype, entry) for entry in kind)
     _checked("isdtype", dtype)
     if not isinstance(kind, str):
         return dtype is kind
@@ -140,22 +140,22 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
         >>> torch.array_api.result_type(torch.uint16, torch.ones(2, dtype=torch.int8), 3)
         torch.int32
     """
-    types_of = [each.dtype if isinstance(each, TensorBase) else each for each in arrays_and_dtypes]
-    named = [each for each in types_of if isinstance(each, dtype)]
-    numbers = [each for each in types_of if isinstance(each, int | float)]
+    types_of = [entry.dtype if isinstance(entry, TensorBase) else entry for entry in arrays_and_dtypes]
+    named = [entry for entry in types_of if isinstance(entry, dtype)]
+    numbers = [entry for entry in types_of if isinstance(entry, int | float)]
     if not named or len(named) + len(numbers) < len(types_of):
         raise ArgumentTypeError(
             f"expected arrays, data types and numbers, and one at least that is no number, got {shown(types_of)}",
             hint="as in result_type(x, torch.int32, 2)",
             operator="result_type",
         )
-    found = named[0]
-    for each in named[1:]:
-        found = common_dtype(found, each)
+    result = named[0]
+    for other in named[1:]:
+        result = common_dtype(result, other)
     for number in numbers:
-        kind = dtypes.of_scalar(number, dtypes.default.floating)
-        found = kind if kind.category > found.category else found
-    return found
+        scalar_dtype = dtypes.of_scalar(number, dtypes.default.floating)
+        result = scalar_dtype if scalar_dtype.category > result.category else result
+    return result
 
 
 class FloatLimits(NamedTuple):
@@ -186,8 +186,8 @@ def finfo(type: Any, /) -> FloatLimits:
         (32, torch.float32)
     """
     of = type.dtype if isinstance(type, TensorBase) else type
-    found = types.finfo(of)
-    return FloatLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, of)
+    limits = types.finfo(of)
+    return FloatLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, of)
 
 
 def iinfo(type: Any, /) -> IntegerLimits:
@@ -198,8 +198,8 @@ def iinfo(type: Any, /) -> IntegerLimits:
         65535
     """
     of = type.dtype if isinstance(type, TensorBase) else type
-    found = types.iinfo(of)
-    return IntegerLimits(found.bits, found.max, found.min, of)
+    limits = types.iinfo(of)
+    return IntegerLimits(limits.bits, limits.max, limits.min, of)
 
 
 MAX_DIMENSIONS = 64
@@ -258,14 +258,14 @@ class NamespaceInfo:
             {'float32': torch.float32, 'float64': torch.float64}
         """
         kinds = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
-        found: dict[str, dtype] = {}
-        for each in kinds:
-            if each not in KINDS:
+        result: dict[str, dtype] = {}
+        for name in kinds:
+            if name not in KINDS:
                 raise ArgumentError(
-                    f"there is no kind {each!r} of data types", hint=f"one of {', '.join(KINDS)}", operator="dtypes"
+                    f"there is no kind {name!r} of data types", hint=f"one of {', '.join(KINDS)}", operator="dtypes"
                 )
-            found |= KINDS[each]
-        return found
+            result |= KINDS[name]
+        return result
 
 
 def __array_namespace_info__() -> NamespaceInfo:

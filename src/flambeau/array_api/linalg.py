@@ -127,7 +127,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """
     first, second = promoted(x1, x2)
     ndim = max(first.ndim, second.ndim)
-    left, right = (each[(None,) * (ndim - each.ndim)] for each in (first, second))
+    left, right = (array[(None,) * (ndim - array.ndim)] for array in (first, second))
     return einsum.linalg_cross(left, right, dim=axis)
 
 

@@ -13,12 +13,12 @@ from .data_types import result_type
 
 def _of_one_type(name: str, arrays: Any) -> list[Any]:
     """Convert arrays to the type that they promote to.  Raises ArgumentTypeError unless there is at least one."""
-    found = list(arrays)
-    if not found or not all(isinstance(each, TensorBase) for each in found):
+    entries = list(arrays)
+    if not entries or not all(isinstance(array, TensorBase) for array in entries):
         hint = "as in [x, torch.asarray(2)]"
-        raise ArgumentTypeError(f"expected one array or more, got {shown(found)}", hint=hint, operator=name)
-    wanted = result_type(*found)
-    return [each.to(wanted) for each in found]
+        raise ArgumentTypeError(f"expected one array or more, got {shown(entries)}", hint=hint, operator=name)
+    wanted = result_type(*entries)
+    return [array.to(wanted) for array in entries]
 
 
 def _of_int64(indices: Any) -> Any:
@@ -57,7 +57,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """
     converted = _of_one_type("concat", arrays)
     if axis is None:
-        return join.cat([each.reshape(-1) for each in converted], 0)
+        return join.cat([array.reshape(-1) for array in converted], 0)
     return join.cat(converted, axis)
 
 
@@ -147,10 +147,10 @@ def squeeze(x: Any, /, axis: Any) -> Any:
         >>> torch.array_api.squeeze(torch.ones(1, 3), 0).shape
         torch.Size([3])
     """
-    for each in axis if isinstance(axis, tuple) else (axis,):
-        if x.size(each) != 1:
+    for dim in axis if isinstance(axis, tuple) else (axis,):
+        if x.size(dim) != 1:
             raise ValueRangeError(
-                f"axis {each} has size {x.shape[each]}, in shape {tuple(x.shape)}",
+                f"axis {dim} has size {x.shape[dim]}, in shape {tuple(x.shape)}",
                 hint="only axes of size one can be removed",
                 operator="squeeze",
             )

@@ -40,85 +40,90 @@ WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl",
 # how a call's operands are cast
 
 
-def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _lower(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to the lower-precision type."""
-    return mode.converted(bound, kind, mode.types[kind])
+    return mode.converted(bound, device_type, mode.types[device_type])
 
 
-def _lower_layer(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _lower_layer(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Like `_lower`, but cast weight and bias in one launch where `keep_two` can."""
     _, weight, bias = bound
     if isinstance(weight, TensorBase) and isinstance(bias, TensorBase):
-        mode.keep_two(weight, bias, mode.types[kind])
-    return mode.converted(bound, kind, mode.types[kind])
+        mode.keep_two(weight, bias, mode.types[device_type])
+    return mode.converted(bound, device_type, mode.types[device_type])
 
 
-def _wide(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _wide(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32."""
-    return mode.converted(bound, kind, float32)
+    return mode.converted(bound, device_type, float32)
 
 
-def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _wide_result(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Make the result float32, unless the call passes dtype=."""
     at = operator.index_of["dtype"]
     first = bound[0]
-    if bound[at] is None and _is_cast(first, kind) and first._layout.dtype is not float32:
+    if bound[at] is None and _is_cast(first, device_type) and first._layout.dtype is not float32:
         bound = bound[:]
         bound[at] = float32
     return bound
 
 
-def _wide_loss(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _wide_loss(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast operands to float32; for half-precision logits and class indices alone, pass dtype=float32 instead."""
     at, logits, target, weight = operator.index_of["dtype"], *bound[:3]
     is_plain = weight is None and isinstance(target, TensorBase) and not target._layout.is_floating
-    if not is_plain or not _is_cast(logits, kind) or logits._layout.dtype not in LOWER_TYPES or bound[at] is not None:
-        return _wide(mode, kind, operator, bound)
+    if (
+        not is_plain
+        or not _is_cast(logits, device_type)
+        or logits._layout.dtype not in LOWER_TYPES
+        or bound[at] is not None
+    ):
+        return _wide(mode, device_type, operator, bound)
     bound = bound[:]
     bound[at] = float32
     return bound
 
 
-def _widest(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _widest(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32 if one of them is float32, else to the lower-precision type."""
-    lower = mode.types[kind]
-    found = {tensor._layout.dtype for tensor in _tensors(bound) if _is_cast(tensor, kind)}
-    others = found - {float32, lower}
-    if others and float32 not in found:
-        names = ", ".join(sorted(each.name for each in found))
+    lower = mode.types[device_type]
+    operand_dtypes = {tensor._layout.dtype for tensor in _tensors(bound) if _is_cast(tensor, device_type)}
+    others = operand_dtypes - {float32, lower}
+    if others and float32 not in operand_dtypes:
+        names = ", ".join(sorted(operand_dtype.name for operand_dtype in operand_dtypes))
         raise DtypeError(
             f"autocast to {lower.name} takes operands of {lower.name} and float32, got {names}",
             hint=f"convert them with .to(torch.{lower.name}) or .float()",
             operator=operator.called,
         )
-    wanted = float32 if float32 in found else lower
-    return mode.converted(bound, kind, wanted)
+    wanted = float32 if float32 in operand_dtypes else lower
+    return mode.converted(bound, device_type, wanted)
 
 
-def _resized(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _resized(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32, except in mode "area"."""
     is_area = bound[operator.index_of["mode"]] == "area"
-    return bound if is_area else _wide(mode, kind, operator, bound)
+    return bound if is_area else _wide(mode, device_type, operator, bound)
 
 
-def _padded(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _padded(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32 in the modes "reflect" and "replicate"."""
     is_cast = bound[operator.index_of["mode"]] in ("reflect", "replicate")
-    return _wide(mode, kind, operator, bound) if is_cast else bound
+    return _wide(mode, device_type, operator, bound) if is_cast else bound
 
 
-def _divided(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+def _divided(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast the divisor to float32 if the dividend is a number, which PyTorch multiplies by the reciprocal."""
-    return bound if isinstance(bound[0], TensorBase) else _wide(mode, kind, operator, bound)
+    return bound if isinstance(bound[0], TensorBase) else _wide(mode, device_type, operator, bound)
 
 
-def _refused(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    if not any((tensor.device_index < 0) == (kind == "cpu") for tensor in _tensors(bound)):
+def _refused(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
+    if not any((tensor.device_index < 0) == (device_type == "cpu") for tensor in _tensors(bound)):
         return bound
     raise ModeError(
         "is unsafe to autocast: the logarithm of a sigmoid in half precision overflows",
         hint="use binary_cross_entropy_with_logits or BCEWithLogitsLoss on the values before the sigmoid, or compute "
-        f'in float32 under torch.autocast("{kind}", enabled=False)',
+        f'in float32 under torch.autocast("{device_type}", enabled=False)',
         operator=operator.called,
     )
 
@@ -177,9 +182,9 @@ POLICIES: dict[str, dict[str, Policy]] = {
 }  # fmt: skip
 
 
-def _is_cast(value: Any, kind: str) -> bool:
+def _is_cast(value: Any, device_type: str) -> bool:
     """Return whether a value is a tensor that autocast on a device type may cast."""
-    if not isinstance(value, TensorBase) or (value.device_index < 0) != (kind == "cpu"):
+    if not isinstance(value, TensorBase) or (value.device_index < 0) != (device_type == "cpu"):
         return False
     layout = value._layout
     return layout.is_floating and layout.dtype is not float64
@@ -222,15 +227,15 @@ class Mode:
 
     def cast(self, operator: Operator, bound: Arguments) -> Arguments:
         """Return the arguments that a public call runs with."""
-        for kind, policies in self.enabled.items():
+        for device_type, policies in self.enabled.items():
             policy = policies.get(operator.name)
             if policy is not None:
-                bound = policy(self, kind, operator, bound)
+                bound = policy(self, device_type, operator, bound)
         return bound
 
-    def converted(self, values: Arguments, kind: str, wanted: dtype) -> Arguments:
+    def converted(self, values: Arguments, device_type: str, wanted: dtype) -> Arguments:
         """Return values with the tensors among them, also in lists, cast to a type."""
-        on_host, lower = kind == "cpu", self.types[kind]
+        on_host, lower = device_type == "cpu", self.types[device_type]
         changed: Arguments | None = None
         for index, value in enumerate(values):
             if isinstance(value, TensorBase):
@@ -244,7 +249,7 @@ class Mode:
                 is_kept = is_leaf and given is float32 and wanted is lower and self.caches
                 new: Any = self._kept(value, wanted) if is_kept else _cast(value, wanted)
             elif type(value) in (list, tuple) and value and isinstance(value[0], TensorBase):
-                new = self.converted(list(value), kind, wanted)
+                new = self.converted(list(value), device_type, wanted)
             else:
                 continue
             if changed is None:
@@ -261,9 +266,9 @@ class Mode:
             return _cast(leaf, wanted)
         if cached is not None and cached.storage is storage and cached.writes == writes_to(storage):
             return cached.cast
-        found = _cast(leaf, wanted)
-        self._cache[key] = _Cached(leaf, storage, writes_to(storage), found)
-        return found
+        result = _cast(leaf, wanted)
+        self._cache[key] = _Cached(leaf, storage, writes_to(storage), result)
+        return result
 
     def keep_two(self, one: TensorBase, other: TensorBase, wanted: dtype) -> None:
         """Cast two leaves on one GPU in one launch and cache both casts; does nothing if one is cached already."""
@@ -282,13 +287,13 @@ class Mode:
         if now.inference or thread.machine().capture is not None:
             return
         casts = transfer.converted_two(one, other, wanted)
-        for key, leaf, found in zip(keys, (one, other), casts):
-            self._cache[key] = _Cached(leaf, leaf._storage, writes_to(leaf._storage), found)
+        for key, leaf, result in zip(keys, (one, other), casts):
+            self._cache[key] = _Cached(leaf, leaf._storage, writes_to(leaf._storage), result)
 
-    def enable(self, kind: str, enabled: bool) -> None:
+    def enable(self, device_type: str, enabled: bool) -> None:
         """Enable or disable autocast on a device type."""
-        others = {each: policies for each, policies in self.enabled.items() if each != kind}
-        self.enabled = others | {kind: POLICIES.get(kind, {})} if enabled else others
+        others = {other: policies for other, policies in self.enabled.items() if other != device_type}
+        self.enabled = others | {device_type: POLICIES.get(device_type, {})} if enabled else others
         thread.here().autocast = self if self.enabled else None
 
     def clear(self) -> None:
@@ -297,8 +302,8 @@ class Mode:
 
 
 def _cast(tensor: TensorBase, wanted: dtype) -> TensorBase:
-    found: TensorBase = transfer.converted(tensor, wanted)
-    return found
+    result: TensorBase = transfer.converted(tensor, wanted)
+    return result
 
 
 class _Local(threading.local):
@@ -320,10 +325,10 @@ def is_any_enabled() -> bool:
 def operands(name: str, tensors: list[Any]) -> list[Any]:
     """Return the operands of a function made of operators, cast as those of one operator of this name."""
     mode = _local.mode
-    for kind, policies in mode.enabled.items():
+    for device_type, policies in mode.enabled.items():
         policy = policies.get(name)
         if policy is not None:
-            tensors = policy(mode, kind, REGISTRY["convert"], tensors)
+            tensors = policy(mode, device_type, REGISTRY["convert"], tensors)
     return tensors
 
 
@@ -333,27 +338,27 @@ def _kind(name: str, device_type: Any) -> str:
         raise ArgumentTypeError(
             f"device_type must be a str, got {shown(device_type)}", hint='use "cuda" or "cpu"', operator=name
         )
-    kind = device_type.partition(":")[0]
-    if kind not in DEFAULTS and kind not in WITHOUT:
+    plain_type = device_type.partition(":")[0]
+    if plain_type not in DEFAULTS and plain_type not in WITHOUT:
         raise DeviceNameError(
             f"Expected one of {', '.join(sorted((*DEFAULTS, *WITHOUT)))} device type at start of device string: "
             f"{device_type}",
             hint='use "cuda" or "cpu"',
             operator=name,
         )
-    return kind
+    return plain_type
 
 
 def _castable(name: str, device_type: Any) -> str:
     """Like `_kind`.  Raises DeviceNameError for a device type without autocast."""
-    kind = _kind(name, device_type)
-    if kind not in DEFAULTS:
+    plain_type = _kind(name, device_type)
+    if plain_type not in DEFAULTS:
         raise DeviceNameError(
             f"User specified an unsupported autocast device_type '{device_type}'",
             hint='use "cuda" or "cpu"',
             operator=name,
         )
-    return kind
+    return plain_type
 
 
 def _check_bool(name: str, value: object) -> None:
@@ -393,9 +398,9 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     """
     if enabled is None and not isinstance(device_type, str):
         device_type, enabled = "cuda", device_type
-    kind = _castable("set_autocast_enabled", device_type)
+    plain_type = _castable("set_autocast_enabled", device_type)
     _check_bool("set_autocast_enabled", enabled)
-    _local.mode.enable(kind, enabled)
+    _local.mode.enable(plain_type, enabled)
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
@@ -417,9 +422,9 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
         torch.float16
         >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
     """
-    kind = _castable("set_autocast_dtype", device_type)
+    plain_type = _castable("set_autocast_dtype", device_type)
     _check_dtype("set_autocast_dtype", dtype)
-    _local.mode.types[kind] = dtype
+    _local.mode.types[plain_type] = dtype
 
 
 def _check_dtype(name: str, value: object) -> None:
@@ -614,17 +619,17 @@ class autocast:  # noqa: N801
                 hint='use "cuda" or "cpu", such as tensor.device.type',
                 operator="autocast",
             )
-        kind = _castable("autocast", device_type)
+        plain_type = _castable("autocast", device_type)
         self.device = device_type
-        self.fast_dtype = _local.mode.types[kind] if dtype is None else dtype
+        self.fast_dtype = _local.mode.types[plain_type] if dtype is None else dtype
         self._cache_enabled = _local.mode.caches if cache_enabled is None else cache_enabled
-        self._enabled = bool(enabled) and self._can_enable(kind)
-        self._kind = kind
+        self._enabled = bool(enabled) and self._can_enable(plain_type)
+        self._kind = plain_type
         self._former: list[tuple[bool, Any, bool]] = []
 
-    def _can_enable(self, kind: str) -> bool:
+    def _can_enable(self, device_type: str) -> bool:
         """Return whether device and type allow autocast; warn if not.  Raises DtypeError on a GPU without bfloat16."""
-        if kind == "cuda":
+        if device_type == "cuda":
             if not is_available():
                 callers.warn("autocast: CUDA is not available. Disabling autocast.")
                 return False
@@ -645,22 +650,22 @@ class autocast:  # noqa: N801
 
     @whole
     def __enter__(self) -> autocast:
-        mode, kind = _local.mode, self._kind
+        mode, device_type = _local.mode, self._kind
         _check_dtype("autocast", self.fast_dtype)
-        self._former.append((kind in mode.enabled, mode.types[kind], mode.caches))
+        self._former.append((device_type in mode.enabled, mode.types[device_type], mode.caches))
         mode.nesting += 1
-        mode.types[kind], mode.caches = self.fast_dtype, self._cache_enabled
-        mode.enable(kind, self._enabled)
+        mode.types[device_type], mode.caches = self.fast_dtype, self._cache_enabled
+        mode.enable(device_type, self._enabled)
         return self
 
     @whole
     def __exit__(self, *error: object) -> None:
-        mode, kind = _local.mode, self._kind
+        mode, device_type = _local.mode, self._kind
         mode.nesting -= 1
         if mode.nesting == 0:
             mode.clear()
-        enabled, mode.types[kind], mode.caches = self._former.pop()
-        mode.enable(kind, enabled)
+        enabled, mode.types[device_type], mode.caches = self._former.pop()
+        mode.enable(device_type, enabled)
 
     def __call__(self, function: _Function) -> _Function:
         if not callable(function):
@@ -711,17 +716,19 @@ class Kept(AbstractContextManager[None]):
 # functions of users
 
 
-def _cast_all(value: Any, kind: str, wanted: dtype) -> Any:
+def _cast_all(value: Any, device_type: str, wanted: dtype) -> Any:
     """Cast the tensors in nested values."""
     if isinstance(value, TensorBase):
-        return transfer.to(value, value.device_index, wanted) if _is_cast(value, kind) else value
+        return transfer.to(value, value.device_index, wanted) if _is_cast(value, device_type) else value
     if isinstance(value, (str, bytes)) or host.is_numpy_loaded() and isinstance(value, host.np.ndarray):
         return value
     if isinstance(value, Mapping):
-        return {_cast_all(key, kind, wanted): _cast_all(each, kind, wanted) for key, each in value.items()}
+        return {
+            _cast_all(key, device_type, wanted): _cast_all(entry, device_type, wanted) for key, entry in value.items()
+        }
     if isinstance(value, Iterable):
-        found = (_cast_all(each, kind, wanted) for each in value)
-        return type(value)(found) if isinstance(value, (list, tuple)) else found
+        entries = (_cast_all(entry, device_type, wanted) for entry in value)
+        return type(value)(entries) if isinstance(value, (list, tuple)) else entries
     return value
 
 
@@ -769,9 +776,9 @@ def custom_fwd(
         ctx._fwd_used_autocast = is_enabled and cast_inputs is None
         if cast_inputs is None or not is_enabled:
             return fwd(*args, **kwargs)
-        kind = _castable("custom_fwd", device_type)
+        plain_type = _castable("custom_fwd", device_type)
         with autocast(device_type, enabled=False):
-            return fwd(*_cast_all(args, kind, cast_inputs), **_cast_all(kwargs, kind, cast_inputs))
+            return fwd(*_cast_all(args, plain_type, cast_inputs), **_cast_all(kwargs, plain_type, cast_inputs))
 
     return forward
 

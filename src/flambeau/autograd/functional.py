@@ -101,9 +101,9 @@ class _Evaluation:
     ) -> tuple[Any, ...]:
         """Return the gradients of outputs; zeros for an unused input, or AutogradError if strict."""
         used = [at for at, output in enumerate(outputs) if output.requires_grad]
-        found: Sequence[Any] = [None] * len(inputs)
+        grads: Sequence[Any] = [None] * len(inputs)
         if used:
-            found = gradients.grad(
+            grads = gradients.grad(
                 [outputs[at] for at in used],
                 inputs,
                 None if vectors is None else [vectors[at] for at in used],
@@ -111,7 +111,7 @@ class _Evaluation:
                 create_graph=create_graph,
                 allow_unused=True,
             )
-        for index, gradient in enumerate(found):
+        for index, gradient in enumerate(grads):
             if self.strict and (gradient is None or create_graph and not gradient.requires_grad):
                 fact = "the output of func" if gradient is None else "the derivative of func"
                 raise AutogradError(
@@ -119,7 +119,7 @@ class _Evaluation:
                     hint="strict=False takes its derivative as 0",
                     operator=self.name,
                 )
-        pairs = zip(found, inputs)
+        pairs = zip(grads, inputs)
         return tuple(value.new_zeros(value.shape) if gradient is None else gradient for gradient, value in pairs)
 
     def result(self, values: Any) -> Any:

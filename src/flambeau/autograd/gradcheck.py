@@ -317,14 +317,14 @@ def _check_undefined(func: Callable[..., Any], args: tuple[Any, ...], checked: S
             return
         try:
             zeros = [end.new_zeros(end.shape) for end in ends]
-            found = gradients.grad(ends, checked, zeros, allow_unused=True)
+            grads = gradients.grad(ends, checked, zeros, allow_unused=True)
         except Exception as error:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads: those of outputs "
                 f"{sorted(undefined)} were undefined, and it raised {type(error).__name__}: {error}",
                 operator="gradcheck",
             ) from error
-        for index, grad in enumerate(found):
+        for index, grad in enumerate(grads):
             if grad is not None and _array(grad).any():
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined "

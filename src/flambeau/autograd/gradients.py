@@ -96,8 +96,8 @@ def grad(
     if allow_unused is not None or materialize_grads is not False:
         _check_unused(allow_unused, materialize_grads)
     if is_grads_batched:
-        found = _batched(results, wanted, grads, retain_graph, create_graph, allow_unused, materialize_grads)
-        return dict(zip(inputs, found)) if isinstance(inputs, dict) else found
+        input_grads = _batched(results, wanted, grads, retain_graph, create_graph, allow_unused, materialize_grads)
+        return dict(zip(inputs, input_grads)) if isinstance(inputs, dict) else input_grads
     gradients = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
     for index, gradient in enumerate(gradients):
         if gradient is None and materialize_grads:

@@ -104,20 +104,20 @@ class _Level:
             seen.add(id(node))
             if isinstance(node, AccumulateGrad):
                 return False
-            waiting += [each[0] for each in node.edges if each is not None]
+            waiting += [next_edge[0] for next_edge in node.edges if next_edge is not None]
         return True
 
 
 def _grad(outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any] | None) -> list[Any]:
     """Gradients that can be differentiated; zeros where an input is not used."""
     used = [at for at, output in enumerate(outputs) if isinstance(output, TensorBase) and output.requires_grad]
-    found: Sequence[Any] = [None] * len(inputs)
+    grads: Sequence[Any] = [None] * len(inputs)
     if used:
         chosen = None if weights is None else [weights[at] for at in used]
-        found = gradients.grad(
+        grads = gradients.grad(
             [outputs[at] for at in used], inputs, chosen, retain_graph=True, create_graph=True, allow_unused=True
         )
-    return [value.new_zeros(value.shape) if grad is None else grad for grad, value in zip(found, inputs)]
+    return [value.new_zeros(value.shape) if grad is None else grad for grad, value in zip(grads, inputs)]
 
 
 def _numbers(name: str, argnums: Any, count: int) -> tuple[int, ...]:
@@ -129,14 +129,14 @@ def _numbers(name: str, argnums: Any, count: int) -> tuple[int, ...]:
                 hint="pass the arguments to differentiate by position",
                 operator=name,
             )
-    found = tuple(number % count for number in numbers)
-    if len(set(found)) < len(found):
+    normalized = tuple(number % count for number in numbers)
+    if len(set(normalized)) < len(normalized):
         raise AutogradError(
             f"argnums must differ, got {shown(argnums)} for {count} positional arguments",
             hint="name each argument once",
             operator=name,
         )
-    return found
+    return normalized
 
 
 def _check_outputs(name: str, outputs: Sequence[Any]) -> None:
@@ -188,8 +188,8 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
     @wraps(func, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = of_both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        grads, value = of_both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
 
     return gradient
 
@@ -218,8 +218,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                     operator=name,
                 )
             _, rebuild = flatten([args[number] for number in numbers])
-            found = rebuild(_grad([output], inputs, None))
-        result = tuple(found) if isinstance(argnums, tuple) else found[0]
+            grads = rebuild(_grad([output], inputs, None))
+        result = tuple(grads) if isinstance(argnums, tuple) else grads[0]
         value = (output, aux) if has_aux else output
         return level.release((result, value))
 
@@ -257,8 +257,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                     operator="vjp",
                 )
         with GradMode(True):
-            found = rebuild(_grad(outputs, inputs, weights))
-        return level.release(tuple(found))
+            grads = rebuild(_grad(outputs, inputs, weights))
+        return level.release(tuple(grads))
 
     released = level.release(output)
     return (released, product, level.release(aux)) if has_aux else (released, product)
@@ -286,8 +286,8 @@ def jvp(
         inputs, trees = level.track(list(primals))
         if [vector.shape for vector in vectors] != [value.shape for value in inputs]:
             raise AutogradError(
-                f"tangents have shapes {[list(each.shape) for each in vectors]}, "
-                f"primals {[list(each.shape) for each in inputs]}",
+                f"tangents have shapes {[list(tensor.shape) for tensor in vectors]}, "
+                f"primals {[list(tensor.shape) for tensor in inputs]}",
                 hint="pass a tangent for each primal",
                 operator="jvp",
             )
@@ -326,10 +326,10 @@ def jacrev(
             _, rebuild = flatten(chosen)
             blocks = []
             for value in outputs:
-                found = rebuild(_jacobian_of(value, inputs))
-                blocks.append(tuple(found) if isinstance(argnums, tuple) else found[0])
-        found = level.release((rebuild_outputs(blocks), aux))
-        return found if has_aux else found[0]
+                result = rebuild(_jacobian_of(value, inputs))
+                blocks.append(tuple(result) if isinstance(argnums, tuple) else result[0])
+        result = level.release((rebuild_outputs(blocks), aux))
+        return result if has_aux else result[0]
 
     return jacobian
 
@@ -449,7 +449,7 @@ def vmap(
             leaves, make = flatten(output)
             results.append(leaves)
         places = _spread(output, out_dims[0] if _is_one_of_one(output, out_dims) else out_dims, "out_dims")
-        return make([_stacked(list(parts), place, size) for parts, place in zip(zip(*results), places)])
+        return make([_stacked(list(parts), dim, size) for parts, dim in zip(zip(*results), places)])
 
     return mapped
 
@@ -490,7 +490,7 @@ def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tupl
     if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
         raise ArgumentError(f"in_dims must be an int or a tuple, got {shown(in_dims)}", hint=hint, operator="vmap")
     dims, sizes = _spread(args, in_dims, "in_dims"), set()
-    for place, (value, dim) in enumerate(zip(values, dims)):
+    for index, (value, dim) in enumerate(zip(values, dims)):
         if dim is None:
             continue
         if not isinstance(value, TensorBase):
@@ -499,7 +499,7 @@ def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tupl
             wrong = f"in_dims has {dim} for a tensor of {len(value.shape)} dimensions, shape {list(value.shape)}"
         if wrong:
             raise ArgumentError(wrong, hint=hint, operator="vmap")
-        dims[place] = dim % len(value.shape)
+        dims[index] = dim % len(value.shape)
         sizes.add(value.shape[dim])
     if len(sizes) != 1:
         wrong = f"the sizes of the mapped dimensions differ: {sorted(sizes)}" if sizes else "no argument is mapped"

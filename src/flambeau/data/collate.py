@@ -70,11 +70,11 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) ->
 
 def _collated(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
-    found = by_type.get(type(first))
-    if found is None:
-        found = next((function for key, function in by_type.items() if isinstance(first, key)), None)
-    if found is not None:
-        return found(batch, collate_fn_map=by_type)
+    collate_fn = by_type.get(type(first))
+    if collate_fn is None:
+        collate_fn = next((function for key, function in by_type.items() if isinstance(first, key)), None)
+    if collate_fn is not None:
+        return collate_fn(batch, collate_fn_map=by_type)
     if isinstance(first, Mapping):
         return _of_mappings(batch, by_type)
     if isinstance(first, Sequence):
@@ -99,8 +99,8 @@ def _stacked_on_host(batch: Sequence[Any]) -> Any:
         return None
     layout = batch[0]._layout
     if len(set(map(_layout_of, batch))) > 1:
-        for each in map(_layout_of, batch):
-            if (each.dtype, each.shape, each.device) != (layout.dtype, layout.shape, layout.device):
+        for other in map(_layout_of, batch):
+            if (other.dtype, other.shape, other.device) != (layout.dtype, layout.shape, layout.device):
                 return None
     elif layout.device.index < 0 and layout.dense and layout.numel and len(set(map(_storage_of, batch))) == 1:
         rows = None if any(map(in_graph, batch)) or hooks.on_host_read is not None else _rows_of_one(batch, layout)
@@ -154,18 +154,18 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | 
         raise ArgumentTypeError(NO_COLLATION.format(first.dtype), hint=KINDS_HINT, operator="default_collate")
     arrays = list(map(np.asarray, batch))
     kind_of(arrays[0], "default_collate")
-    for index, each in enumerate(arrays):
-        if each.shape != first.shape:
+    for index, array in enumerate(arrays):
+        if array.shape != first.shape:
             raise ShapeError(
                 f"expects each array to be equal size, but got {list(first.shape)} at entry 0 and "
-                f"{list(each.shape)} at entry {index}",
+                f"{list(array.shape)} at entry {index}",
                 hint="pad the samples, or pass collate_fn= to the DataLoader",
                 operator="default_collate",
             )
     if collate_fn_map is not None and collate_fn_map.get(Tensor) not in (None, collate_tensor_fn):
-        return _collated([factories.as_tensor(each) for each in arrays], collate_fn_map)
-    if len({each.dtype for each in arrays}) > 1:  # NumPy's type of both differs from ours
-        return REGISTRY["stack"]([factories.as_tensor(each) for each in arrays])
+        return _collated([factories.as_tensor(array) for array in arrays], collate_fn_map)
+    if len({array.dtype for array in arrays}) > 1:  # NumPy's type of both differs from ours
+        return REGISTRY["stack"]([factories.as_tensor(array) for array in arrays])
     return _where_factories_do(stacked_arrays(arrays))
 
 
@@ -230,8 +230,8 @@ class _HostStack:
         self._count = 0
 
     def add(self, arrays: Sequence[Any]) -> None:
-        for each in arrays:
-            self._all[self._count] = each
+        for array in arrays:
+            self._all[self._count] = array
             self._count += 1
 
     def array(self, dtype: Any, shape: tuple[int, ...]) -> Any:
@@ -275,9 +275,9 @@ class Samples:
         if self.plain is not None:
             self.plain.append(sample)
             return
-        places = [place for place, *counts in _references(sample) if counts == _alone(place == _WHOLE)]
+        places = [index for index, *counts in _references(sample) if counts == _alone(index == _WHOLE)]
         entries = list(sample) if type(sample) in (tuple, list) else [sample]
-        form = _Form(type(sample), len(entries), places, [entries[place]._layout for place in places])
+        form = _Form(type(sample), len(entries), places, [entries[index]._layout for index in places])
         if self._form is None:
             self._form = form
             self._stacks = [_stack_of(self._most, layout) for layout in form.layouts]
@@ -286,9 +286,9 @@ class Samples:
         if not places or form != self._form:
             self.plain = [*self._restored(), sample]
             return
-        for place, stack in zip(places, self._stacks):
-            stack.add(sample_arrays([entries[place]]))
-            entries[place] = None
+        for index, stack in zip(places, self._stacks):
+            stack.add(sample_arrays([entries[index]]))
+            entries[index] = None
         self._rests.append(entries)
 
     def __len__(self) -> int:
@@ -300,24 +300,24 @@ class Samples:
             return default_collate(self.plain or [])
         count, form = len(self._rests), self._form
         stacked = {
-            place: stack.tensor(layout.plain, (count, *layout.shape))
-            for place, layout, stack in zip(form.places, form.layouts, self._stacks)
+            index: stack.tensor(layout.plain, (count, *layout.shape))
+            for index, layout, stack in zip(form.places, form.layouts, self._stacks)
         }
         if _WHOLE in stacked:
             return stacked[_WHOLE]
         with naming("default_collate"):
             return [
-                stacked[place] if place in stacked else _collated(column, default_collate_fn_map)
-                for place, column in enumerate(zip(*self._rests))
+                stacked[index] if index in stacked else _collated(column, default_collate_fn_map)
+                for index, column in enumerate(zip(*self._rests))
             ]
 
     def _restored(self) -> list[Any]:
         """Return the samples so far, with their tensors again."""
         form, rests = self._form, self._rests
         assert form is not None
-        for place, layout, stack in zip(form.places, form.layouts, self._stacks):
+        for index, layout, stack in zip(form.places, form.layouts, self._stacks):
             for entries, row in zip(rests, stack.array(layout.plain, (len(rests), *layout.shape))):
-                entries[place] = factories.from_array(row)
+                entries[index] = factories.from_array(row)
         return [form.type(entries) if form.type in (tuple, list) else entries[0] for entries in rests]
 
 
@@ -328,21 +328,21 @@ def _stack_of(count: int, layout: Any) -> Any:
 
 
 def _references(sample: Any) -> list[list[int]]:
-    """Return a list for each large tensor of a sample: its place, then reference counts.
+    """Return a list for each large tensor of a sample: its index, then reference counts.
 
     They are those of the sample, the tensor, its storage, and the two arrays over its memory.
     """
-    found = []
-    for place in range(len(sample)) if type(sample) in (tuple, list) else (_WHOLE,):
-        entry: Any = sample if place == _WHOLE else sample[place]
+    rows = []
+    for index in range(len(sample)) if type(sample) in (tuple, list) else (_WHOLE,):
+        entry: Any = sample if index == _WHOLE else sample[index]
         if type(entry) is _TENSOR and entry._layout.nbytes >= LARGE and entry.device_index < 0 and not in_graph(entry):
             memory = entry._storage
             is_plain = memory.whole_layout is entry._layout and entry.is_contiguous()
             if is_plain and memory.whole.base is None:
                 memory.array()  # makes `_array`, which refers to `whole`
                 parts = sample, entry, memory, memory.whole, memory._array
-                found.append([place, *map(getrefcount, parts)])
-    return found
+                rows.append([index, *map(getrefcount, parts)])
+    return rows
 
 
 @cache
@@ -360,15 +360,15 @@ def _alone(is_sample: bool) -> list[int]:
     return counts((new_on_host(dense_layout(CPU, uint8, Size((LARGE,)))),))
 
 
-def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:
+def _check_kinds(batch: Sequence[Any], expected: Any, what: str) -> None:
     """Raise ArgumentTypeError for the first sample whose kind differs from sample 0's."""
     if len(set(map(type, batch))) == 1:
         return
     first = type(batch[0])
-    for index, each in enumerate(batch):
-        if type(each) is not first and not isinstance(each, kind):
+    for index, sample in enumerate(batch):
+        if type(sample) is not first and not isinstance(sample, expected):
             raise ArgumentTypeError(
-                f"sample 0 is {what}, sample {index} is {shown(each)}",
+                f"sample 0 is {what}, sample {index} is {shown(sample)}",
                 hint="give samples of one kind",
                 operator="default_collate",
             )
@@ -429,8 +429,8 @@ def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
     try:
         if isinstance(like, MutableSequence):
             same = copy.copy(like)
-            for index, each in enumerate(entries):
-                same[index] = each
+            for index, entry in enumerate(entries):
+                same[index] = entry
             return same
         make: Any = type(like)
         return make(entries)
@@ -454,8 +454,8 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, Mapping):
         return rebuilt_mapping(data, {key: default_convert(value) for key, value in data.items()})
     if isinstance(data, tuple):
-        entries = [default_convert(each) for each in data]
+        entries = [default_convert(entry) for entry in data]
         return type(data)(*entries) if hasattr(data, "_fields") else entries
     if isinstance(data, Sequence):
-        return rebuilt_sequence(data, [default_convert(each) for each in data])
+        return rebuilt_sequence(data, [default_convert(entry) for entry in data])
     return data

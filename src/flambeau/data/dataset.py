@@ -95,14 +95,14 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
-        for place, each in enumerate(tensors):
-            if not each.shape:
+        for index, tensor in enumerate(tensors):
+            if not tensor.shape:
                 raise IndexRangeError(
-                    f"tensors[{place}] has no dimension to take samples from: {each.describe()}",
+                    f"tensors[{index}] has no dimension to take samples from: {tensor.describe()}",
                     hint="use unsqueeze(0) first",
                     operator="TensorDataset",
                 )
-        lengths = [each.shape[0] for each in tensors]
+        lengths = [tensor.shape[0] for tensor in tensors]
         if len(set(lengths)) > 1:
             raise ArgumentError(
                 f"Size mismatch between tensors, their first dimensions are {lengths}",
@@ -112,14 +112,14 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(each[index] for each in self.tensors)
+        return tuple(tensor[index] for tensor in self.tensors)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the samples at these indices; rows of CPU tensors are copied together."""
         rows = gathered(self, indices)
         if rows is None:
             return [self[index] for index in indices]
-        return list(zip(*[each.unbind() for each in rows]))
+        return list(zip(*[tensor.unbind() for tensor in rows]))
 
     def __len__(self) -> int:
         if not self.tensors:
@@ -143,10 +143,10 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
         dataset = dataset.dataset
     if type(dataset) is not TensorDataset or not indices or any([type(index) is not int for index in indices]):
         return None
-    if any([type(each) is not Tensor or each.is_cuda or each.requires_grad for each in dataset.tensors]):
+    if any([type(tensor) is not Tensor or tensor.is_cuda or tensor.requires_grad for tensor in dataset.tensors]):
         return None
     try:
-        return [factories.from_array(each.take(indices, axis=0)) for each in sample_arrays(dataset.tensors)]
+        return [factories.from_array(array.take(indices, axis=0)) for array in sample_arrays(dataset.tensors)]
     except IndexError:  # raised again, with a better message, by the sample that is out of range
         return None
 
@@ -173,8 +173,8 @@ class StackDataset(Dataset[Sample_co]):
                 operator="StackDataset",
             )
         self.datasets = args or kwargs
-        named = kwargs or {f"datasets[{place}]": each for place, each in enumerate(args)}
-        lengths = [length_of("StackDataset", name, each) for name, each in named.items()]
+        named = kwargs or {f"datasets[{index}]": dataset for index, dataset in enumerate(args)}
+        lengths = [length_of("StackDataset", name, dataset) for name, dataset in named.items()]
         if len(set(lengths)) > 1:
             raise ArgumentError(
                 f"Size mismatch between datasets, their lengths are {lengths}",
@@ -185,13 +185,13 @@ class StackDataset(Dataset[Sample_co]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
-            return {name: each[index] for name, each in self.datasets.items()}
-        return tuple(each[index] for each in self.datasets)
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         """Return the samples at these indices.  Raises ArgumentError if a dataset returns a different number."""
         named = self.datasets.items() if isinstance(self.datasets, dict) else enumerate(self.datasets)
-        columns = [_column(f"datasets[{name!r}]", each, indices) for name, each in named]
+        columns = [_column(f"datasets[{name!r}]", dataset, indices) for name, dataset in named]
         rows = zip(*columns)
         return [dict(zip(self.datasets, row)) for row in rows] if isinstance(self.datasets, dict) else list(rows)
 
@@ -232,10 +232,10 @@ class ConcatDataset(Dataset[Sample_co]):
                 hint="give at least one",
                 operator="ConcatDataset",
             )
-        for place, each in enumerate(self.datasets):
-            if isinstance(each, IterableDataset):
+        for index, dataset in enumerate(self.datasets):
+            if isinstance(dataset, IterableDataset):
                 raise ArgumentError(
-                    f"does not support IterableDataset, which has no index: datasets[{place}] is {shown(each)}",
+                    f"does not support IterableDataset, which has no index: datasets[{index}] is {shown(dataset)}",
                     hint="use ChainDataset",
                     operator="ConcatDataset",
                 )
@@ -250,7 +250,7 @@ class ConcatDataset(Dataset[Sample_co]):
             >>> torch.utils.data.ConcatDataset.cumsum([range(3), range(4)])
             [3, 7]
         """
-        lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(sequence)]
+        lengths = [length_of("ConcatDataset", f"datasets[{index}]", dataset) for index, dataset in enumerate(sequence)]
         return list(itertools.accumulate(lengths))
 
     def __len__(self) -> int:
@@ -265,10 +265,10 @@ class ConcatDataset(Dataset[Sample_co]):
                 hint=f"use {-len(self)} to {len(self) - 1}",
                 operator="ConcatDataset",
             )
-        place = index % len(self)
-        which = bisect_right(self.cumulative_sizes, place)
+        position = index % len(self)
+        which = bisect_right(self.cumulative_sizes, position)
         start = self.cumulative_sizes[which - 1] if which else 0
-        return self.datasets[which][place - start]
+        return self.datasets[which][position - start]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -287,22 +287,22 @@ class ChainDataset(IterableDataset[Any]):
         self.datasets = datasets
 
     def _streams(self) -> Iterator[Any]:
-        for place, each in enumerate(self.datasets):
-            if not isinstance(each, IterableDataset):
+        for index, dataset in enumerate(self.datasets):
+            if not isinstance(dataset, IterableDataset):
                 raise ArgumentTypeError(
-                    f"only supports IterableDataset, datasets[{place}] is {shown(each)}",
+                    f"only supports IterableDataset, datasets[{index}] is {shown(dataset)}",
                     hint="use ConcatDataset for datasets with an index",
                     operator="ChainDataset",
                 )
-            yield each
+            yield dataset
 
     def __iter__(self) -> Iterator[Any]:
-        for each in self._streams():
-            yield from each
+        for dataset in self._streams():
+            yield from dataset
 
     def __len__(self) -> int:
         streams = enumerate(self._streams())
-        return sum(length_of("ChainDataset", f"datasets[{place}]", each) for place, each in streams)
+        return sum(length_of("ChainDataset", f"datasets[{index}]", dataset) for index, dataset in streams)
 
 
 class Subset(Dataset[Sample_co]):
@@ -327,7 +327,7 @@ class Subset(Dataset[Sample_co]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, list):
-            return self.dataset[[self._at(each) for each in index]]
+            return self.dataset[[self._at(entry) for entry in index]]
         return self.dataset[self._at(index)]
 
     def __getitems__(self, indices: Sequence[Any]) -> Any:
@@ -380,25 +380,25 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
 
 def _checked(name: str, lengths: Any) -> tuple[Any, ...]:
     """Return the lengths of the parts.  Raises ArgumentTypeError, ArgumentError for a negative one."""
-    found = checks.listed(name, "lengths", "numbers", lengths)
-    for place, each in enumerate(found):
-        checks.number(name, f"lengths[{place}]", each)
-    are_shares = math.isclose(sum(found), 1)
-    for place, each in enumerate(found):
-        if not are_shares and (not -math.inf < each < math.inf or int(each) != each):
+    numbers = checks.listed(name, "lengths", "numbers", lengths)
+    for index, number in enumerate(numbers):
+        checks.number(name, f"lengths[{index}]", number)
+    are_shares = math.isclose(sum(numbers), 1)
+    for index, number in enumerate(numbers):
+        if not are_shares and (not -math.inf < number < math.inf or int(number) != number):
             raise ArgumentError(
-                f"lengths[{place}] is {each}, and lengths sum to {sum(found)}: {list(found)}",
+                f"lengths[{index}] is {number}, and lengths sum to {sum(numbers)}: {list(numbers)}",
                 hint="give ints, or shares that sum to 1",
                 operator=name,
             )
-        if not are_shares and each < 0:
-            raise ArgumentError(f"lengths[{place}] is negative: {list(found)}", hint="give 0 or more", operator=name)
-    return found
+        if not are_shares and number < 0:
+            raise ArgumentError(f"lengths[{index}] is negative: {list(numbers)}", hint="give 0 or more", operator=name)
+    return numbers
 
 
 def _counts(lengths: Sequence[int | float], whole: int) -> list[int]:
     if not (math.isclose(sum(lengths), 1) and sum(lengths) <= 1):
-        return [int(each) for each in lengths]
+        return [int(length) for length in lengths]
     for index, share in enumerate(lengths):
         if not 0 <= share <= 1:
             raise ArgumentError(

@@ -56,9 +56,9 @@ def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(data, Mapping):
         return rebuilt_mapping(data, {key: function(value) for key, value in data.items()})
     if isinstance(data, tuple):
-        values = [function(each) for each in data]
+        values = [function(entry) for entry in data]
         return type(data)(*values) if hasattr(data, "_fields") else type(data)(values)
-    return rebuilt_sequence(data, [function(each) for each in data]) if isinstance(data, Sequence) else data
+    return rebuilt_sequence(data, [function(entry) for entry in data]) if isinstance(data, Sequence) else data
 
 
 THREAD_NAME = "flambeau-pinning"
@@ -97,11 +97,11 @@ class PinningThread:
         Raises: TimeoutError.
         """
         try:
-            found: tuple[Any, Any] = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()
+            result: tuple[Any, Any] = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()
         except Empty:
             raise TimeoutError from None
         self._in_flight -= 1
-        return found
+        return result
 
     def close(self) -> None:
         """Let the thread end after the batch that it is pinning.  Host: returns at once."""
@@ -158,12 +158,12 @@ class MapFetcher(Fetcher):
         if at_once:
             return self.collate_fn(at_once(index))
         if not stacks or not isinstance(index, list):
-            return self.collate_fn([dataset[each] for each in index])
+            return self.collate_fn([dataset[key] for key in index])
         samples, rest = Samples(len(index)), iter(index)
-        for each in rest:
-            samples.append(dataset[each])
+        for key in rest:
+            samples.append(dataset[key])
             if samples.plain is not None:
-                samples.plain += [dataset[each] for each in rest]
+                samples.plain += [dataset[key] for key in rest]
         return samples.collated()
 
 
@@ -197,8 +197,8 @@ class StreamFetcher(Fetcher):
 
 def fetcher(dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
     """Make the fetcher of a dataset.  Host: starts an IterableDataset's iterator."""
-    kind = StreamFetcher if isinstance(dataset, IterableDataset) else MapFetcher
-    return kind(dataset, auto_collation, collate_fn, drop_last)
+    fetcher_type = StreamFetcher if isinstance(dataset, IterableDataset) else MapFetcher
+    return fetcher_type(dataset, auto_collation, collate_fn, drop_last)
 
 
 # PyTorch's names, which programs use.
@@ -389,8 +389,8 @@ def _record(data: Any, stream: Stream) -> None:
     if isinstance(data, Tensor):
         data.record_stream(stream)
     elif isinstance(data, Mapping):
-        for each in data.values():
-            _record(each, stream)
+        for entry in data.values():
+            _record(entry, stream)
     elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        for each in data:
-            _record(each, stream)
+        for entry in data:
+            _record(entry, stream)

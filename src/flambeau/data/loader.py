@@ -174,16 +174,16 @@ class DataLoader(Generic[Sample_co]):
 
     def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         _check_flag("shuffle", shuffle)
-        for what, each in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
-            if self._is_stream and each is not None:
+        for what, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if self._is_stream and value is not None:
                 raise ArgumentError(
-                    f"with IterableDataset: expected unspecified {what} option, but got {what}={shown(each)}",
+                    f"with IterableDataset: expected unspecified {what} option, but got {what}={shown(value)}",
                     hint="a stream has its own order: shuffle in the dataset's __iter__",
                     operator="DataLoader",
                 )
-        for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
-            if each is not None:
-                check_iterable("DataLoader", what, each)
+        for what, value in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if value is not None:
+                check_iterable("DataLoader", what, value)
         if sampler is not None and shuffle:
             raise ArgumentError(
                 f"sampler option is mutually exclusive with shuffle, got {shown(sampler)} and shuffle={shuffle}",
@@ -340,6 +340,6 @@ def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: An
         )
     _check_flag("pin_memory", pin_memory)
     check_generator("DataLoader", generator)
-    for what, each in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
-        if each is not None:
-            checks.function("DataLoader", what, each)
+    for what, function in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
+        if function is not None:
+            checks.function("DataLoader", what, function)

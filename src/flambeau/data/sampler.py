@@ -145,8 +145,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for place in _permutation(len(self.indices), self.generator):
-            yield self.indices[place]
+        for index in _permutation(len(self.indices), self.generator):
+            yield self.indices[index]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -364,10 +364,10 @@ def _weights(weights: Any) -> Any:
     name = "WeightedRandomSampler"
     if not isinstance(weights, (TensorBase, np.ndarray)):
         weights = checks.listed(name, "weights", "numbers", weights)
-        for index, each in enumerate(weights):
-            if isinstance(each, str) or not hasattr(each, "__float__"):
+        for index, weight in enumerate(weights):
+            if isinstance(weight, str) or not hasattr(weight, "__float__"):
                 raise ArgumentError(
-                    f"weight {index} is not a number: {shown(each)}", hint="give one per sample", operator=name
+                    f"weight {index} is not a number: {shown(weight)}", hint="give one per sample", operator=name
                 )
         weights = list(map(float, weights))
     elif weights.ndim != 1:

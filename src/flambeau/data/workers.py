@@ -156,7 +156,7 @@ class _Worker:
             task = self._end.receive()
             if isinstance(task, NewEpoch):
                 self._begin_epoch()
-            elif not self._has_ended and not any(isinstance(each, NewEpoch) for each in self._end.pending):
+            elif not self._has_ended and not any(isinstance(message, NewEpoch) for message in self._end.pending):
                 count += 1
                 if count == self._settings.killed_at:
                     os.kill(os.getpid(), signal.SIGKILL)
@@ -195,9 +195,9 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
     """Return the error for an object that could not be sent; for pickle's own errors, it names the entry at fault."""
     if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
         return error
-    place, entry = _unpicklable(value, "")
+    path, entry = _unpicklable(value, "")
     refused = UnsendableError(
-        f"{what} cannot be pickled: {what}{place} is {shown(entry)}: {error}",
+        f"{what} cannot be pickled: {what}{path} is {shown(entry)}: {error}",
         hint="define functions at the top level of a module; with the start method 'fork', only batches are pickled",
         operator="DataLoader",
     )
@@ -205,10 +205,10 @@ def _refused(what: str, value: Any, error: BaseException) -> BaseException:
     return refused
 
 
-def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
+def _unpicklable(value: Any, path: str, depth: int = 0) -> tuple[str, Any]:
     """Return (path, value) of the innermost container entry or attribute that cannot be pickled."""
     if depth > MAX_DEPTH or isinstance(value, (type, FunctionType)):
-        return place, value
+        return path, value
     if isinstance(value, Mapping):
         parts = [(f"[{key!r}]", entry) for key, entry in value.items()]
     elif isinstance(value, (list, tuple)):
@@ -217,8 +217,8 @@ def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
         parts = [(f".{name}", entry) for name, entry in getattr(value, "__dict__", {}).items()]
     for step, entry in parts:
         if not _can_be_pickled(entry):
-            return _unpicklable(entry, place + step, depth + 1)
-    return place, value
+            return _unpicklable(entry, path + step, depth + 1)
+    return path, value
 
 
 def _can_be_pickled(value: Any) -> bool:
@@ -289,7 +289,7 @@ class WorkerIterator(BatchIterator):
     @property
     def _workers(self) -> list[Any]:
         """The processes, under PyTorch's name: programs read it to watch them."""
-        return [each.process for each in self._team]
+        return [worker.process for worker in self._team]
 
     def _shutdown_workers(self) -> None:
         """Call `close`, under PyTorch's name: programs use it to end persistent workers."""
@@ -299,8 +299,8 @@ class WorkerIterator(BatchIterator):
         """Begin another epoch with the same workers; late results of the previous one are dropped."""
         self._begin(loader)
         self._epoch += 1
-        for each in self._team:
-            each.pipe.post(NewEpoch())
+        for worker in self._team:
+            worker.pipe.post(NewEpoch())
         self._prime()
 
     def _prime(self) -> None:
@@ -308,8 +308,8 @@ class WorkerIterator(BatchIterator):
         self._tasks: dict[int, _WorkerProcess] = {}
         self._arrived: dict[int, Any] = {}
         self._turns = itertools.cycle(self._team)
-        for each in self._team:
-            each.has_more, each.outstanding = True, 0
+        for worker in self._team:
+            worker.has_more, worker.outstanding = True, 0
         for _ in range(self._most):
             self._assign()
 
@@ -319,7 +319,7 @@ class WorkerIterator(BatchIterator):
             index = self._next_index()
         except StopIteration:
             return
-        active = sum(each.has_more for each in self._team)
+        active = sum(worker.has_more for worker in self._team)
         for worker in itertools.islice(self._turns, len(self._team)):
             if worker.has_more and (self._in_order or worker.outstanding < self._most // active):
                 break
@@ -414,18 +414,18 @@ class WorkerIterator(BatchIterator):
     def _listen(self, seconds: float | None) -> None:
         """Wait for a message, or for the end of a worker whose result is due.  Raises WorkerDiedError."""
         wanted = [self._tasks[self._rcvd_idx]] if self._in_order else self._team
-        wanted = [each for each in wanted if each.has_more]
-        alive = [each for each in wanted if each.process.is_alive()]
-        files: list[Any] = [each.pipe for each in self._team if each.is_open]
-        files += [each.process.sentinel for each in alive]
+        wanted = [worker for worker in wanted if worker.has_more]
+        alive = [worker for worker in wanted if worker.process.is_alive()]
+        files: list[Any] = [worker.pipe for worker in self._team if worker.is_open]
+        files += [worker.process.sentinel for worker in alive]
         if len(alive) == len(wanted):
-            for each in self._team:
-                each.pipe.flush()
+            for worker in self._team:
+                worker.pipe.flush()
             connection.wait(files, LOOK_SECONDS if seconds is None else min(seconds, LOOK_SECONDS))
             return
         self._collect()  # results that it sent before it ended
         if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
-            failure = next(each for each in wanted if each not in alive).failure()
+            failure = next(worker for worker in wanted if worker not in alive).failure()
             self.close()
             try:
                 raise failure
@@ -441,11 +441,11 @@ class WorkerIterator(BatchIterator):
             return
         if self._pinning is not None:
             self._pinning.close()
-        for each in workers:
-            each.close_pipe()
+        for worker in workers:
+            worker.close_pipe()
         end = time.monotonic() + END_SECONDS
-        for each in workers:
-            each.end(end - time.monotonic())
+        for worker in workers:
+            worker.end(end - time.monotonic())
 
     def __del__(self) -> None:
         if getattr(self, "_team", None) and not sys.is_finalizing():

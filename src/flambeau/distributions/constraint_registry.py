@@ -161,19 +161,19 @@ def _corr_cholesky(constraint: Any) -> Any:
 
 @_for(constraints.cat, biject_to)
 def _biject_cat(constraint: Any) -> Any:
-    return transforms.CatTransform([biject_to(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform([biject_to(part) for part in constraint.cseq], constraint.dim, constraint.lengths)
 
 
 @_for(constraints.cat, transform_to)
 def _transform_cat(constraint: Any) -> Any:
-    return transforms.CatTransform([transform_to(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform([transform_to(part) for part in constraint.cseq], constraint.dim, constraint.lengths)
 
 
 @_for(constraints.stack, biject_to)
 def _biject_stack(constraint: Any) -> Any:
-    return transforms.StackTransform([biject_to(each) for each in constraint.cseq], constraint.dim)
+    return transforms.StackTransform([biject_to(part) for part in constraint.cseq], constraint.dim)
 
 
 @_for(constraints.stack, transform_to)
 def _transform_stack(constraint: Any) -> Any:
-    return transforms.StackTransform([transform_to(each) for each in constraint.cseq], constraint.dim)
+    return transforms.StackTransform([transform_to(part) for part in constraint.cseq], constraint.dim)

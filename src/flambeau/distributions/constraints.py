@@ -474,11 +474,11 @@ class _Parts(Constraint):
 
     @property
     def is_discrete(self) -> Any:
-        return any(each.is_discrete for each in self.cseq)
+        return any(constraint.is_discrete for constraint in self.cseq)
 
     @property
     def event_dim(self) -> Any:
-        return max(each.event_dim for each in self.cseq)
+        return max(constraint.event_dim for constraint in self.cseq)
 
 
 class _Cat(_Parts):
@@ -498,8 +498,8 @@ class _Cat(_Parts):
 
     def check(self, value: Any) -> Any:
         checks, start = [], 0
-        for each, length in zip(self.cseq, self.lengths):
-            checks.append(each.check(value.narrow(self.dim, start, length)))
+        for constraint, length in zip(self.cseq, self.lengths):
+            checks.append(constraint.check(value.narrow(self.dim, start, length)))
             start += length
         return torch.cat(checks, self.dim)
 
@@ -520,12 +520,12 @@ class _Stack(_Parts):
 
     @property
     def event_dim(self) -> Any:
-        dim = max(each.event_dim for each in self.cseq)
+        dim = max(constraint.event_dim for constraint in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Any) -> Any:
         parts = [value.select(self.dim, index) for index in range(value.shape[self.dim])]
-        return torch.stack([each.check(part) for part, each in zip(parts, self.cseq)], self.dim)
+        return torch.stack([constraint.check(part) for part, constraint in zip(parts, self.cseq)], self.dim)
 
 
 dependent = _Dependent()

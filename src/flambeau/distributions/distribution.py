@@ -423,7 +423,7 @@ class TransformedDistribution(Distribution):
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
         listed = [transforms] if isinstance(transforms, Transform) else transforms
-        if not isinstance(listed, (list, tuple)) or not all(isinstance(each, Transform) for each in listed):
+        if not isinstance(listed, (list, tuple)) or not all(isinstance(transform, Transform) for transform in listed):
             raise ArgumentError(
                 f"transforms must be a Transform or a list of them, got {shown(transforms)}",
                 hint="pass a list",

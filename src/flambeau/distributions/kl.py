@@ -145,7 +145,7 @@ def _(p: Any, q: Any) -> Any:
 @register_kl(Binomial, Binomial)
 def _(p: Any, q: Any) -> Any:
     if bool((p.total_count < q.total_count).any()):
-        counts = [each.total_count.reshape((-1,)).tolist()[:8] for each in (p, q)]
+        counts = [distribution.total_count.reshape((-1,)).tolist()[:8] for distribution in (p, q)]
         raise NotSupportedError(
             f"the divergence of binomials is not known where p has fewer trials than q: total_count is "
             f"{counts[0]} of p and {counts[1]} of q",

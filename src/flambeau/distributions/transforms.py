@@ -684,7 +684,7 @@ class AffineTransform(Transform):
         return sum_rightmost(result, self._event_dim)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        return _broadcast_shape(shape, *[each for each in (self.loc, self.scale) if not isinstance(each, (int, float))])
+        return _broadcast_shape(shape, *[term for term in (self.loc, self.scale) if not isinstance(term, (int, float))])
 
     inverse_shape = forward_shape
 
@@ -882,9 +882,9 @@ class _Parts(Transform):
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         super().__init__(cache_size)
-        self.transforms = [each.with_cache(cache_size) if cache_size else each for each in tseq]
+        self.transforms = [transform.with_cache(cache_size) if cache_size else transform for transform in tseq]
         self.dim = dim
-        self.bijective = all(each.bijective for each in self.transforms)
+        self.bijective = all(transform.bijective for transform in self.transforms)
 
     def _split(self, value: Any) -> list[Any]:
         raise NotSupportedError("_split is not defined", hint="define it", operator=type(self).__name__)
@@ -893,10 +893,10 @@ class _Parts(Transform):
         raise NotSupportedError("_join is not defined", hint="define it", operator=type(self).__name__)
 
     def _call(self, x: Any) -> Any:
-        return self._join(each(part) for each, part in zip(self.transforms, self._split(x)))
+        return self._join(transform(part) for transform, part in zip(self.transforms, self._split(x)))
 
     def _inverse(self, y: Any) -> Any:
-        return self._join(each.inv(part) for each, part in zip(self.transforms, self._split(y)))
+        return self._join(transform.inv(part) for transform, part in zip(self.transforms, self._split(y)))
 
 
 class CatTransform(_Parts):
@@ -922,15 +922,15 @@ class CatTransform(_Parts):
 
     @property
     def event_dim(self) -> Any:
-        return max(each.event_dim for each in self.transforms)
+        return max(transform.event_dim for transform in self.transforms)
 
     @property
     def domain(self) -> Any:
-        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
+        return constraints.cat([transform.domain for transform in self.transforms], self.dim, self.lengths)
 
     @property
     def codomain(self) -> Any:
-        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+        return constraints.cat([transform.codomain for transform in self.transforms], self.dim, self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
@@ -946,9 +946,9 @@ class CatTransform(_Parts):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         terms = []
-        for each, before, after in zip(self.transforms, self._split(x), self._split(y)):
-            slope = each.log_abs_det_jacobian(before, after)
-            terms.append(sum_rightmost(slope, self.event_dim - each.event_dim))
+        for transform, before, after in zip(self.transforms, self._split(x), self._split(y)):
+            slope = transform.log_abs_det_jacobian(before, after)
+            terms.append(sum_rightmost(slope, self.event_dim - transform.event_dim))
         dim = self.dim if self.dim < 0 else self.dim - x.dim()
         dim += self.event_dim
         return torch.cat(terms, dim) if dim < 0 else sum(terms[1:], terms[0])
@@ -970,11 +970,11 @@ class StackTransform(_Parts):
 
     @property
     def domain(self) -> Any:
-        return constraints.stack([each.domain for each in self.transforms], self.dim)
+        return constraints.stack([transform.domain for transform in self.transforms], self.dim)
 
     @property
     def codomain(self) -> Any:
-        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+        return constraints.stack([transform.codomain for transform in self.transforms], self.dim)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
@@ -987,7 +987,9 @@ class StackTransform(_Parts):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         triples = zip(self.transforms, self._split(x), self._split(y))
-        return torch.stack([each.log_abs_det_jacobian(before, after) for each, before, after in triples], self.dim)
+        return torch.stack(
+            [transform.log_abs_det_jacobian(before, after) for transform, before, after in triples], self.dim
+        )
 
 
 class CumulativeDistributionTransform(Transform):

@@ -92,7 +92,7 @@ def _packed(value: Any) -> _Message:
     pickler = _Pickler(file)
     pickler.dump(value)
     blocks, files, places = _blocks(pickler.spans)
-    sizes = [len(block) for block in blocks] + [-each.nbytes for each in files]
+    sizes = [len(block) for block in blocks] + [-storage.nbytes for storage in files]
     described = pickle.dumps((sizes, places), pickle.HIGHEST_PROTOCOL)
     data = file.getbuffer()
     buffers: list[Any] = [_HEAD.pack(len(described), len(data)), described, data]
@@ -112,22 +112,22 @@ def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[Stor
     files: list[Storage] = []
     if _stacks:
         for of, _, _ in spans:
-            if len(files) < MAX_FILES and _file_of(of) is not None and not any(each is of for each in files):
+            if len(files) < MAX_FILES and _file_of(of) is not None and not any(storage is of for storage in files):
                 files.append(of)
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
     ranges: list[list[Any]] = []  # storage, start, end
     for index in order:
         of, start, end = spans[index]
-        if any(each is of for each in files):
+        if any(storage is of for storage in files):
             continue
         if not ranges or ranges[-1][0] is not of or start >= ranges[-1][2]:
             ranges.append([of, start - start % ALIGNMENT, end])  # so that every type's elements stay aligned
         ranges[-1][2] = max(ranges[-1][2], end)
         places[index] = len(ranges) - 1, start - ranges[-1][1]
-    for number, each in enumerate(files, len(ranges)):
+    for number, storage in enumerate(files, len(ranges)):
         for index, (of, start, _) in enumerate(spans):
-            if of is each:
+            if of is storage:
                 places[index] = number, start
     return [memoryview(of.array()[start:end]) for of, start, end in ranges], files, places
 
@@ -150,7 +150,7 @@ class SharedStack:
         self._close = weakref.finalize(self, os.close, self._file)
 
     def add(self, arrays: Sequence[Any]) -> None:
-        _write_all(self._file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
+        _write_all(self._file, [host.np.ascontiguousarray(array).reshape(-1).view(host.np.uint8) for array in arrays])
 
     def array(self, dtype: Any, shape: tuple[int, ...]) -> Any:
         """Return an array over the first elements."""
@@ -257,7 +257,7 @@ class WorkerPipe:
 
     def _transmit(self, message: _Message) -> None:
         total = sum(map(len, message.buffers))
-        files = [file for each in message.files if (file := _file_of(each)) is not None]
+        files = [file for storage in message.files if (file := _file_of(storage)) is not None]
         if total <= INLINE_BYTES:
             packet = b"".join(message.buffers)
             if files:

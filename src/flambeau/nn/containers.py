@@ -14,14 +14,16 @@ from .module import Module, check_child, check_name, folded
 from .parameter import Parameter
 
 
-def _position(index: SupportsIndex, length: int, kind: str) -> int:
-    checks.integer(kind, "an index", index)
-    place = index.__index__()
-    if not -length <= place < length:
+def _position(index: SupportsIndex, length: int, name: str) -> int:
+    checks.integer(name, "an index", index)
+    position = index.__index__()
+    if not -length <= position < length:
         raise IndexRangeError(
-            f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
+            f"index {position} is out of range for {length} entries",
+            hint=f"use {-length} to {length - 1}",
+            operator=name,
         )
-    return place % length
+    return position % length
 
 
 class _Ordered(Module):
@@ -45,8 +47,8 @@ class _Ordered(Module):
         return self._modules[self._key(index)]
 
     def _sliced(self, index: slice) -> Any:
-        made: Any = type(self)
-        return made(list(self._modules.values())[index])
+        cls: Any = type(self)
+        return cls(list(self._modules.values())[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -86,10 +88,10 @@ class _Ordered(Module):
             >>> len(layers.extend([torch.nn.ReLU(), torch.nn.Tanh()]))
             3
         """
-        found = checks.listed("extend", "modules", "modules", modules)
-        for index, module in enumerate(found):
+        listed = checks.listed("extend", "modules", "modules", modules)
+        for index, module in enumerate(listed):
             check_child("extend", str(len(self) + index), module, Module)
-        for module in found:
+        for module in listed:
             self.append(module)
         return self
 
@@ -127,9 +129,9 @@ class _Ordered(Module):
             (Flatten(start_dim=1, end_dim=-1), 1)
         """
         with naming("pop"):
-            found = self[key]
+            module = self[key]
             del self[key]
-        return found
+        return module
 
 
 def _sequential(operand: Any) -> Sequential:
@@ -349,21 +351,21 @@ class ModuleDict(Module):
 
 def _pairs(modules: Any) -> tuple[Any, ...]:
     """Check (name, module) pairs.  Raises ArgumentTypeError, ArgumentError."""
-    found = checks.listed("update", "modules", "(name, module) pairs", modules)
-    for place, each in enumerate(found):
-        if not isinstance(each, (tuple, list)):
+    pairs = checks.listed("update", "modules", "(name, module) pairs", modules)
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)):
             raise ArgumentTypeError(
-                f"modules[{place}] must be a (name, module) pair, got {shown(each)}",
+                f"modules[{index}] must be a (name, module) pair, got {shown(pair)}",
                 hint="or give a dict",
                 operator="update",
             )
-        if len(each) != 2:
+        if len(pair) != 2:
             raise ArgumentError(
-                f"modules[{place}] has {len(each)} entries, 2 are required: {shown(each)}",
+                f"modules[{index}] has {len(pair)} entries, 2 are required: {shown(pair)}",
                 hint="name, module",
                 operator="update",
             )
-    return found
+    return pairs
 
 
 class ParameterList(Module):
@@ -383,7 +385,7 @@ class ParameterList(Module):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return ParameterList([self[each] for each in range(*index.indices(self._size))])
+            return ParameterList([self[position] for position in range(*index.indices(self._size))])
         return getattr(self, str(_position(index, self._size, "ParameterList")))
 
     def __setitem__(self, index: int, value: Any) -> None:
@@ -422,15 +424,15 @@ class ParameterList(Module):
             3
         """
         listed = checks.listed("extend", "values", "tensors", values)
-        for each in [_as_parameter("extend", each) for each in listed]:
-            self.append(each)
+        for parameter in [_as_parameter("extend", value) for value in listed]:
+            self.append(parameter)
         return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterList")
 
     def extra_repr(self) -> str:
-        return _lines((index, each, each.dtype) for index, each in enumerate(self))
+        return _lines((index, parameter, parameter.dtype) for index, parameter in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -549,9 +551,9 @@ class ParameterDict(Module):
             >>> params.pop("scale").detach(), len(params)
             (tensor([1., 1.]), 0)
         """
-        found = self[key]
+        parameter = self[key]
         del self[key]
-        return found
+        return parameter
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the parameter that was added last; return (key, parameter).
@@ -620,15 +622,15 @@ class ParameterDict(Module):
         raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterDict")
 
     def extra_repr(self) -> str:
-        return _lines((key, each, each.type()) for key, each in self.items())
+        return _lines((key, parameter, parameter.type()) for key, parameter in self.items())
 
 
 def _lines(entries: Iterable[tuple[Any, Any, Any]]) -> str:
     """Return the lines of (key, parameter, its type), as PyTorch prints them."""
     lines = []
-    for key, each, kind in entries:
-        device = f" ({each.device})" if each.is_cuda else ""
-        lines.append(f"  ({key}): Parameter containing: [{kind} of size {'x'.join(map(str, each.shape))}{device}]")
+    for key, value, name in entries:
+        device = f" ({value.device})" if value.is_cuda else ""
+        lines.append(f"  ({key}): Parameter containing: [{name} of size {'x'.join(map(str, value.shape))}{device}]")
     return "\n".join(lines)
 
 

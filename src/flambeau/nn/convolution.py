@@ -25,8 +25,8 @@ FUNCTIONS: dict[bool, Any] = {
 def spread(name: str, what: str, value: Any, count: int) -> tuple[int, ...]:
     """Return one int per spatial dimension; the length of a list is not checked.  Raises ArgumentTypeError."""
     listed = value if isinstance(value, (tuple, list)) else (value,) * count
-    for each in listed:
-        checks.integer(name, f"an entry of {what}", each)
+    for entry in listed:
+        checks.integer(name, f"an entry of {what}", entry)
     return tuple(listed)
 
 
@@ -100,7 +100,7 @@ class _ConvNd(Layer):
             totals = [apart * (size - 1) for apart, size in zip(self.dilation, self.kernel_size)]
             return [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
         numbers: Any = self.padding
-        return [side for each in reversed(numbers) for side in (each, each)]
+        return [side for number in reversed(numbers) for side in (number, number)]
 
     def _weight_shape(self) -> tuple[int, ...]:
         if self.transposed:
@@ -165,8 +165,8 @@ class _Conv(_ConvNd):
             pad: Any = F.pad
             input, padding = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
         convolve = FUNCTIONS[False][self.spatial]
-        found: Tensor = convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
-        return found
+        result: Tensor = convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return result
 
 
 class Conv1d(_Conv):
@@ -247,8 +247,8 @@ class _ConvTransposeNd(_ConvNd):
         """
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
         numbers = self.stride, self.padding, extra, self.groups, self.dilation
-        found: Tensor = FUNCTIONS[True][self.spatial](input, self.weight, self.bias, *numbers)
-        return found
+        result: Tensor = FUNCTIONS[True][self.spatial](input, self.weight, self.bias, *numbers)
+        return result
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
         """Return the output padding that gives these sizes.  Raises ArgumentError."""

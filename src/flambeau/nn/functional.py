@@ -698,7 +698,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 def _lengths(name: str, values: Any) -> list[int]:
     """Return lengths as a list of ints.  Host: waits for those on a GPU."""
     if not isinstance(values, TensorBase):
-        return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
+        return [int(length) for length in checks.listed("ctc_loss", name, "ints", values)]
     lengths: Any = values
     listed = lengths.tolist()
     return listed if isinstance(listed, list) else [listed]
@@ -763,8 +763,8 @@ def ctc_loss(
             operator=name,
         )
     starts = [sum(counts[:n]) for n in range(batch)] if targets.ndim == 1 else [n * room for n in range(batch)]
-    place = {"device": logs.device, "dtype": int64}
-    numbers = [factories.tensor(each, **place) for each in (starts, inputs, counts)]
+    options = {"device": logs.device, "dtype": int64}
+    numbers = [factories.tensor(values, **options) for values in (starts, inputs, counts)]
     flat = targets.to(int64).reshape(-1)
     losses = REGISTRY["ctc_paths"](logs, flat, *numbers, longest, blank, zero_infinity)[0].to(logs.dtype)
     if zero_infinity:
@@ -855,8 +855,8 @@ def linear_cross_entropy(
         tensor(1.3863)
     """
     name = "linear_cross_entropy"
-    for called, each in (("input", input), ("linear_weight", linear_weight), ("target", target)):
-        checks.tensor(name, called, each)
+    for called, tensor in (("input", input), ("linear_weight", linear_weight), ("target", target)):
+        checks.tensor(name, called, tensor)
     outputs = tuple(linear_weight.shape[:-1])
     fits = linear_weight.ndim >= 2 and input.ndim in (1, 2) and input.shape[-1] == linear_weight.shape[-1]
     is_fitting_bias = linear_bias is None or tuple(linear_bias.shape) == outputs

@@ -143,8 +143,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
             operator="stack_module_state",
         )
     tables = []
-    for kind in ("named_parameters", "named_buffers"):
-        columns = [dict(getattr(model, kind)()) for model in models]
+    for method in ("named_parameters", "named_buffers"):
+        columns = [dict(getattr(model, method)()) for model in models]
         stacked = {name: stack([column[name] for column in columns], 0).detach() for name in columns[0]}
         tables.append({name: value.requires_grad_(columns[0][name].requires_grad) for name, value in stacked.items()})
     return tables[0], tables[1]

@@ -66,8 +66,8 @@ def make_graphed_callables(
         part.capture_forward(shared, capture_error_mode)
     for part in reversed(parts):
         part.capture_backward(shared, capture_error_mode)
-    made = tuple(part.installed() for part in parts)
-    return made[0] if single else made
+    installed = tuple(part.installed() for part in parts)
+    return installed[0] if single else installed
 
 
 def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
@@ -107,10 +107,10 @@ class Part:
     """
 
     def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], allow_unused: bool) -> None:
-        for index, each in enumerate(args):
-            if not isinstance(each, TensorBase):
+        for index, tensor in enumerate(args):
+            if not isinstance(tensor, TensorBase):
                 raise ArgumentTypeError(
-                    f"sample argument {index} must be a Tensor, not {type(each).__name__}: {shown(each)}",
+                    f"sample argument {index} must be a Tensor, not {type(tensor).__name__}: {shown(tensor)}",
                     hint="bind anything else first, as with functools.partial",
                     operator="make_graphed_callables",
                 )
@@ -124,10 +124,10 @@ class Part:
         self.surface = (*args, *self.parameters)
         names = [name for name, _ in call.named_parameters()] if isinstance(call, Module) else []
         self.surface_names = [f"sample argument {at}" for at in range(len(args))] + [f"parameter {at}" for at in names]
-        for what, each in zip(self.surface_names, self.surface):
-            if not each.is_cuda:
+        for what, tensor in zip(self.surface_names, self.surface):
+            if not tensor.is_cuda:
                 raise ArgumentError(
-                    f"{what} is {each.describe()}, and only work of a GPU can be captured",
+                    f"{what} is {tensor.describe()}, and only work of a GPU can be captured",
                     hint="move it to a GPU first: .cuda()",
                     operator="make_graphed_callables",
                 )
@@ -140,23 +140,23 @@ class Part:
     def run_once(self) -> None:
         """Run forward and backward once, to fill caches."""
         results = _flat(self.call(*self.args))
-        wanted = [each for each in results if each.requires_grad]
+        wanted = [result for result in results if result.requires_grad]
         if wanted:
-            self._gradients(wanted, [like_factories.zeros_like(each) for each in wanted])
+            self._gradients(wanted, [like_factories.zeros_like(result) for result in wanted])
 
     def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """Return one gradient per surface tensor; None if not required, or if unused (allow_unused_input)."""
-        wanted = [each for each in self.surface if each.requires_grad]
-        found = iter(gradients(results, wanted, grads, allow_unused=True))
-        made = [next(found) if each.requires_grad else None for each in self.surface]
-        for what, each, gradient in zip(self.surface_names, self.surface, made):
-            if gradient is None and each.requires_grad and not self.allow_unused:
+        wanted = [tensor for tensor in self.surface if tensor.requires_grad]
+        remaining = iter(gradients(results, wanted, grads, allow_unused=True))
+        surface_grads = [next(remaining) if tensor.requires_grad else None for tensor in self.surface]
+        for what, tensor, gradient in zip(self.surface_names, self.surface, surface_grads):
+            if gradient is None and tensor.requires_grad and not self.allow_unused:
                 raise AutogradError(
-                    f"{what}, {each.describe()}, appears to not have been used in the graph of {self.name}",
+                    f"{what}, {tensor.describe()}, appears to not have been used in the graph of {self.name}",
                     hint="pass allow_unused_input=True to leave its gradient out",
                     operator="make_graphed_callables",
                 )
-        return made
+        return surface_grads
 
     def capture_forward(self, pool: Any, mode: str) -> None:
         with graph(self.forward_graph, pool, capture_error_mode=mode):
@@ -165,14 +165,14 @@ class Part:
 
     def capture_backward(self, pool: Any, mode: str) -> None:
         """Capture the gradients, if there are any, and drop the forward pass."""
-        wanted = [each for each in self.results if each.requires_grad]
-        if wanted and any(each.requires_grad for each in self.surface):
+        wanted = [result for result in self.results if result.requires_grad]
+        if wanted and any(tensor.requires_grad for tensor in self.surface):
             self.result_grads = [
-                like_factories.empty_like(each) if each.requires_grad else None for each in self.results
+                like_factories.empty_like(result) if result.requires_grad else None for result in self.results
             ]
             with graph(self.backward_graph, pool, capture_error_mode=mode):
-                self.surface_grads = self._gradients(wanted, [each for each in self.result_grads if each is not None])
-        self.results = tuple(each.detach() for each in self.results)
+                self.surface_grads = self._gradients(wanted, [grad for grad in self.result_grads if grad is not None])
+        self.results = tuple(result.detach() for result in self.results)
         self.structure = _shape_of(self.structure)
 
     def installed(self) -> Any:
@@ -205,23 +205,23 @@ class Part:
                 hint=f"give {len(self.args)}: a graph's arguments are fixed",
                 operator=self.name,
             )
-        for index, (each, sample) in enumerate(zip(args, self.args)):
-            if _signature(each) != _signature(sample):
+        for index, (arg, sample) in enumerate(zip(args, self.args)):
+            if _signature(arg) != _signature(sample):
                 raise ArgumentError(
-                    f"argument {index} is {_described(each)}, captured with {_described(sample)}",
+                    f"argument {index} is {_described(arg)}, captured with {_described(sample)}",
                     hint="a graph's shapes, types and requires_grad are fixed",
                     operator=self.name,
                 )
-        found = Graphed.apply(self, *args, *self.parameters)
-        return _rebuilt(self.structure, iter(found))
+        results = Graphed.apply(self, *args, *self.parameters)
+        return _rebuilt(self.structure, iter(results))
 
     def forward(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Copy the arguments to the graph's inputs and replay."""
         _refresh(self.args, args)
         self.forward_graph.replay()
-        for each in self.results:
-            each._counter.version += 1
-        return tuple(each.detach() for each in self.results)
+        for result in self.results:
+            result._counter.version += 1
+        return tuple(result.detach() for result in self.results)
 
     def backward(self, grads: Sequence[Any]) -> list[Any]:
         if not self.surface_grads:
@@ -232,7 +232,7 @@ class Part:
             )
         _refresh(self.result_grads, grads)
         self.backward_graph.replay()
-        return [None if each is None else each.detach() for each in self.surface_grads]
+        return [None if grad is None else grad.detach() for grad in self.surface_grads]
 
 
 def _captured_already(*args: Any) -> Any:
@@ -245,10 +245,10 @@ class Graphed(Function):
     @staticmethod
     def forward(ctx: Any, part: Part, *surface: Any) -> tuple[Any, ...]:
         ctx.part = part
-        found = part.forward(surface[: len(part.args)])
+        results = part.forward(surface[: len(part.args)])
         if part.surface_grads:
-            ctx.mark_non_differentiable(*(made for made, grad in zip(found, part.result_grads) if grad is None))
-        return found
+            ctx.mark_non_differentiable(*(result for result, grad in zip(results, part.result_grads) if grad is None))
+        return results
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
@@ -265,18 +265,23 @@ def _refresh(static: Sequence[Any], given: Sequence[Any]) -> None:
 
 
 def _check_module(module: Any) -> None:
-    for each in module.modules():
-        hooks = (each._forward_hooks, each._forward_pre_hooks, each._backward_hooks, each._backward_pre_hooks)
+    for submodule in module.modules():
+        hooks = (
+            submodule._forward_hooks,
+            submodule._forward_pre_hooks,
+            submodule._backward_hooks,
+            submodule._backward_pre_hooks,
+        )
         if any(hooks):
             raise ArgumentError(
-                f"{type(each).__name__} has hooks: {sum(map(len, hooks))}",
+                f"{type(submodule).__name__} has hooks: {sum(map(len, hooks))}",
                 hint="register them afterwards",
                 operator="make_graphed_callables",
             )
-    for name, each in module.named_buffers():
-        if each.requires_grad:
+    for name, buffer in module.named_buffers():
+        if buffer.requires_grad:
             raise ArgumentError(
-                f"buffer {name}, {each.describe()}, requires a gradient",
+                f"buffer {name}, {buffer.describe()}, requires a gradient",
                 hint="detach_() it",
                 operator="make_graphed_callables",
             )
@@ -294,39 +299,39 @@ def _described(value: Any) -> str:
     return f"{value.describe()}, requires_grad={value.requires_grad}"
 
 
-def _flat(found: Any) -> tuple[Any, ...]:
+def _flat(result: Any) -> tuple[Any, ...]:
     """Return the tensors of a result: one, or tuples, lists and dictionaries of them."""
-    if isinstance(found, TensorBase):
-        return (found,)
-    if isinstance(found, dict):
-        return tuple(leaf for each in found.values() for leaf in _flat(each))
-    if isinstance(found, (tuple, list)):
-        return tuple(leaf for each in found for leaf in _flat(each))
+    if isinstance(result, TensorBase):
+        return (result,)
+    if isinstance(result, dict):
+        return tuple(leaf for entry in result.values() for leaf in _flat(entry))
+    if isinstance(result, (tuple, list)):
+        return tuple(leaf for entry in result for leaf in _flat(entry))
     raise ArgumentTypeError(
-        f"a result is {shown(found)}, and only tensors can be",
+        f"a result is {shown(result)}, and only tensors can be",
         hint="return tensors, or tuples, lists and dicts of them",
         operator="make_graphed_callables",
     )
 
 
-def _shape_of(found: Any) -> Any:
+def _shape_of(result: Any) -> Any:
     """Return a result with None in the place of its tensors."""
-    if isinstance(found, dict):
-        return {key: _shape_of(each) for key, each in found.items()}
-    if isinstance(found, (tuple, list)):
-        return _like(found, [_shape_of(each) for each in found])
+    if isinstance(result, dict):
+        return {key: _shape_of(entry) for key, entry in result.items()}
+    if isinstance(result, (tuple, list)):
+        return _like(result, [_shape_of(entry) for entry in result])
     return None
 
 
 def _rebuilt(structure: Any, leaves: Any) -> Any:
     if isinstance(structure, dict):
-        return {key: _rebuilt(each, leaves) for key, each in structure.items()}
+        return {key: _rebuilt(entry, leaves) for key, entry in structure.items()}
     if isinstance(structure, (tuple, list)):
-        return _like(structure, [_rebuilt(each, leaves) for each in structure])
+        return _like(structure, [_rebuilt(entry, leaves) for entry in structure])
     return next(leaves)
 
 
 def _like(sequence: Any, values: list[Any]) -> Any:
     """Return the values in a sequence of the same type."""
-    kind = type(sequence)
-    return kind(*values) if hasattr(sequence, "_fields") else kind(values)
+    sequence_type = type(sequence)
+    return sequence_type(*values) if hasattr(sequence, "_fields") else sequence_type(values)

@@ -53,10 +53,10 @@ def register(
     checks.function(called, "hook", hook)
     handle = RemovableHandle(hooks, extra_dict=[*marks, *others])
     hooks[handle.id] = hook
-    for each in marks:
-        each[handle.id] = True
-    for each in others:
-        each[handle.id] = hook
+    for table in marks:
+        table[handle.id] = True
+    for table in others:
+        table[handle.id] = hook
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
@@ -538,10 +538,10 @@ class _Backward:
         self.needs_inputs = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        self.input_places = [place for place, each in enumerate(args) if isinstance(each, TensorBase)]
+        self.input_places = [index for index, value in enumerate(args) if isinstance(value, TensorBase)]
         self.input_count = len(args)
-        tensors = [args[place] for place in self.input_places]
-        self.needs_inputs = any(each.requires_grad for each in tensors)
+        tensors = [args[index] for index in self.input_places]
+        self.needs_inputs = any(tensor.requires_grad for tensor in tensors)
         return _spread(args, self.input_places, _AtInputs.apply(self, *tensors)) if self.needs_inputs else args
 
     def outputs(self, result: Any) -> Any:
@@ -555,9 +555,9 @@ class _Backward:
                 f"tensors, this is {type(result).__name__}"
             )
             return result
-        self.output_places = [place for place, each in enumerate(result) if isinstance(each, TensorBase)]
+        self.output_places = [index for index, value in enumerate(result) if isinstance(value, TensorBase)]
         self.output_count = len(result)
-        tensors = [result[place] for place in self.output_places]
+        tensors = [result[index] for index in self.output_places]
         values = _spread(result, self.output_places, _AtOutputs.apply(self, *tensors)) if tensors else result
         return type(result)(*values) if hasattr(result, "_fields") else values
 
@@ -570,13 +570,13 @@ class _Backward:
         self.grad_output = whole
         if not self.needs_inputs:
             self._call_hooks((None,) * self.input_count)
-        return tuple(whole[place] for place in self.output_places)
+        return tuple(whole[index] for index in self.output_places)
 
     def at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.grad_output is None:  # a gradient that did not come through the outputs, as in a second derivative
             return grads
         whole = self._call_hooks(_spread((None,) * self.input_count, self.input_places, grads))
-        return tuple(whole[place] for place in self.input_places)
+        return tuple(whole[index] for index in self.input_places)
 
     def _call_hooks(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in self.full:
@@ -589,34 +589,34 @@ class _Backward:
     def _as_grads(self, what: str, changed: Any, whole: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the result of a hook as a tuple.  Raises ArgumentTypeError, AutogradError if it is invalid."""
         name = type(self.module).__name__
-        found = changed if isinstance(changed, tuple) else (changed,)
-        if len(found) != len(whole):
+        grads = changed if isinstance(changed, tuple) else (changed,)
+        if len(grads) != len(whole):
             raise AutogradError(
-                f"a backward hook returned an invalid number of {what}, got {len(found)}, but expected {len(whole)}",
+                f"a backward hook returned an invalid number of {what}, got {len(grads)}, but expected {len(whole)}",
                 hint="return a tensor or None for each, or None for all",
                 operator=name,
             )
-        for place, (each, grad) in enumerate(zip(found, whole)):
+        for index, (new, grad) in enumerate(zip(grads, whole)):
             wanted = "None" if grad is None else grad.describe()
-            if each is not None and not isinstance(each, TensorBase):
+            if new is not None and not isinstance(new, TensorBase):
                 raise ArgumentTypeError(
-                    f"a backward hook returned {shown(each)} as {what}[{place}], which is {wanted}",
+                    f"a backward hook returned {shown(new)} as {what}[{index}], which is {wanted}",
                     hint="return a tensor or None",
                     operator=name,
                 )
-            if isinstance(each, TensorBase) and grad is not None and each.shape != grad.shape:
+            if isinstance(new, TensorBase) and grad is not None and new.shape != grad.shape:
                 raise AutogradError(
-                    f"a backward hook has changed the size of {what}[{place}] from {wanted} to {shown(each)}",
+                    f"a backward hook has changed the size of {what}[{index}] from {wanted} to {shown(new)}",
                     hint="return a tensor of the same shape",
                     operator=name,
                 )
-        return found
+        return grads
 
 
 def _spread(values: tuple[Any, ...], places: list[int], new: Any) -> tuple[Any, ...]:
     spread = list(values)
-    for place, each in zip(places, new):
-        spread[place] = each
+    for index, value in zip(places, new):
+        spread[index] = value
     return tuple(spread)
 
 

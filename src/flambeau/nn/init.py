@@ -20,7 +20,7 @@ from ..tensor.like_factories import empty_like
 from ..tensor.meta import is_meta
 from ..tensor.random import randperm
 
-LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
+LINEAR = ("linear", "sigmoid", *(f"conv{infix}{dims}d" for infix in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
 REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_` redraws the values outside
 
@@ -109,24 +109,24 @@ def trunc_normal_(
 def _redrawn(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Draw normal values; draw those outside the bounds again."""
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
-    found = tensor.normal_(mean, std, generator=generator)
-    while not (~(is_outside := (found < low) | (found > high))).all():  # all() is True where no values are computed
-        again = empty_like(found).normal_(mean, std, generator=generator)
-        found = REGISTRY["where"](is_outside, again, found)
-    return tensor if found is tensor else tensor.copy_(found)
+    result = tensor.normal_(mean, std, generator=generator)
+    while not (~(is_outside := (result < low) | (result > high))).all():  # all() is True where no values are computed
+        again = empty_like(result).normal_(mean, std, generator=generator)
+        result = REGISTRY["where"](is_outside, again, result)
+    return tensor if result is tensor else tensor.copy_(result)
 
 
 def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Draw by rejection: accept a uniform value with probability density / highest density within the bounds."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    found, is_pending = tensor, None
+    result, is_pending = tensor, None
     while is_pending is None or not (~is_pending).all():
         values = empty_like(tensor).uniform_(a, b, generator=generator)
-        found = values if is_pending is None else REGISTRY["where"](is_pending, values, found)
+        result = values if is_pending is None else REGISTRY["where"](is_pending, values, result)
         density = values.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
         is_above = empty_like(tensor).uniform_(generator=generator).log_() > density
         is_pending = is_above if is_pending is None else is_pending & is_above
-    return tensor.copy_(found)
+    return tensor.copy_(result)
 
 
 def constant_(tensor: Any, val: float) -> Any:

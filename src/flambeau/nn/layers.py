@@ -110,8 +110,8 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         with naming(name):
-            made = factories.empty(out_features, in1_features, in2_features, device=device, dtype=dtype)
-            self.weight = Parameter(made)
+            weight = factories.empty(out_features, in1_features, in2_features, device=device, dtype=dtype)
+            self.weight = Parameter(weight)
             if bias:
                 self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
             else:
@@ -181,8 +181,8 @@ class Unflatten(Layer):
                 hint="as in (2, 3)",
                 operator="Unflatten",
             )
-        for each in unflattened_size:
-            checks.integer("Unflatten", "an entry of unflattened_size", each)
+        for size in unflattened_size:
+            checks.integer("Unflatten", "an entry of unflattened_size", size)
         self.dim = dim
         self.unflattened_size = unflattened_size
 
@@ -195,14 +195,14 @@ class Unflatten(Layer):
 
 def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
     """Return the sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
-    found = (shape,) if hasattr(shape, "__index__") else shape
-    if not isinstance(found, (tuple, list)):
+    sizes = (shape,) if hasattr(shape, "__index__") else shape
+    if not isinstance(sizes, (tuple, list)):
         raise ArgumentTypeError(
             f"normalized_shape must be an int or a list of ints, got {shown(shape)}", hint="as in (3, 4)", operator=name
         )
-    for each in found:
-        checks.count(name, "an entry of normalized_shape", each)
-    return tuple(found)
+    for size in sizes:
+        checks.count(name, "an entry of normalized_shape", size)
+    return tuple(sizes)
 
 
 class LayerNorm(Layer):
@@ -234,8 +234,8 @@ class LayerNorm(Layer):
         wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
         for name, present in wanted.items():
             with naming(self._get_name()):
-                made = factories.empty(self.normalized_shape, device=device, dtype=dtype) if present else None
-                self.register_parameter(name, None if made is None else Parameter(made))
+                tensor = factories.empty(self.normalized_shape, device=device, dtype=dtype) if present else None
+                self.register_parameter(name, None if tensor is None else Parameter(tensor))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -438,8 +438,8 @@ class Embedding(Layer):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         with naming(name):
             if _weight is None:
-                made = factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
-                self.weight = Parameter(made, requires_grad=not _freeze)
+                weight = factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+                self.weight = Parameter(weight, requires_grad=not _freeze)
                 self.reset_parameters()
             else:
                 self.weight = Parameter(_checked_table(name, _weight, [num_embeddings, embedding_dim]), not _freeze)
@@ -495,8 +495,8 @@ class Embedding(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.max_norm is None:
-            found: Tensor = _lookup(input, self.weight, self.padding_idx, self.scale_grad_by_freq)
-            return found
+            result: Tensor = _lookup(input, self.weight, self.padding_idx, self.scale_grad_by_freq)
+            return result
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
@@ -590,12 +590,12 @@ class EmbeddingBag(Module):
                 operator="from_pretrained",
             )
         rows, width = embeddings.shape
-        made = cls(
+        module = cls(
             rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
             padding_idx,
         )  # fmt: skip
-        made.weight.requires_grad_(not freeze)
-        return made
+        module.weight.requires_grad_(not freeze)
+        return module
 
     def reset_parameters(self) -> None:
         """Draw new starting values from the standard normal distribution; the row padding_idx becomes zero.

@@ -66,7 +66,7 @@ class LazyModuleMixin:
             False
         """
         own = self.__dict__
-        return any(is_lazy(each) for each in (*own["_parameters"].values(), *own["_buffers"].values()))
+        return any(is_lazy(tensor) for tensor in (*own["_parameters"].values(), *own["_buffers"].values()))
 
 
 def _infer(module: Any, args: Any, kwargs: Any) -> None:

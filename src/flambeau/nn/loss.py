@@ -177,7 +177,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         outputs = self.num_classes, *self.out_features
         layer: Any = self.linear
-        found: Tensor = F.linear_cross_entropy(
+        result: Tensor = F.linear_cross_entropy(
             input,
             layer.weight.reshape(*outputs, layer.in_features),
             target,
@@ -187,7 +187,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
         )
-        return found
+        return result
 
     def extra_repr(self) -> str:
         names = "num_classes", "out_features", "reduction", "ignore_index", "label_smoothing", "options"
@@ -605,7 +605,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         name = self._get_name()
         ends = list(checks.listed(name, "cutoffs", "ints", cutoffs))
         is_rising = all(first < second for first, second in zip([0, *ends], ends))
-        if not ends or not is_rising or ends[-1] > n_classes - 1 or any(int(each) != each for each in ends):
+        if not ends or not is_rising or ends[-1] > n_classes - 1 or any(int(end) != end for end in ends):
             raise ArgumentError(
                 f"cutoffs should be unique, increasing ints between 1 and {n_classes - 1}, got {ends}",
                 hint="each is the first class of a cluster",
@@ -619,14 +619,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters
-        place = {"device": device, "dtype": dtype}
-        self.head = Linear(in_features, self.head_size, bias=head_bias, **place)
+        options = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **options)
         self.tail = ModuleList()
         for number in range(self.n_clusters):
             width = int(in_features // (div_value ** (number + 1)))
             size = self.cutoffs[number + 1] - self.cutoffs[number]
-            project = Linear(in_features, width, bias=False, **place)
-            self.tail.append(Sequential(project, Linear(width, size, bias=False, **place)))
+            project = Linear(in_features, width, bias=False, **options)
+            self.tail.append(Sequential(project, Linear(width, size, bias=False, **options)))
 
     def reset_parameters(self) -> None:
         """Draw new starting values, as `Linear.reset_parameters` does, for the head and for every cluster.
@@ -665,8 +665,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if not chosen.numel():
                 continue
             own = F.log_softmax(self.tail[number](rows.index_select(0, chosen)), 1)
-            place = (labels.index_select(0, chosen) - start).unsqueeze(1)
-            output = output.index_copy(0, chosen, own.gather(1, place).squeeze(1))
+            index = (labels.index_select(0, chosen) - start).unsqueeze(1)
+            output = output.index_copy(0, chosen, own.gather(1, index).squeeze(1))
             column = column.index_fill(0, chosen, self.shortlist_size + number)
         output = output + logs.gather(1, column.unsqueeze(1)).squeeze(1)
         return _ASMoutput(output if target.ndim else output.squeeze(0), (-output).mean())
@@ -688,8 +688,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for number, tail in enumerate(self.tail):
             column = self.shortlist_size + number
             parts.append(F.log_softmax(tail(input), 1) + logs[:, column : column + 1])
-        found: Tensor = REGISTRY["cat"](parts, 1)
-        return found
+        result: Tensor = REGISTRY["cat"](parts, 1)
+        return result
 
     def predict(self, input: Tensor) -> Tensor:
         """Return the most probable class of each row.
@@ -707,6 +707,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         best = logs.argmax(1)
         rare = (best >= self.shortlist_size).nonzero().reshape(-1)
         if rare.numel():
-            found = self._all_of(input.index_select(0, rare), logs.index_select(0, rare)).argmax(1)
-            best = best.index_copy(0, rare, found)
+            classes = self._all_of(input.index_select(0, rare), logs.index_select(0, rare)).argmax(1)
+            best = best.index_copy(0, rare, classes)
         return best

@@ -85,8 +85,8 @@ def check_buffer(called: str, name: str, tensor: Any) -> None:
 def check_child(called: str, name: str, module: Any, base: type) -> None:
     """Raise ArgumentTypeError unless a value is a module or None."""
     if module is not None and not isinstance(module, base):
-        made = isinstance(module, type) and issubclass(module, base)
-        hint = f"make one: {module.__name__}(...)" if made else "derive from torch.nn.Module"
+        is_class = isinstance(module, type) and issubclass(module, base)
+        hint = f"make one: {module.__name__}(...)" if is_class else "derive from torch.nn.Module"
         hint = "give the modules one by one: Sequential(*modules)" if isinstance(module, (list, tuple)) else hint
         raise ArgumentTypeError(
             f"{type(module).__name__} is not a Module subclass, child {name!r} is {shown(module)}",
@@ -108,21 +108,22 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
 
 def child(module: Any, name: str, target: str, base: type) -> Any:
     """Return child `name` of a module, a step of the path `target`.  Raises AttributeError."""
-    found = getattr(module, name, None)
-    if not isinstance(found, base):
+    submodule = getattr(module, name, None)
+    if not isinstance(submodule, base):
         have = ", ".join(module._modules) or "none"
-        held = f"is {shown(found)}, no Module" if hasattr(module, name) else f"is not in {type(module).__name__}"
+        held = f"is {shown(submodule)}, no Module" if hasattr(module, name) else f"is not in {type(module).__name__}"
         raise AttributeError(f"get_submodule: {name!r} of {target!r} {held}\nhint: its modules are: {have}")
-    return found
+    return submodule
 
 
 def member(module: Any, table: str, name: str) -> Any:
     """Return a parameter or a buffer of a module.  Raises AttributeError."""
-    held, kind = module.__dict__[table], table[1:-1]
+    held, member_type = module.__dict__[table], table[1:-1]
     if name not in held:
         have = ", ".join(held) or "none"
         raise AttributeError(
-            f"get_{kind}: {type(module).__name__!r} object has no {kind} {name!r}\nhint: its {table[1:]} are: {have}"
+            f"get_{member_type}: {type(module).__name__!r} object has no {member_type} {name!r}\n"
+            f"hint: its {table[1:]} are: {have}"
         )
     return held[name]
 
@@ -165,7 +166,7 @@ def folded(name: str, children: list[Any]) -> str:
             runs[-1] = (runs[-1][0], index, text)
         else:
             runs.append((index, index, text))
-    return enclosed(name, [], [_run_text(*each) for each in runs])
+    return enclosed(name, [], [_run_text(*run) for run in runs])
 
 
 def _run_text(first: int, last: int, text: str) -> str:
@@ -331,14 +332,14 @@ class Module(Hooked):
         with naming("register_module"):
             self.add_module(name, module)
 
-    def _table(self, table: str, kind: str) -> dict[str, Any]:
+    def _table(self, table: str, member_type: str) -> dict[str, Any]:
         if table not in self.__dict__:
             raise AttributeError(
-                f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
+                f"{type(self).__name__}: cannot assign {member_type} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        found: dict[str, Any] = self.__dict__[table]
-        return found
+        members: dict[str, Any] = self.__dict__[table]
+        return members
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -438,7 +439,7 @@ class Module(Hooked):
             >>> [tuple(param.shape) for param in net.parameters()]
             [(3, 2), (3,), (1, 3), (1,)]
         """
-        return (each for _, each in self.named_parameters(recurse=recurse))
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -460,7 +461,7 @@ class Module(Hooked):
             >>> len(list(torch.nn.Sequential(torch.nn.BatchNorm1d(4)).buffers()))
             3
         """
-        return (each for _, each in self.named_buffers(recurse=recurse))
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield (name, module) of the direct children; a child with several names once.
@@ -483,7 +484,7 @@ class Module(Hooked):
             >>> list(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU()).children())
             [Flatten(start_dim=1, end_dim=-1), ReLU()]
         """
-        return (each for _, each in self.named_children())
+        return (module for _, module in self.named_children())
 
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -515,7 +516,7 @@ class Module(Hooked):
             >>> [type(module).__name__ for module in net.modules()]
             ['Sequential', 'Flatten', 'ReLU']
         """
-        return (each for _, each in self.named_modules(remove_duplicate=remove_duplicate))
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def get_submodule(self, target: str) -> Module:
         """Return the module at a dotted path; for "" this module.
@@ -526,10 +527,10 @@ class Module(Hooked):
             >>> net.get_submodule("0.0")
             ReLU()
         """
-        found: Module = self
+        module: Module = self
         for name in target.split(".") if target else ():
-            found = child(found, name, target, Module)
-        return found
+            module = child(module, name, target, Module)
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replace the module at a dotted path.
@@ -570,8 +571,8 @@ class Module(Hooked):
             >>> net.get_parameter("0.bias").shape
             torch.Size([3])
         """
-        found: Parameter = self._member(target, "_parameters")
-        return found
+        parameter: Parameter = self._member(target, "_parameters")
+        return parameter
 
     def get_buffer(self, target: str) -> Any:
         """Return the buffer at a dotted path.
@@ -636,8 +637,8 @@ class Module(Hooked):
             device(type='cuda', index=0)
         """
         with naming("to_empty"):
-            place = devices.as_device(device)
-        return self._apply(lambda each: empty_like(each, device=place), recurse)
+            target = devices.as_device(device)
+        return self._apply(lambda tensor: empty_like(tensor, device=target), recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move all parameters and buffers to a device, and convert floating point ones to a type; return this module.
@@ -664,8 +665,8 @@ class Module(Hooked):
             device = None if device is None else devices.as_device(device)
 
         def convert(tensor: Any) -> Any:
-            kind = wanted if tensor.is_floating_point() else None
-            moved = tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            new_dtype = wanted if tensor.is_floating_point() else None
+            moved = tensor.to(device=device, dtype=new_dtype, non_blocking=non_blocking)
             return moved if format is None or tensor.ndim not in (4, 5) else moved.contiguous(memory_format=format)
 
         return self._apply(convert)
@@ -679,7 +680,7 @@ class Module(Hooked):
         """
         with naming("cuda"):
             index = devices.cuda_index(device)
-        return self._apply(lambda each: each.cuda(index))
+        return self._apply(lambda tensor: tensor.cuda(index))
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU; return this module.
@@ -688,7 +689,7 @@ class Module(Hooked):
             >>> torch.nn.Linear(2, 3).cuda().cpu().weight.device
             device(type='cpu')
         """
-        return self._apply(lambda each: each.cpu())
+        return self._apply(lambda tensor: tensor.cpu())
 
     def share_memory(self) -> Self:
         """Move parameters and buffers on the CPU to shared memory, which other processes can map; return this module.
@@ -697,7 +698,7 @@ class Module(Hooked):
             >>> torch.nn.Linear(2, 3).share_memory().weight.is_shared()
             True
         """
-        return self._apply(lambda each: each.share_memory_())
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a type, those of integer types too; return this module.
@@ -706,7 +707,7 @@ class Module(Hooked):
             >>> torch.nn.BatchNorm1d(2).type(torch.float64).num_batches_tracked.dtype
             torch.float64
         """
-        return self._apply(lambda each: each.type(dst_type))
+        return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
         """Convert the floating point parameters and buffers to float32; return this module.
@@ -744,8 +745,8 @@ class Module(Hooked):
         """
         return self._cast(bfloat16)
 
-    def _cast(self, kind: dtype) -> Self:
-        return self._apply(lambda each: each.to(kind) if each.is_floating_point() else each)
+    def _cast(self, wanted: dtype) -> Self:
+        return self._apply(lambda tensor: tensor.to(wanted) if tensor.is_floating_point() else tensor)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode of this module and its descendants, for layers such as Dropout; return this module.
@@ -957,8 +958,8 @@ class _Once:
     def once(self, buffer: Any) -> Any:
         """Return the result for a buffer, the same one each time."""
         if id(buffer) not in self.known:
-            made = self.fn(buffer)
-            self.known |= {id(buffer): (buffer, made), id(made): (made, made)}
+            result = self.fn(buffer)
+            self.known |= {id(buffer): (buffer, result), id(result): (result, result)}
         return self.known[id(buffer)][1]
 
 
@@ -977,7 +978,7 @@ def note_place(module: Module, error: FlambeauError) -> None:
         error.raised_in = weakref.ref(module)
         return
     inner = failing()
-    path = next((name for name, each in module.named_modules() if each is inner), "")
+    path = next((name for name, submodule in module.named_modules() if submodule is inner), "")
     if path:
         notes = error.__dict__.setdefault("__notes__", [])
         if notes and notes[-1].startswith(PLACE):
@@ -1024,9 +1025,9 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     if kwargs is None:
         return {}
     unknown = sorted(kwargs.keys() - {*FACTORY_KEYWORDS, "factory_kwargs"})
-    made = dict(kwargs.get("factory_kwargs", {}))
-    twice = [name for name in FACTORY_KEYWORDS if name in kwargs and name in made]
+    options = dict(kwargs.get("factory_kwargs", {}))
+    twice = [name for name in FACTORY_KEYWORDS if name in kwargs and name in options]
     if unknown or twice:
         fact = f"unexpected kwargs {unknown}" if unknown else f"{twice[0]} specified twice, also in factory_kwargs"
         raise ArgumentTypeError(fact, hint=f"use {', '.join(FACTORY_KEYWORDS)}", operator="factory_kwargs")
-    return made | {name: kwargs[name] for name in FACTORY_KEYWORDS if name in kwargs}
+    return options | {name: kwargs[name] for name in FACTORY_KEYWORDS if name in kwargs}

@@ -40,7 +40,7 @@ def additive_mask(name: str, what: str, mask: Any, dtype: Any, beside: Any = Non
 
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
     """Check the numbers of dimensions; return whether the inputs have a batch dimension.  Raises ShapeError."""
-    ranks = [each.ndim for each in (query, key, value)]
+    ranks = [tensor.ndim for tensor in (query, key, value)]
     if ranks not in ([3, 3, 3], [2, 2, 2]):
         raise _wrong(
             f"query, key and value must all be 3D, or all 2D without a batch; they are {ranks[0]}D, {ranks[1]}D and "
@@ -67,7 +67,7 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
         return tuple(linear(query, weight, bias).chunk(3, -1))
     weights = weight.chunk(3)
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return tuple(linear(*each) for each in zip((query, key, value), weights, biases))
+    return tuple(linear(*operands) for operands in zip((query, key, value), weights, biases))
 
 
 # PyTorch's names of these functions, which programs also import
@@ -124,12 +124,12 @@ def multi_head_attention_forward(
         >>> out.shape, weights.shape
         (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
     """
-    for called, each in (("query", query), ("key", key), ("value", value)):
-        checks.tensor(NAME, called, each)
+    for called, tensor in (("query", query), ("key", key), ("value", value)):
+        checks.tensor(NAME, called, tensor)
     is_batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
     if not is_batched:
         is_same = key is value, query is key
-        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        query, key, value = (tensor.unsqueeze(1) for tensor in (query, key, value))
         value = key if is_same[0] else value
         query = key if is_same[1] else query
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -159,7 +159,7 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
         weights = q_proj_weight, k_proj_weight, v_proj_weight
-        q, k, v = (REGISTRY["linear"](*each) for each in zip((query, key, value), weights, biases))
+        q, k, v = (REGISTRY["linear"](*operands) for operands in zip((query, key, value), weights, biases))
     else:
         q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
     mask = None if mask is None else _by_head(mask, batch, num_heads, length, key.shape[0])
@@ -172,7 +172,7 @@ def multi_head_attention_forward(
     k = _heads(k, static_k, batch, num_heads, size)
     v = _heads(v, static_v, batch, num_heads, size)
     if add_zero_attn:
-        k, v = (REGISTRY["pad"](each, (0, 0, 0, 1)) for each in (k, v))
+        k, v = (REGISTRY["pad"](tensor, (0, 0, 0, 1)) for tensor in (k, v))
         added += 1
     if added:
         mask = None if mask is None else REGISTRY["pad"](mask, (0, added))

@@ -53,7 +53,7 @@ def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False
     _check_tensor("swap_tensor", "the tensor", tensor)
     _check_name("swap_tensor", name)
     tables = module._parameters, module._buffers
-    table: dict[str, Any] | None = next((each for each in tables if name in each), None)
+    table: dict[str, Any] | None = next((members for members in tables if name in members), None)
     former = getattr(module, name, MISSING) if table is None else table[name]
     _check_tensor("swap_tensor", f"attribute {name!r}", former)
     if former is MISSING and not allow_missing:
@@ -109,14 +109,14 @@ class NamedMemberAccessor:
         return self._at(operator, prefix), name
 
     def _at(self, operator: str, path: str) -> Module:
-        found: Module = self.module
+        module: Module = self.module
         for step in path.split(".") if path else ():
-            value = getattr(found, step, MISSING)
+            value = getattr(module, step, MISSING)
             if value is MISSING:
-                raise _no_attribute(operator, found, step)
+                raise _no_attribute(operator, module, step)
             _check_module(operator, f"{step!r} of {path!r}", value)
-            found = value
-        return found
+            module = value
+        return module
 
     def get_submodule(self, name: str) -> Module:
         """Return the module at a path; for "" the module itself.
@@ -132,11 +132,11 @@ class NamedMemberAccessor:
     def get_tensor(self, name: str) -> Any:
         """Return a tensor; None for an empty slot.  Raises AttributeError without such a tensor."""
         owner, last = self._owner("get_tensor", name)
-        found = getattr(owner, last, MISSING)
-        if found is MISSING:
+        tensor = getattr(owner, last, MISSING)
+        if tensor is MISSING:
             raise _no_attribute("get_tensor", owner, last)
-        _check_tensor("get_tensor", f"{name!r}", found)
-        return found
+        _check_tensor("get_tensor", f"{name!r}", tensor)
+        return tensor
 
     def set_tensor(self, name: str, value: Any) -> None:
         """Replace a tensor; a plain tensor may replace a parameter.  A new name is a plain attribute."""

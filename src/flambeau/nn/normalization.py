@@ -21,8 +21,8 @@ def _set_affine(module: Any, shape: Any, wanted: dict[str, bool], device: Any, d
     """Register weight and bias, or None for one that is not used."""
     for name, present in wanted.items():
         with naming(module._get_name()):
-            made = factories.empty(shape, device=device, dtype=dtype) if present else None
-            module.register_parameter(name, None if made is None else Parameter(made))
+            tensor = factories.empty(shape, device=device, dtype=dtype) if present else None
+            module.register_parameter(name, None if tensor is None else Parameter(tensor))
 
 
 def _reset_affine(module: Any) -> None:
@@ -60,14 +60,14 @@ class _ChannelNorm(Layer):
         self.track_running_stats = track_running_stats
         _set_affine(self, (num_features,), {"weight": affine, "bias": affine and bias}, device, dtype)
         with naming(self._get_name()):
-            made: list[Any] = [None, None, None]
+            buffers: list[Any] = [None, None, None]
             if track_running_stats:
-                made = [
+                buffers = [
                     factories.zeros(num_features, device=device, dtype=dtype),
                     factories.ones(num_features, device=device, dtype=dtype),
                     factories.tensor(0, device=device, dtype=int64),
                 ]
-            for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), made):
+            for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), buffers):
                 self.register_buffer(name, value)
         self.reset_parameters()
 
@@ -224,10 +224,10 @@ class SyncBatchNorm(_BatchNorm):
         if self.training and collectives.is_initialized() and collectives.get_world_size(self.process_group) > 1:
             from ..parallel.sync_batch_norm import SynchronizedBatchNorm
 
-            found: Tensor = SynchronizedBatchNorm.apply(
+            result: Tensor = SynchronizedBatchNorm.apply(
                 input, self.weight, self.bias, mean, var, self.eps, momentum, self.process_group
             )
-            return found
+            return result
         return super()._normalized(input, mean, var, is_of_batch, momentum)
 
     @classmethod
@@ -240,17 +240,17 @@ class SyncBatchNorm(_BatchNorm):
         """
         result = module
         if isinstance(module, _BatchNorm):
-            made = cls(
+            converted = cls(
                 module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
                 process_group, bias=module.bias is not None,
             )  # fmt: skip
             for name in ("weight", "bias"):
                 if module.affine:
-                    setattr(made, name, getattr(module, name))
+                    setattr(converted, name, getattr(module, name))
             for name in ("running_mean", "running_var", "num_batches_tracked"):
-                setattr(made, name, getattr(module, name))
-            made.training = module.training
-            result = made
+                setattr(converted, name, getattr(module, name))
+            converted.training = module.training
+            result = converted
         for name, child in module.named_children():
             result._modules[name] = cls.convert_sync_batchnorm(child, process_group)
         return result
@@ -284,7 +284,7 @@ class _InstanceNorm(_ChannelNorm):
                     operator=self._get_name(),
                 )
             callers.warn(f"{self._get_name()}: {fact} ({self.num_features}), but got: {channels}; it is not used")
-        found = F.instance_norm(
+        result = F.instance_norm(
             input.unsqueeze(0) if is_single else input,
             self.running_mean,
             self.running_var,
@@ -294,7 +294,7 @@ class _InstanceNorm(_ChannelNorm):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return found.squeeze(0) if is_single else found
+        return result.squeeze(0) if is_single else result
 
 
 class InstanceNorm1d(_InstanceNorm):
@@ -378,10 +378,10 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
         self.num_features = input.shape[0 if is_single else 1]
         if not self.has_uninitialized_params():
             return
-        made: Any = (self.weight, self.bias, self.running_mean, self.running_var)
-        for each in made:
-            if each is not None:
-                each.materialize((self.num_features,))
+        tensors: Any = (self.weight, self.bias, self.running_mean, self.running_var)
+        for tensor in tensors:
+            if tensor is not None:
+                tensor.materialize((self.num_features,))
         self.reset_parameters()
 
 

@@ -17,14 +17,14 @@ from ..tensor.operators import BINARY, COMPARISONS, UNARY
 from ..tensor.tensor import Tensor, TensorClass
 
 
-def _source(data: Any, kind: str) -> Any:
+def _source(data: Any, name: str) -> Any:
     if data is None:
         return empty_tensor((0,), default.floating, -1)
     if not isinstance(data, TensorBase):
         raise ArgumentTypeError(
             f"data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",
             hint="make one with torch.tensor(...)",
-            operator=kind,
+            operator=name,
         )
     return data
 
@@ -46,9 +46,9 @@ def _made(cls: Any, source: Any) -> Any:
         parameter = new_tensor_of(cls, source._storage, source._layout, source._offset)
         parameter._counter = source._counter
         return parameter
-    made: Any = subclass.make_subclass(type(source), source)
-    setattr(made, mark, True)
-    return made
+    tensor: Any = subclass.make_subclass(type(source), source)
+    setattr(tensor, mark, True)
+    return tensor
 
 
 class Parameter(Tensor, metaclass=_MarkedClass, overrides=False):
@@ -67,15 +67,15 @@ class Parameter(Tensor, metaclass=_MarkedClass, overrides=False):
     _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
-        made = _made(cls, _source(data, "Parameter"))
-        want(made, requires_grad, "Parameter")
-        return cast(Self, made)
+        parameter = _made(cls, _source(data, "Parameter"))
+        want(parameter, requires_grad, "Parameter")
+        return cast(Self, parameter)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
-            made = type(self)(self.clone(), self.requires_grad)
-        memo[id(self)] = made
-        return made
+            parameter = type(self)(self.clone(), self.requires_grad)
+        memo[id(self)] = parameter
+        return parameter
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
@@ -96,17 +96,17 @@ class Buffer(Tensor, metaclass=_MarkedClass, overrides=False):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _source(data, "Buffer")
-        made = _made(cls, source)
-        made.requires_grad_(source.requires_grad)
-        made.persistent = persistent
-        return cast(Self, made)
+        buffer = _made(cls, source)
+        buffer.requires_grad_(source.requires_grad)
+        buffer.persistent = persistent
+        return cast(Self, buffer)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
-            made = type(self)(self.clone(), persistent=self.persistent)
-        made.requires_grad_(self.requires_grad)
-        memo[id(self)] = made
-        return made
+            buffer = type(self)(self.clone(), persistent=self.persistent)
+        buffer.requires_grad_(self.requires_grad)
+        memo[id(self)] = buffer
+        return buffer
 
 
 # without a shape yet
@@ -117,7 +117,7 @@ MEASURES = (  # methods that read sizes, values or memory
     "numel", "nelement", "stride", "tolist", "numpy", "item", "clone", "is_contiguous", "contiguous", "storage",
     "storage_offset", "untyped_storage",
 )  # fmt: skip
-SYMBOLS = (*(f"__{each}__" for each in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{each}__" for each in BINARY))
+SYMBOLS = (*(f"__{name}__" for name in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{name}__" for name in BINARY))
 
 
 class _Uninitialized:
@@ -176,8 +176,8 @@ class _Uninitialized:
         return partial(_moved, name, self) if name in MOVES else super().__getattribute__(name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = memo[id(self)] = self._on(self.device, self.dtype)
-        return made
+        result = memo[id(self)] = self._on(self.device, self.dtype)
+        return result
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -199,8 +199,8 @@ def _refuse(name: str) -> Any:
 
 
 def _moved(name: str, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-    found = getattr(Tensor, name)(tensor, *args, **kwargs)
-    return found if found is tensor else tensor._on(found.device, found.dtype)
+    result = getattr(Tensor, name)(tensor, *args, **kwargs)
+    return result if result is tensor else tensor._on(result.device, result.dtype)
 
 
 for _name in SYMBOLS:
@@ -250,9 +250,9 @@ class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Self:
-        made = super().__new__(cls, factories.empty(0, device=device, dtype=dtype), persistent=persistent)
-        made.requires_grad_(requires_grad)
-        return made
+        buffer = super().__new__(cls, factories.empty(0, device=device, dtype=dtype), persistent=persistent)
+        buffer.requires_grad_(requires_grad)
+        return buffer
 
     def _on(self, device: Any, dtype: Any) -> Self:
         return type(self)(self.requires_grad, device, dtype, self.persistent)

@@ -98,8 +98,8 @@ class AvgPool1d(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         numbers = self.kernel_size, self.stride, self.padding
-        found: Tensor = F.avg_pool1d(input, *numbers, self.ceil_mode, self.count_include_pad)
-        return found
+        result: Tensor = F.avg_pool1d(input, *numbers, self.ceil_mode, self.count_include_pad)
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -125,8 +125,8 @@ class _AvgPoolNd(Layer):
     def forward(self, input: Tensor) -> Tensor:
         numbers = self.kernel_size, self.stride, self.padding
         options = self.ceil_mode, self.count_include_pad, self.divisor_override
-        found: Tensor = type(self).function(input, *numbers, *options)
-        return found
+        result: Tensor = type(self).function(input, *numbers, *options)
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -165,8 +165,8 @@ class _AdaptiveAvgPoolNd(Layer):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        found: Tensor = type(self).function(input, self.output_size)
-        return found
+        result: Tensor = type(self).function(input, self.output_size)
+        return result
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -269,8 +269,8 @@ class _LPPoolNd(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         numbers = float(self.norm_type), self.kernel_size, self.stride
-        found: Tensor = type(self).function(input, *numbers, self.ceil_mode)
-        return found
+        result: Tensor = type(self).function(input, *numbers, self.ceil_mode)
+        return result
 
     def extra_repr(self) -> str:
         return (
@@ -394,8 +394,8 @@ class _MaxUnpoolNd(Module):
             tensor([[[0., 5., 7., 0., 0.]]])
         """
         numbers = self.kernel_size, self.stride, self.padding
-        found: Tensor = type(self).function(input, indices, *numbers, output_size)
-        return found
+        result: Tensor = type(self).function(input, indices, *numbers, output_size)
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -456,8 +456,8 @@ class Unfold(Layer):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
-        found: Tensor = F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-        return found
+        result: Tensor = F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
@@ -483,8 +483,8 @@ class Fold(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         numbers = self.kernel_size, self.dilation, self.padding, self.stride
-        found: Tensor = F.fold(input, self.output_size, *numbers)
-        return found
+        result: Tensor = F.fold(input, self.output_size, *numbers)
+        return result
 
     def extra_repr(self) -> str:
         return (

@@ -62,8 +62,8 @@ def max_pool3d(
 
 def _adaptive_maxima(name: str, input: Any, output_size: Any, return_indices: Any) -> Any:
     checks.tensor(name, "input", input)
-    found = REGISTRY[name](input, output_size)
-    return found if return_indices else found[0]
+    result = REGISTRY[name](input, output_size)
+    return result if return_indices else result[0]
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
@@ -231,12 +231,12 @@ def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2"
 
     example: arguments of its example, which make two windows of each dimension.
     """
-    place = list(signature(function).parameters).index("return_indices")
+    index = list(signature(function).parameters).index("return_indices")
 
     @wraps(function)
     def with_indices(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > place:
-            return function(*args[:place], True, *args[place + 1 :], **kwargs)
+        if len(args) > index:
+            return function(*args[:index], True, *args[index + 1 :], **kwargs)
         return function(*args, **{**kwargs, "return_indices": True})
 
     name = f"{function.__name__}_with_indices"

@@ -72,16 +72,16 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
     inputs = projected.split(list(sizes), 0)
     results: list[Any] = [None] * len(sizes)
     batch, finished = sizes[0], []
-    now = tuple(each[: sizes[-1]] for each in state) if is_reverse else state
+    now = tuple(tensor[: sizes[-1]] for tensor in state) if is_reverse else state
     order = range(len(sizes) - 1, -1, -1) if is_reverse else range(len(sizes))
     have = sizes[-1] if is_reverse else batch
     for time in order:
         size = sizes[time]
         if size < have:  # the shortest sequences have ended
-            finished.append(tuple(each[size:] for each in now))
-            now = tuple(each[:size] for each in now)
+            finished.append(tuple(tensor[size:] for tensor in now))
+            now = tuple(tensor[:size] for tensor in now)
         elif size > have:  # backwards, longer sequences begin earlier
-            now = tuple(REGISTRY["cat"]([each, first[have:size]]) for each, first in zip(now, state))
+            now = tuple(REGISTRY["cat"]([tensor, first[have:size]]) for tensor, first in zip(now, state))
         have = size
         now = step(inputs[time], now)
         results[time] = now[0]
@@ -101,8 +101,8 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
         bias_ih, bias_hh = _added(mode, bias_ih, bias_hh)
 
         def step(x: Any, now: State) -> State:
-            found: State = STEPS[mode](x, now, weight_hh, bias_hh)
-            return found
+            result: State = STEPS[mode](x, now, weight_hh, bias_hh)
+            return result
 
         results, last = _scan(step, F.linear(data, weight_ih, bias_ih), sizes, state, is_reverse)
         return results, *last
@@ -139,7 +139,7 @@ def run_layers(
     at_once = count if not dropout else 1  # dropout is applied between the calls
     for first in range(0, count, at_once):
         numbers = slice(first * directions, (first + at_once) * directions)
-        now = tuple(each[numbers] if at_once < count else each for each in state)
+        now = tuple(tensor[numbers] if at_once < count else tensor for tensor in state)
         data, final = _stack(mode, data, sizes, now, weights[numbers], has_biases, directions)
         last.append(final)
         if dropout and first < count - 1:
@@ -152,24 +152,24 @@ def _stack(
     directions: int,
 ) -> tuple[Any, State]:  # fmt: skip
     """Return (results, last states) of layers without dropout between them."""
-    each = 4 if has_biases else 2
+    group_size = 4 if has_biases else 2
 
     def composed(data: Any, *rest: Any) -> Any:
         state, flat = rest[: len(states)], rest[len(states) :]
-        parted = [flat[at : at + each] for at in range(0, len(flat), each)]
+        parted = [flat[at : at + group_size] for at in range(0, len(flat), group_size)]
         results, last = _composed(mode, data, sizes, state, parted, has_biases, directions)
         return results, *last
 
     states = state
-    if data.is_cuda and len(weights[0]) == each:
+    if data.is_cuda and len(weights[0]) == group_size:
         name = mode.lower().partition("_")[0]
         flat = autocast.operands(name, [weight for group in weights for weight in group])
         if recurrent_calls.fits(data, state, flat):
             if recurrent_calls.takes_steps(mode, sizes, data, *flat, *state):
                 return _composed(mode, data, sizes, state, weights, has_biases, directions)
-            found = recurrent_calls.run(mode, sizes, directions, has_biases, composed, data, state, flat)
-            if found is not None:
-                return found[0], found[1:]
+            outputs = recurrent_calls.run(mode, sizes, directions, has_biases, composed, data, state, flat)
+            if outputs is not None:
+                return outputs[0], outputs[1:]
     return _composed(mode, data, sizes, state, weights, has_biases, directions)
 
 
@@ -183,9 +183,9 @@ def _composed(
         results = []
         for direction in range(directions):
             number = layer * directions + direction
-            now = tuple(each[number] for each in state)
-            found, final = _direction(mode, data, sizes, now, weights[number], has_biases, bool(direction))
-            results.append(found)
+            now = tuple(tensor[number] for tensor in state)
+            output, final = _direction(mode, data, sizes, now, weights[number], has_biases, bool(direction))
+            results.append(output)
             last.append(final)
         data = results[0] if directions == 1 else REGISTRY["cat"](results, 1)
     return data, tuple(REGISTRY["stack"](list(parts)) for parts in zip(*last))
@@ -272,10 +272,10 @@ class RNNBase(Module):
                     sizes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
                     sizes["weight_hr"] = (proj_size, hidden_size)
-                names = {f"{each}_l{layer}{'_reverse' if direction else ''}": shape for each, shape in sizes.items()}
+                names = {f"{key}_l{layer}{'_reverse' if direction else ''}": shape for key, shape in sizes.items()}
                 with naming(name):
-                    for each, shape in names.items():
-                        self.register_parameter(each, Parameter(factories.empty(shape, device=device, dtype=dtype)))
+                    for key, shape in names.items():
+                        self.register_parameter(key, Parameter(factories.empty(shape, device=device, dtype=dtype)))
                 self._all_weights.append([*names])
         self.reset_parameters()
         self.flatten_parameters()
@@ -305,7 +305,7 @@ class RNNBase(Module):
             True
         """
         weights = [self._parameters.get(name) for name in self._flat_weights_names]
-        if self.proj_size or any(each is None for each in weights):
+        if self.proj_size or any(weight is None for weight in weights):
             return
         at_once = len(weights) // self.num_layers if self.dropout else len(weights)
         for first in range(0, len(weights), at_once):
@@ -355,9 +355,9 @@ class RNNBase(Module):
             sizes = batch_sizes.tolist()
             self._check_input(data, 2)
             state = self._state(data, sizes[0], hx, 3)
-            state = state if order is None or hx is None else tuple(each.index_select(1, order) for each in state)
+            state = state if order is None or hx is None else tuple(tensor.index_select(1, order) for tensor in state)
             data, state = self._layers(data, sizes, state)
-            state = state if back is None else tuple(each.index_select(1, back) for each in state)
+            state = state if back is None else tuple(tensor.index_select(1, back) for tensor in state)
             return PackedSequence(data, batch_sizes, order, back), state if is_lstm else state[0]
         checks.tensor(name, "input", input)
         if input.ndim not in (2, 3):
@@ -382,7 +382,7 @@ class RNNBase(Module):
         data = data.reshape(length, batch, data.shape[1])
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
         if not is_batched:
-            data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
+            data, state = data.squeeze(1), tuple(tensor.squeeze(1) for tensor in state)
         return data, state if is_lstm else state[0]
 
     def _check_input(self, data: Any, ndim: int) -> None:
@@ -411,17 +411,17 @@ class RNNBase(Module):
             raise ArgumentTypeError(
                 f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=self._get_name()
             )
-        for each in given:
-            checks.tensor(self._get_name(), "hx", each)
-        for each, width in zip(given, widths):
+        for tensor in given:
+            checks.tensor(self._get_name(), "hx", tensor)
+        for tensor, width in zip(given, widths):
             wanted = [count, batch, width] if ndim == 3 else [count, width]
-            if list(each.shape) != wanted:
+            if list(tensor.shape) != wanted:
                 raise ShapeError(
-                    f"expected hidden size {tuple(wanted)}, got {list(each.shape)}",
+                    f"expected hidden size {tuple(wanted)}, got {list(tensor.shape)}",
                     hint="[layers * directions, batch, size]; batch_first does not concern it",
                     operator=self._get_name(),
                 )
-        return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
+        return tuple(tensor if ndim == 3 else tensor.unsqueeze(1) for tensor in given)
 
     def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
         """Return (results, last states) of all layers."""
@@ -529,10 +529,10 @@ class RNNCellBase(Module):
         sizes: dict[str, Any] = {"weight_ih": (gates, input_size), "weight_hh": (gates, hidden_size)}
         sizes |= {"bias_ih": gates, "bias_hh": gates}
         with naming(name):
-            for each, size in sizes.items():
-                is_there = bias or each.startswith("weight")
-                made = Parameter(factories.empty(size, device=device, dtype=dtype)) if is_there else None
-                self.register_parameter(each, made)
+            for key, size in sizes.items():
+                is_there = bias or key.startswith("weight")
+                parameter = Parameter(factories.empty(size, device=device, dtype=dtype)) if is_there else None
+                self.register_parameter(key, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -563,12 +563,12 @@ class RNNCellBase(Module):
             raise ArgumentTypeError(
                 f"the state must be {count} tensors, got {shown(state)}", hint="(h_0, c_0)", operator=name
             )
-        for each in state or ():
-            checks.tensor(name, "hx", each)
-        for what, each in (("input", input), *(("hidden", each) for each in state or ())):
-            if each.ndim not in (1, 2):
+        for tensor in state or ():
+            checks.tensor(name, "hx", tensor)
+        for what, tensor in (("input", input), *(("hidden", tensor) for tensor in state or ())):
+            if tensor.ndim not in (1, 2):
                 raise ArgumentError(
-                    f"expected {what} to be 1D or 2D, got {each.ndim}D: shape {list(each.shape)}",
+                    f"expected {what} to be 1D or 2D, got {tensor.ndim}D: shape {list(tensor.shape)}",
                     hint="[batch, features] or [features]",
                     operator=name,
                 )
@@ -583,17 +583,17 @@ class RNNCellBase(Module):
         if state is None:
             now: Sequence[Any] = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
         else:
-            now = tuple(each if is_batched else each.unsqueeze(0) for each in state)
+            now = tuple(tensor if is_batched else tensor.unsqueeze(0) for tensor in state)
         x, *now = autocast.operands(mode.lower().partition("_")[0] + "_cell", [x, *now])
-        if any(tuple(each.shape) != (x.shape[0], self.hidden_size) for each in now):
+        if any(tuple(tensor.shape) != (x.shape[0], self.hidden_size) for tensor in now):
             raise ShapeError(
                 f"hidden has shape {list(now[0].shape)}, expected {[x.shape[0], self.hidden_size]}",
                 hint="[batch, hidden_size]",
                 operator=name,
             )
         weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        _, found = _layer(mode, [x.shape[0]], False, x, *weights, *now)
-        return found if is_batched else tuple(each.squeeze(0) for each in found)
+        _, final = _layer(mode, [x.shape[0]], False, x, *weights, *now)
+        return final if is_batched else tuple(tensor.squeeze(0) for tensor in final)
 
 
 class RNNCell(RNNCellBase):
@@ -615,8 +615,8 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        found: Tensor = self._advance(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
-        return found
+        result: Tensor = self._advance(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+        return result
 
 
 class LSTMCell(RNNCellBase):
@@ -657,5 +657,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        found: Tensor = self._advance("GRU", input, None if hx is None else (hx,))[0]
-        return found
+        result: Tensor = self._advance("GRU", input, None if hx is None else (hx,))[0]
+        return result

@@ -47,10 +47,10 @@ def _are_alike(data: Any, *others: Any) -> bool:
     """Return whether tensors have one type and are on one GPU, outside DataParallel's mirror."""
     if not data.is_cuda or not data.numel() or data.dtype not in FLOATING_TYPES:
         return False
-    kind, device = data.dtype, data.device
-    for each in (data, *others):
-        if each is not None and not (
-            type(each) in (Tensor, Parameter) and each.dtype is kind and each.device == device
+    dtype, device = data.dtype, data.device
+    for tensor in (data, *others):
+        if tensor is not None and not (
+            type(tensor) in (Tensor, Parameter) and tensor.dtype is dtype and tensor.device == device
         ):
             return False
     return thread.current_stream(device.index).mirror is None
@@ -66,12 +66,18 @@ def run(
     weights: those of all layers and directions, in one list.
     """
     operands = data, *state, *weights
-    options = mode_, tuple(sizes), directions, has_biases, mode.enabled and any(each.requires_grad for each in operands)
+    options = (
+        mode_,
+        tuple(sizes),
+        directions,
+        has_biases,
+        mode.enabled and any(value.requires_grad for value in operands),
+    )
     try:
-        found: tuple[Any, ...] = Layers.apply(options, composed, len(state), *operands)
+        results: tuple[Any, ...] = Layers.apply(options, composed, len(state), *operands)
     except NotSupportedError:
         return None
-    return found
+    return results
 
 
 def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
@@ -79,28 +85,28 @@ def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
     first = weights[0]
     storage, at = first._storage, first._offset
     for index in packed_order(len(weights), has_biases):
-        each = weights[index]
-        if each._storage is not storage or each._offset != at or not each.is_contiguous():
+        weight = weights[index]
+        if weight._storage is not storage or weight._offset != at or not weight.is_contiguous():
             return None
-        at += each.numel()
+        at += weight.numel()
     return first.detach().as_strided((at - first._offset,), (1,))
 
 
 def flatten(weights: Sequence[Any], has_biases: bool) -> None:
     """Move parameters of one type on one GPU into one array in packed order; others are unchanged."""
-    kind, device = weights[0].dtype, weights[0].device
-    if not all(type(each) is Parameter and each.dtype is kind and each.device == device for each in weights):
+    dtype, device = weights[0].dtype, weights[0].device
+    if not all(type(weight) is Parameter and weight.dtype is dtype and weight.device == device for weight in weights):
         return
-    if kind not in FLOATING_TYPES or not weights[0].is_cuda or flattened(weights, has_biases) is not None:
+    if dtype not in FLOATING_TYPES or not weights[0].is_cuda or flattened(weights, has_biases) is not None:
         return
     with GradMode(False):
         order = packed_order(len(weights), has_biases)
         whole = REGISTRY["cat"]([weights[index].detach().reshape(-1) for index in order])
         at = 0
         for index in order:
-            each = weights[index]
-            each.data = whole.as_strided(each.shape, contiguous(each.shape), at)
-            at += each.numel()
+            weight = weights[index]
+            weight.data = whole.as_strided(weight.shape, contiguous(weight.shape), at)
+            at += weight.numel()
 
 
 class LstmLayer(Function):
@@ -129,8 +135,8 @@ class LstmLayer(Function):
             *grads, out, gates, cells, data, weight_ih, weight_hh, h_0, c_0, ctx.is_reverse
         )
         of_bias = flow.sum(0) if needs[3] or needs[4] else None
-        made = of_data, of_x, of_h, of_bias, of_bias, *first
-        return None, None, *(each if need else None for each, need in zip(made, needs))
+        input_grads = of_data, of_x, of_h, of_bias, of_bias, *first
+        return None, None, *(gradient if need else None for gradient, need in zip(input_grads, needs))
 
 
 class Layers(Function):
@@ -171,10 +177,10 @@ class Layers(Function):
         operation = Recurrent(
             mode_, data.dtype, sizes, data.shape[1], h_0.shape[2], layers, directions, has_biases, True
         )
-        made = [of_data, of_h] if of_c is None else [of_data, of_h, of_c]
+        input_grads = [of_data, of_h] if of_c is None else [of_data, of_h, of_c]
         for first, shape in chain.from_iterable(operation.places()):
-            made.append(of_weights.as_strided(shape, contiguous(shape), first))
-        return (*(None,) * 3, *(each if need else None for each, need in zip(made, needs)))
+            input_grads.append(of_weights.as_strided(shape, contiguous(shape), first))
+        return (*(None,) * 3, *(gradient if need else None for gradient, need in zip(input_grads, needs)))
 
 
 def _parted(rest: Sequence[Any], states: int) -> tuple[Any, Any, list[Any]]:

@@ -19,11 +19,11 @@ from .parameter import Parameter
 
 def fits(*operands: Any) -> bool:
     """Return whether the loops support these tensors: of one type, float32 or float64, on the CPU, without autocast."""
-    given = [each for each in operands if each is not None]
-    kind = given[0].dtype
-    if kind is not float32 and kind is not float64 or getattr(thread.here(), "autocast", None) is not None:
+    given = [operand for operand in operands if operand is not None]
+    dtype = given[0].dtype
+    if dtype is not float32 and dtype is not float64 or getattr(thread.here(), "autocast", None) is not None:
         return False
-    return all(type(each) in (Tensor, Parameter) and each.is_cpu and each.dtype is kind for each in given)
+    return all(type(operand) in (Tensor, Parameter) and operand.is_cpu and operand.dtype is dtype for operand in given)
 
 
 class Layer(Function):
@@ -57,18 +57,18 @@ class Layer(Function):
         if mode.enabled:
             return (None, None, None, *gradients_of(ctx.composed, operands, ctx.needs_input_grad[3:], grads))
         data, weight_ih, weight_hh, bias_ih, bias_hh, *states = map(_array, operands)
-        flows, (found, *others) = tuple(map(_array, grads)), map(_array, (results, *kept))
-        of_x, of_h, first = LOOPS[ctx.mode][1](flows, weight_hh, ctx.steps, tuple(states), found, tuple(others))
+        flows, (outputs, *others) = tuple(map(_array, grads)), map(_array, (results, *kept))
+        of_x, of_h, first = LOOPS[ctx.mode][1](flows, weight_hh, ctx.steps, tuple(states), outputs, tuple(others))
         needs = ctx.needs_input_grad
-        made = (
+        input_grads = (
             of_x @ weight_ih if needs[3] else None,
             of_x.T @ data if needs[4] else None,
-            of_h.T @ states_before(states[0], found, ctx.steps) if needs[5] else None,
+            of_h.T @ states_before(states[0], outputs, ctx.steps) if needs[5] else None,
             of_x.sum(axis=0) if bias_ih is not None and needs[6] else None,
             of_h.sum(axis=0) if bias_hh is not None and needs[7] else None,
-            *(each if need else None for each, need in zip(first, needs[8:])),
+            *(gradient if need else None for gradient, need in zip(first, needs[8:])),
         )
-        return (None, None, None, *(None if each is None else from_numpy(each) for each in made))
+        return (None, None, None, *(None if gradient is None else from_numpy(gradient) for gradient in input_grads))
 
 
 def _array(tensor: Any) -> Any:
@@ -79,6 +79,6 @@ def gradients_of(composed: Callable[..., Any], operands: Arrays, needs: Arrays, 
     """Return differentiable gradients, computed by operators."""
     with GradMode(True):
         outputs = composed(*operands)
-    wanted = [each for each, need in zip(operands, needs) if need]
-    found = iter(grad(outputs, wanted, grads, create_graph=True, allow_unused=True))
-    return [next(found) if need else None for need in needs]
+    wanted = [operand for operand, need in zip(operands, needs) if need]
+    remaining = iter(grad(outputs, wanted, grads, create_graph=True, allow_unused=True))
+    return [next(remaining) if need else None for need in needs]

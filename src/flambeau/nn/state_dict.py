@@ -91,11 +91,11 @@ def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> I
             hint="give the result of state_dict() or torch.load()",
             operator="load_state_dict",
         )
-    found = _Loading(module, getattr(state, "_metadata", None), assign)
-    found.visit(module, OrderedDict(state), "")
-    found.check(strict)
-    found.write()
-    return found.keys
+    loading = _Loading(module, getattr(state, "_metadata", None), assign)
+    loading.visit(module, OrderedDict(state), "")
+    loading.check(strict)
+    loading.write()
+    return loading.keys
 
 
 class Part:
@@ -212,7 +212,7 @@ class _Loading(Part):
             problems = _listed("Unexpected", self.unexpected) + problems
             problems = _listed("Missing", self.missing) + problems
         if problems:
-            lines = "".join(f"\n\t{each}" for each in problems)
+            lines = "".join(f"\n\t{problem}" for problem in problems)
             raise StateDictError(
                 f"Error(s) in loading state_dict for {type(self.module).__name__}:{lines}",
                 hint=self._way_out(),
@@ -238,9 +238,9 @@ def _write(owner: Any, name: str, tensor: Any, value: Any, assign: bool) -> None
     if not assign:
         tensor.copy_(value)
     elif name in owner._parameters:
-        made = value if isinstance(value, type(tensor)) else type(tensor)(value, tensor.requires_grad)
+        parameter = value if isinstance(value, type(tensor)) else type(tensor)(value, tensor.requires_grad)
         if isinstance(tensor, Parameter):
-            made.requires_grad_(tensor.requires_grad)
-        setattr(owner, name, made)
+            parameter.requires_grad_(tensor.requires_grad)
+        setattr(owner, name, parameter)
     else:
         setattr(owner, name, value)

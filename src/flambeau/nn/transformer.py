@@ -79,23 +79,23 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
 
-        def made(*size: int) -> Parameter:
+        def new_parameter(*size: int) -> Parameter:
             with naming(name):
                 return Parameter(factories.empty(*size, device=device, dtype=dtype))
 
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = made(3 * embed_dim, embed_dim)
-            for each in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-                self.register_parameter(each, None)
+            self.in_proj_weight = new_parameter(3 * embed_dim, embed_dim)
+            for key in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                self.register_parameter(key, None)
         else:
-            self.q_proj_weight = made(embed_dim, embed_dim)
-            self.k_proj_weight = made(embed_dim, self.kdim)
-            self.v_proj_weight = made(embed_dim, self.vdim)
+            self.q_proj_weight = new_parameter(embed_dim, embed_dim)
+            self.k_proj_weight = new_parameter(embed_dim, self.kdim)
+            self.v_proj_weight = new_parameter(embed_dim, self.vdim)
             self.register_parameter("in_proj_weight", None)
-        self.register_parameter("in_proj_bias", made(3 * embed_dim) if bias else None)
+        self.register_parameter("in_proj_bias", new_parameter(3 * embed_dim) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
-        self.bias_k: Parameter | None = made(1, 1, embed_dim) if add_bias_kv else None
-        self.bias_v: Parameter | None = made(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_k: Parameter | None = new_parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v: Parameter | None = new_parameter(1, 1, embed_dim) if add_bias_kv else None
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
@@ -117,12 +117,12 @@ class MultiheadAttention(Module):
         need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        for called, each in (("query", query), ("key", key), ("value", value)):
-            checks.tensor(self._get_name(), called, each)
+        for called, tensor in (("query", query), ("key", key), ("value", value)):
+            checks.tensor(self._get_name(), called, tensor)
         q, k, v = query, key, value
         is_turned = self.batch_first and query.ndim == 3
         if is_turned:
-            turned = {id(each): each.transpose(1, 0) for each in (q, k, v)}  # equal inputs stay equal
+            turned = {id(tensor): tensor.transpose(1, 0) for tensor in (q, k, v)}  # equal inputs stay equal
             q, k, v = turned[id(query)], turned[id(key)], turned[id(value)]
         out, weights = F.multi_head_attention_forward(
             q, k, v, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
@@ -179,17 +179,17 @@ class _TransformerLayer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        place = {"device": device, "dtype": dtype}
+        options = {"device": device, "dtype": dtype}
         for name in self._attentions:
-            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **options)
             self.add_module(name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **options)
         self.norm_first = norm_first
         count = len(self._attentions) + 1
         for number in range(1, count + 1):
-            self.add_module(f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
+            self.add_module(f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **options))
         for number in range(1, count + 1):
             self.add_module(f"dropout{number}", Dropout(dropout))
         self.activation = _activation(self._get_name(), activation)
@@ -205,10 +205,10 @@ class _TransformerLayer(Module):
     def _sa_block(
         self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
     ) -> Tensor:
-        found = self.self_attn(
+        output = self.self_attn(
             x, x, x, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
         )[0]
-        result: Tensor = self.dropout1(found)
+        result: Tensor = self.dropout1(output)
         return result
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -235,8 +235,8 @@ class TransformerEncoderLayer(_TransformerLayer):
     ) -> Tensor:  # fmt: skip
         mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
         padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype, src_mask)
-        found = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
-        return self._step(2, found, self._ff_block)
+        output = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self._step(2, output, self._ff_block)
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -257,18 +257,18 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        found = self._step(1, tgt, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        output = self._step(1, tgt, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
         masks = memory_mask, memory_key_padding_mask, memory_is_causal
-        found = self._step(2, found, lambda x: self._mha_block(x, memory, *masks))
-        return self._step(3, found, self._ff_block)
+        output = self._step(2, output, lambda x: self._mha_block(x, memory, *masks))
+        return self._step(3, output, self._ff_block)
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
     ) -> Tensor:
-        found = self.multihead_attn(
+        output = self.multihead_attn(
             x, mem, mem, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
         )[0]
-        result: Tensor = self.dropout2(found)
+        result: Tensor = self.dropout2(output)
         return result
 
 
@@ -328,7 +328,7 @@ class TransformerEncoder(Module):
     def _drops_padding(self, src: Tensor, padding: Any) -> bool:
         """Return whether padded positions of the result are 0.  Host: waits if the mask is on a GPU and mask_check."""
         layer = self.layers[0]
-        records = mode.enabled and any(each.requires_grad for each in (src, *layer.parameters()))
+        records = mode.enabled and any(tensor.requires_grad for tensor in (src, *layer.parameters()))
         if not self.use_nested_tensor or layer.training or records or getattr(thread.here(), "autocast", None):
             return False
         if not self.mask_check:
@@ -425,21 +425,21 @@ class Transformer(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        place = 0 if self.batch_first else 1
-        if src.ndim == 3 and src.shape[place] != tgt.shape[place] or {src.shape[-1], tgt.shape[-1]} != {self.d_model}:
+        dim = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.shape[dim] != tgt.shape[dim] or {src.shape[-1], tgt.shape[-1]} != {self.d_model}:
             raise ShapeError(
-                f"src {list(src.shape)} and tgt {list(tgt.shape)} must have one batch size, dimension {place}, and "
+                f"src {list(src.shape)} and tgt {list(tgt.shape)} must have one batch size, dimension {dim}, and "
                 f"{self.d_model} features",
                 hint="the features are the last dimension",
                 operator=self._get_name(),
             )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        found: Tensor = self.decoder(
+        result: Tensor = self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )  # fmt: skip
-        return found
+        return result
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

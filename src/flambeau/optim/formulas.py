@@ -58,11 +58,11 @@ def adam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: A
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
-    made = {"exp_avg": mean, "exp_avg_sq": square}
+    new_state = {"exp_avg": mean, "exp_avg_sq": square}
     if group["amsgrad"]:
-        made["max_exp_avg_sq"] = square = REGISTRY["maximum"](state["max_exp_avg_sq"], square)
+        new_state["max_exp_avg_sq"] = square = REGISTRY["maximum"](state["max_exp_avg_sq"], square)
     divisor = square.sqrt() / _root(1 - beta2**step) + group["eps"]
-    return param - mean / divisor * (lr / (1 - beta1**step)), made
+    return param - mean / divisor * (lr / (1 - beta1**step)), new_state
 
 
 def adamax(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
@@ -95,19 +95,19 @@ def radam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
-    made = {"exp_avg": mean, "exp_avg_sq": square}
+    new_state = {"exp_avg": mean, "exp_avg_sq": square}
     change = mean * (lr / (1 - beta1**step))
     correction = 1 - beta2**step
     longest = 2 / (1 - beta2) - 1
     length = longest - 2 * step * beta2**step / correction
     is_known = length > LEAST_LENGTH
     if not isinstance(length, Tensor) and not is_known:
-        return param - change, made
+        return param - change, new_state
     share = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
     if isinstance(length, Tensor):
         share = REGISTRY["where"](is_known, share, 1.0)  # the root of a negative number has no gradient
     scaled = change / (square.sqrt() + group["eps"]) * (_root(share) * _root(correction))
-    return param - (REGISTRY["where"](is_known, scaled, change) if isinstance(length, Tensor) else scaled), made
+    return param - (REGISTRY["where"](is_known, scaled, change) if isinstance(length, Tensor) else scaled), new_state
 
 
 def adagrad(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
@@ -132,14 +132,14 @@ def rmsprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr
     param, grad = _decayed(param, grad, group, lr)
     alpha = group["alpha"]
     square = variance = state["square_avg"] * alpha + grad * grad * (1 - alpha)
-    made = {"square_avg": square}
+    new_state = {"square_avg": square}
     if group["centered"]:
-        made["grad_avg"] = mean = state["grad_avg"] + (grad - state["grad_avg"]) * (1 - alpha)
+        new_state["grad_avg"] = mean = state["grad_avg"] + (grad - state["grad_avg"]) * (1 - alpha)
         variance = square - mean * mean
     change = grad / (variance.sqrt() + group["eps"])
     if group["momentum"]:
-        made["momentum_buffer"] = change = state["momentum_buffer"] * group["momentum"] + change
-    return param - change * lr, made
+        new_state["momentum_buffer"] = change = state["momentum_buffer"] * group["momentum"] + change
+    return param - change * lr, new_state
 
 
 def rprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:

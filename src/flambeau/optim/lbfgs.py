@@ -163,13 +163,13 @@ class _Run:
     def evaluate(self) -> Any:
         """Call the closure and return its result."""
         with GradMode(True):
-            found = self._closure()
+            loss = self._closure()
         self.evaluations += 1
-        self.loss = float(found)
+        self.loss = float(loss)
         parts = [factories.zeros(p.numel(), dtype=p.dtype, device=p.device) if p.grad is None else p.grad.reshape(-1)
                  for p in self._params]  # fmt: skip
         self.grad = REGISTRY["cat"](parts)
-        return found
+        return loss
 
     def move(self, direction: Any, length: float) -> None:
         """Add `length` times a vector to the parameters."""
@@ -189,10 +189,10 @@ class _Run:
                 param.copy_(value)
             return Point(step, self.loss, self.grad, float(self.grad.dot(direction)))
 
-        found = _strong_wolfe(at, start, length, _largest(direction), most)
-        self.move(direction, found.step)
-        self.loss, self.grad = found.loss, found.grad
-        return found.step
+        point = _strong_wolfe(at, start, length, _largest(direction), most)
+        self.move(direction, point.step)
+        self.loss, self.grad = point.loss, point.grad
+        return point.step
 
 
 def _largest(vector: Any) -> float:
@@ -209,20 +209,20 @@ def _direction(state: dict[str, Any], grad: Any, history_size: int) -> Any:
     curvature = float(change.dot(step))
     if curvature > LEAST_CURVATURE:
         if len(changes) == history_size:
-            for each in (changes, steps, inverses):
-                del each[0]
+            for history in (changes, steps, inverses):
+                del history[0]
         changes.append(change)
         steps.append(step)
         inverses.append(1.0 / curvature)
         state["H_diag"] = curvature / float(change.dot(change))
-    found, shares = -grad, []
+    direction, shares = -grad, []
     for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses)):
-        shares.append(float(step.dot(found)) * inverse)
-        found.add_(change, alpha=-shares[-1])
-    found.mul_(state["H_diag"])
+        shares.append(float(step.dot(direction)) * inverse)
+        direction.add_(change, alpha=-shares[-1])
+    direction.mul_(state["H_diag"])
     for change, step, inverse, share in zip(changes, steps, inverses, reversed(shares)):
-        found.add_(step, alpha=share - float(change.dot(found)) * inverse)
-    return found
+        direction.add_(step, alpha=share - float(change.dot(direction)) * inverse)
+    return direction
 
 
 def _strong_wolfe(at: Callable[[float], Point], start: Point, length: float, size: float, most: int) -> Point:
@@ -278,7 +278,7 @@ def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
     """
     one, other = bracket
     step = _cubic_minimum(one, other)
-    least, most = min(each.step for each in bracket), max(each.step for each in bracket)
+    least, most = min(point.step for point in bracket), max(point.step for point in bracket)
     margin = 0.1 * (most - least)
     if min(most - step, step - least) >= margin:
         return step, False

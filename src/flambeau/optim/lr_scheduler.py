@@ -232,7 +232,7 @@ def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[An
             hint="give one number for all groups, or one for each",
             operator=name,
         )
-    return [_copied(each) for each in value]
+    return [_copied(entry) for entry in value]
 
 
 def _check_positive(name: str, what: str, steps: Any) -> None:
@@ -268,14 +268,14 @@ class _Functions(LRScheduler):
                 hint="give one function for all groups, or one for each",
                 operator=name,
             )
-        for index, each in enumerate(self.lr_lambdas):
-            checks.function(name, f"lr_lambda[{index}]", each)
+        for index, function in enumerate(self.lr_lambdas):
+            checks.function(name, f"lr_lambda[{index}]", function)
         super().__init__(optimizer, last_epoch)
 
     def _factors(self) -> list[float]:
-        factors = [each(self.last_epoch) for each in self.lr_lambdas]
-        for index, each in enumerate(factors):
-            checks.number(type(self).__name__, f"the result of lr_lambda[{index}]", each)
+        factors = [function(self.last_epoch) for function in self.lr_lambdas]
+        for index, factor in enumerate(factors):
+            checks.number(type(self).__name__, f"the result of lr_lambda[{index}]", factor)
         return factors
 
     def state_dict(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class _Functions(LRScheduler):
             >>> scheduler.state_dict()["lr_lambdas"]
             [None]
         """
-        return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
+        return super().state_dict() | {"lr_lambdas": [_attributes(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict; functions are kept, and objects restore their attributes.
@@ -698,25 +698,25 @@ def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
         raise ArgumentError(
             "expects at least one scheduler, but got no scheduler", hint="give a list of them", operator=name
         )
-    for index, each in enumerate(schedulers):
-        if not hasattr(each, "optimizer"):
+    for index, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
             raise ArgumentTypeError(
-                f"schedulers[{index}] should have `optimizer` as its attribute, got {shown(each)}",
+                f"schedulers[{index}] should have `optimizer` as its attribute, got {shown(scheduler)}",
                 hint="give schedulers",
                 operator=name,
             )
-        if isinstance(each, ReduceLROnPlateau):
+        if isinstance(scheduler, ReduceLROnPlateau):
             raise ArgumentError(
                 "does not support `ReduceLROnPlateau` scheduler, whose step takes metrics, got one at "
                 f"schedulers[{index}]",
                 hint="step it by itself",
                 operator=name,
             )
-        if each.optimizer is not optimizer:
+        if scheduler.optimizer is not optimizer:
             raise ArgumentError(
                 f"expects all schedulers to belong to the same optimizer, but schedulers[{index}] is of "
-                f"{type(each.optimizer).__name__} at {id(each.optimizer):#x}, not of {type(optimizer).__name__} at "
-                f"{id(optimizer):#x}",
+                f"{type(scheduler.optimizer).__name__} at {id(scheduler.optimizer):#x}, not of "
+                f"{type(optimizer).__name__} at {id(optimizer):#x}",
                 hint="make them of one optimizer",
                 operator=name,
             )
@@ -737,7 +737,7 @@ class _Composed(LRScheduler):
             >>> scheduler.state_dict()["_schedulers"][0]["step_size"]
             2
         """
-        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+        return super().state_dict() | {"_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict, and those of each scheduler.
@@ -821,11 +821,11 @@ class SequentialLR(_Composed):
 
 def _undo(schedulers: Iterable[Any]) -> None:
     """Undo the first step that each scheduler's constructor took."""
-    for each in schedulers:
-        if isinstance(each, _Composed):
-            _undo(each._schedulers)
-        elif hasattr(each, "last_epoch"):
-            each.last_epoch -= 1
+    for scheduler in schedulers:
+        if isinstance(scheduler, _Composed):
+            _undo(scheduler._schedulers)
+        elif hasattr(scheduler, "last_epoch"):
+            scheduler.last_epoch -= 1
 
 
 class ChainedScheduler(_Composed):
@@ -867,8 +867,8 @@ class ChainedScheduler(_Composed):
             >>> scheduler.get_last_lr()
             [4.0]
         """
-        for each in self._schedulers:
-            each.step()
+        for scheduler in self._schedulers:
+            scheduler.step()
         self._last_lr = self._rates()
 
 
@@ -1237,7 +1237,7 @@ class OneCycleLR(_Momentum):
                 operator="OneCycleLR",
             )
         phases = self._schedule_phases
-        index = next((index for index, each in enumerate(phases) if step <= each["end_step"]), len(phases) - 1)
+        index = next((index for index, phase in enumerate(phases) if step <= phase["end_step"]), len(phases) - 1)
         phase, begin = phases[index], phases[index - 1]["end_step"] if index else 0.0
         share = (step - begin) / (phase["end_step"] - begin)
         rates = []
@@ -1283,7 +1283,7 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
             (float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
             (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
         ]
-    return [dict(zip(keys, each)) for each in (up, *rest)]
+    return [dict(zip(keys, values)) for values in (up, *rest)]
 
 
 __all__ = [

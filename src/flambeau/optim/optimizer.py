@@ -220,15 +220,15 @@ class Optimizer:
         self.param_groups.append(group)
 
     def _check_new(self, params: list[Any]) -> None:
-        ids = [id(each) for each in params]
+        ids = [id(param) for param in params]
         if len(set(ids)) != len(ids):
             callers.warn(f"{type(self).__name__}: optimizer contains a parameter group with duplicate parameters")
-        known = {id(each): index for index, group in enumerate(self.param_groups) for each in group["params"]}
-        for each in params:
-            if id(each) in known:
+        known = {id(param): index for index, group in enumerate(self.param_groups) for param in group["params"]}
+        for param in params:
+            if id(param) in known:
                 raise ArgumentError(
-                    f"some parameters appear in more than one parameter group: {each.describe()} is "
-                    f"in group {known[id(each)]}",
+                    f"some parameters appear in more than one parameter group: {param.describe()} is "
+                    f"in group {known[id(param)]}",
                     hint="list each parameter once",
                     operator="add_param_group",
                 )
@@ -407,8 +407,8 @@ class Optimizer:
             [[tensor([1.])], [tensor([0.5000])]]
         """
         states = [self.state[param] for param in params]
-        found = [[state[name] for state in states if name in state] for name in names]
-        return [params, [param._grad for param in params], *found]
+        columns = [[state[name] for state in states if name in state] for name in names]
+        return [params, [param._grad for param in params], *columns]
 
     def _update_by_formula(self, group: dict[str, Any]) -> None:
         """Update one group by the formula: with gradients, or from counters in device memory."""
@@ -453,10 +453,10 @@ class Optimizer:
             >>> [(float(eta), len(params)) for (eta,), params in optimizer.alike([first, second], "eta")]
             [(0.5, 2)]
         """
-        found: dict[Any, list[Any]] = {}
+        groups: dict[Any, list[Any]] = {}
         for param in params:
-            found.setdefault(tuple([self.cell(param, name)[()] for name in names]), []).append(param)
-        return list(found.items())
+            groups.setdefault(tuple([self.cell(param, name)[()] for name in names]), []).append(param)
+        return list(groups.items())
 
     def cell(self, param: Any, name: str) -> Any:
         """Return a NumPy array of one element over the memory of a number in a parameter's state.
@@ -520,7 +520,7 @@ class Optimizer:
         """
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
-        number = {id(each): index for index, each in enumerate(self._all_params())}
+        number = {id(param): index for index, param in enumerate(self._all_params())}
         groups = [
             {
                 **{key: value for key, value in group.items() if key != "params"},
@@ -529,11 +529,11 @@ class Optimizer:
             for group in self.param_groups
         ]
         state = {number[id(key)] if isinstance(key, TensorBase) else key: value for key, value in self.state.items()}
-        found = {"state": state, "param_groups": groups}
+        saved = {"state": state, "param_groups": groups}
         for hook in list(self._optimizer_state_dict_post_hooks.values()):
-            result = hook(self, found)
-            found = found if result is None else result
-        return found
+            result = hook(self, saved)
+            saved = saved if result is None else result
+        return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load a copy of a state_dict, with tensors on each parameter's device and of its dtype.
@@ -563,11 +563,11 @@ class Optimizer:
         groups = [{name: deepcopy(_ours(value)) for name, value in group.items()} for group in given]
         params = self._all_params()
         numbers = [number for group in groups for number in group["params"]]
-        place = dict(zip(numbers, params))
+        params_by_number = dict(zip(numbers, params))
         loaded: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state.items():
-            if key in place:
-                loaded[place[key]] = _copied(value, place[key])
+            if key in params_by_number:
+                loaded[params_by_number[key]] = _copied(value, params_by_number[key])
             else:
                 loaded[key] = deepcopy(value)
         for group, own in zip(groups, self.param_groups):
@@ -582,7 +582,7 @@ class Optimizer:
             hook(self)
 
     def _all_params(self) -> list[Any]:
-        return [each for group in self.param_groups for each in group["params"]]
+        return [param for group in self.param_groups for param in group["params"]]
 
     # hooks
 
@@ -745,29 +745,29 @@ def _tensors(params: Any, is_differentiable: bool) -> tuple[list[Any], list[str]
             operator="add_param_group",
         )
     whole: list[Any] = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
-    named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
+    named = [isinstance(entry, tuple) and len(entry) == 2 for entry in whole]
     if any(named) and not all(named):
         raise ArgumentError(
             f"all optimizer params should be with/without names, params[{named.index(False)}] has none",
             hint="give (name, tensor) pairs alone, as named_parameters() does, or tensors alone",
             operator="add_param_group",
         )
-    found = [each[1] if is_named else each for each, is_named in zip(whole, named)]
-    for place, each in enumerate(found):
-        if not isinstance(each, TensorBase):
+    tensors = [entry[1] if is_named else entry for entry, is_named in zip(whole, named)]
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
             raise ArgumentTypeError(
                 "optimizer can only optimize Tensors, but one of the params is "
-                f"{type(each).__name__}: params[{place}] is {shown(each)}",
+                f"{type(tensor).__name__}: params[{index}] is {shown(tensor)}",
                 hint="give module.parameters(), or dicts with 'params'",
                 operator="add_param_group",
             )
-        if each._grad_fn is not None and not (is_differentiable or each.retains_grad):
+        if tensor._grad_fn is not None and not (is_differentiable or tensor.retains_grad):
             raise ArgumentError(
-                f"can't optimize a non-leaf Tensor, params[{place}] is {each.describe()} of {each._grad_fn}",
+                f"can't optimize a non-leaf Tensor, params[{index}] is {tensor.describe()} of {tensor._grad_fn}",
                 hint="optimize the leaf it comes from, or its detach()",
                 operator="add_param_group",
             )
-    return found, [each[0] for each in whole] if all(named) else []
+    return tensors, [entry[0] for entry in whole] if all(named) else []
 
 
 def _checked(name: str, params: Any) -> Iterable[Any]:
@@ -790,15 +790,15 @@ def _checked(name: str, params: Any) -> Iterable[Any]:
 
 def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
     hint = "make the optimizer of the same groups of parameters first"
-    found = checks.listed("load_state_dict", "state_dict['param_groups']", "dicts", groups)
-    if len(found) != len(own):
+    loaded = checks.listed("load_state_dict", "state_dict['param_groups']", "dicts", groups)
+    if len(loaded) != len(own):
         raise ArgumentError(
-            f"loaded state dict has a different number of parameter groups: {len(found)}, this "
+            f"loaded state dict has a different number of parameter groups: {len(loaded)}, this "
             f"optimizer has {len(own)}",
             hint=hint,
             operator="load_state_dict",
         )
-    for index, (group, mine) in enumerate(zip(found, own)):
+    for index, (group, mine) in enumerate(zip(loaded, own)):
         params = checks.entry("load_state_dict", f"state_dict['param_groups'][{index}]", group, "params")
         if len(params) != len(mine["params"]):
             raise ArgumentError(
@@ -838,7 +838,7 @@ def counter_beside(step: Any, param: Any) -> Any:
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
     """Return the parameters of a group that have a gradient, each once."""
-    return list({id(each): each for each in group["params"] if each._grad is not None}.values())
+    return list({id(param): param for param in group["params"] if param._grad is not None}.values())
 
 
 def options(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -866,8 +866,8 @@ def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
 
 def found_on(optimizer: Optimizer, param: Any) -> Any:
     """Return an optimizer's `found_inf` on the device of a parameter, or None."""
-    found = optimizer.found_inf
-    return None if found is None else found.to(param.device, non_blocking=True)
+    found_inf = optimizer.found_inf
+    return None if found_inf is None else found_inf.to(param.device, non_blocking=True)
 
 
 def check_number(group: dict[str, Any], name: str) -> None:

@@ -232,20 +232,20 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
         >>> model[0].running_mean
         tensor([4.])
     """
-    norms = [each for each in model.modules() if hasattr(each, "reset_running_stats") and hasattr(each, "momentum")]
+    norms = [norm for norm in model.modules() if hasattr(norm, "reset_running_stats") and hasattr(norm, "momentum")]
     if not norms:
         return
-    momenta, was_training = [each.momentum for each in norms], model.training
-    for each in norms:
-        each.reset_running_stats()
-        each.momentum = None
+    momenta, was_training = [norm.momentum for norm in norms], model.training
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None
     model.train()
     with GradMode(False):
         for batch in loader:
             data = batch[0] if isinstance(batch, (list, tuple)) else batch
             model(data if device is None else data.to(device))
-    for each, momentum in zip(norms, momenta):
-        each.momentum = momentum
+    for norm, momentum in zip(norms, momenta):
+        norm.momentum = momentum
     model.train(was_training)
 
 
@@ -305,12 +305,12 @@ class SWALR(LRScheduler):
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = self._share(step - 1), self._share(step)
-        found = []
+        rates = []
         for rate, group in zip(self._rates(), self.optimizer.param_groups):
             target = group["swa_lr"]
             start = target if before == 1 else (rate - before * target) / (1 - before)
-            found.append(target * now + start * (1 - now))
-        return found
+            rates.append(target * now + start * (1 - now))
+        return rates
 
 
 __all__ = [

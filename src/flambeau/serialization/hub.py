@@ -155,11 +155,11 @@ def help_of(
     return text
 
 
-def _source_of(place: Any) -> str:
-    return "local" if os.path.isdir(place) else "github"
+def _source_of(repository: Any) -> str:
+    return "local" if os.path.isdir(repository) else "github"
 
 
-def _local(name: str, place: Any, source: str) -> Path:
+def _local(name: str, repository: Any, source: str) -> Path:
     """Return a local folder with a hubconf.py.  Raises NotSupportedError for a repository."""
     if source not in ("local", "github"):
         raise ArgumentError(
@@ -169,11 +169,11 @@ def _local(name: str, place: Any, source: str) -> Path:
         )
     if source == "github":
         raise NotSupportedError(
-            f"the repository {shown(place)} is not fetched: flambeau does not download and run code",
+            f"the repository {shown(repository)} is not fetched: flambeau does not download and run code",
             hint="clone it, and pass its folder with source='local'",
             operator=name,
         )
-    folder = Path(place).expanduser()
+    folder = Path(repository).expanduser()
     if not (folder / CONFIG).is_file():
         raise FileNotFoundError(f"{name}: there is no {CONFIG} in {str(folder)!r}\nhint: pass the folder that has it")
     return folder
@@ -202,14 +202,14 @@ def _entry(folder: Path, model: Any) -> Any:
     missing = [name for name in getattr(module, DEPENDENCIES, []) if importlib.util.find_spec(name) is None]
     if missing:
         raise RuntimeError(f"hub.load: Missing dependencies: {', '.join(missing)}\nhint: install them")
-    found = getattr(module, model, None)
-    if not callable(found):
+    entrypoint = getattr(module, model, None)
+    if not callable(entrypoint):
         raise NoFunctionError(
             f"there is no function {model!r} in {folder / CONFIG}",
             hint="torch.hub.list(folder) lists them",
             operator="hub.load",
         )
-    return found
+    return entrypoint
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
@@ -283,6 +283,6 @@ def load_state_dict_from_url(
     cached = os.path.join(folder, name)
     if not os.path.exists(cached):
         sys.stderr.write(f'Downloading: "{url}" to {cached}\n')
-        found = HASH_REGEX.search(name) if check_hash else None
-        download_url_to_file(url, cached, found[1] if found else None, progress)
+        match = HASH_REGEX.search(name) if check_hash else None
+        download_url_to_file(url, cached, match[1] if match else None, progress)
     return load_file(cached, map_location=map_location, weights_only=weights_only)

@@ -128,10 +128,10 @@ class FileVocabulary:
         element_type = storage_type.element_type
         storage = self._load_storage(texts[1], element_type, texts[2], count)
         wrapper = storages.of(storage) if element_type is None else storages.typed(storage, element_type)
-        found, known_type = self._storages.setdefault(id(storage), (wrapper, element_type))
+        known_wrapper, known_type = self._storages.setdefault(id(storage), (wrapper, element_type))
         if known_type is not element_type:
             raise Refusal(f"storage {cut(texts[1])} has the memory of one with another type of elements")
-        return found
+        return known_wrapper
 
     def _loaded(self, storage: Any) -> tuple[Storage, dtype | None]:
         """Return the memory and the element type of a storage of this file.  Raises Refusal for anything else."""
@@ -223,10 +223,10 @@ class FileVocabulary:
         return complex(real, imag)
 
     def _layout(self, name: Any) -> layout:
-        found = LAYOUTS.get(name) if type(name) is str else None
-        if found is None:
+        known = LAYOUTS.get(name) if type(name) is str else None
+        if known is None:
             raise Refusal(f"the layout {pickling.brief(name)}")
-        return found
+        return known
 
     # tensors
 

@@ -61,7 +61,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         torch.Size([1, 2, 4])
     """
     listed = [backends] if isinstance(backends, SDPBackend) else backends
-    if not isinstance(listed, list) or not all(isinstance(each, SDPBackend) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(backend, SDPBackend) for backend in listed):
         raise ArgumentTypeError(
             f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {shown(backends)}",
             hint="such as SDPBackend.MATH",

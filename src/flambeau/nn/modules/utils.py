@@ -27,7 +27,7 @@ _quadruple = _ntuple(4, "_quadruple")
 
 def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
     """Return the elements in reverse order, each n times: padding of dimensions as `nn.functional.pad` takes it."""
-    return tuple(each for each in reversed(t) for _ in range(n))
+    return tuple(entry for entry in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:

@@ -19,7 +19,7 @@ from ...tensor import checks, factories
 
 def _gradients(name: str, parameters: Any) -> list[Any]:
     whole = (parameters,) if isinstance(parameters, TensorBase) else listed(name, "parameters", parameters)
-    return [each.grad for each in whole if each.grad is not None]
+    return [parameter.grad for parameter in whole if parameter.grad is not None]
 
 
 def listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
@@ -46,10 +46,10 @@ def _number(name: str, what: str, value: Any) -> float:
 
 
 def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
-    for each in tensors:
-        found.setdefault(each.device_index, []).append(each)
-    return found
+    groups: dict[int, list[Any]] = {}
+    for tensor in tensors:
+        groups.setdefault(tensor.device_index, []).append(tensor)
+    return groups
 
 
 def get_total_norm(
@@ -66,14 +66,14 @@ def get_total_norm(
         >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
     """
-    found = listed("get_total_norm", "tensors", tensors)
+    entries = listed("get_total_norm", "tensors", tensors)
     order = _number("get_total_norm", "norm_type", norm_type)
-    if not found:
+    if not entries:
         return factories.tensor(0.0)
     with naming("get_total_norm"):
-        total = _total(found, order)
+        total = _total(entries, order)
     _check_finite("get_total_norm", "tensors", total, norm_type, error_if_nonfinite)
-    return total.to(reduce(promote, [each.dtype for each in found]))
+    return total.to(reduce(promote, [tensor.dtype for tensor in entries]))
 
 
 def _check_finite(name: str, what: str, total: Any, norm_type: Any, is_wanted: bool) -> None:
@@ -92,10 +92,10 @@ def _total(tensors: Sequence[Any], norm_type: float) -> Any:
     with GradMode(False):
         if not norm_type:  # PyTorch takes the norm of the tensors' norms, which differs for this order alone
             multi_tensor.check_floating("norm_of_many", "tensors", tensors)
-            wide = reduce(promote, [each.dtype for each in tensors], float32)
-            return sum([each.any().to(tensors[0].device, wide) for each in tensors])
-        norms = [norm(each, norm_type) for each in _by_device(tensors).values()]
-        return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], norm_type)
+            wide = reduce(promote, [tensor.dtype for tensor in tensors], float32)
+            return sum([tensor.any().to(tensors[0].device, wide) for tensor in tensors])
+        norms = [norm(group, norm_type) for group in _by_device(tensors).values()]
+        return norms[0] if len(norms) == 1 else norm([part.to(norms[0].device) for part in norms], norm_type)
 
 
 def clip_grad_norm_(
@@ -127,14 +127,14 @@ def clip_grad_norm_(
         total = _total(grads, order)
     _check_finite("clip_grad_norm_", "gradients", total, norm_type, error_if_nonfinite)
     _limit(grads, total, limit)
-    return total.to(reduce(promote, [each.dtype for each in grads]))
+    return total.to(reduce(promote, [grad.dtype for grad in grads]))
 
 
 def _limit(grads: Sequence[Any], total: Any, limit: float) -> None:
     """Scale gradients of norm `total` so that it is at most `limit`."""
     with GradMode(False):
-        for each in _by_device(grads).values():
-            REGISTRY["limit_norm"](each, total.to(each[0].device), limit)
+        for group in _by_device(grads).values():
+            REGISTRY["limit_norm"](group, total.to(group[0].device), limit)
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
@@ -194,8 +194,8 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
             operator="clip_grad_value_",
         )
     with GradMode(False):
-        for each in _by_device(grads).values():
-            REGISTRY["clamp_many"](each, -limit, limit)
+        for group in _by_device(grads).values():
+            REGISTRY["clamp_many"](group, -limit, limit)
 
 
 _get_total_norm = get_total_norm  # names of former versions

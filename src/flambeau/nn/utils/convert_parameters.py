@@ -21,7 +21,9 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
         tensor([1., 1., 0.])
     """
     with naming("parameters_to_vector"):
-        return REGISTRY["cat"]([each.reshape(-1) for each in listed("parameters_to_vector", "parameters", parameters)])
+        return REGISTRY["cat"](
+            [param.reshape(-1) for param in listed("parameters_to_vector", "parameters", parameters)]
+        )
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
@@ -36,7 +38,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """
     checks.tensor("vector_to_parameters", "vec", vec)
     whole = listed("vector_to_parameters", "parameters", parameters)
-    needed = sum(each.numel() for each in whole)
+    needed = sum(param.numel() for param in whole)
     if vec.ndim != 1 or vec.numel() < needed:
         raise ShapeError(
             f"the vector is {vec.describe()}, the parameters have {needed} elements",

@@ -15,7 +15,7 @@ class FusionError(FlambeauError, AssertionError):
 
 
 def _check_mode(called: str, layer: Any, norm: Any) -> None:
-    training = [type(each).__name__ for each in (layer, norm) if each.training]
+    training = [type(module).__name__ for module in (layer, norm) if module.training]
     if training:
         raise FusionError(
             f"fusion is for evaluation mode, in training mode: {', '.join(training)}",
@@ -69,10 +69,10 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
         True
     """
     _check_mode("fuse_conv_bn_eval", conv, bn)
-    made = copy.deepcopy(conv)
+    fused = copy.deepcopy(conv)
     norm = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
-    made.weight, made.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
-    return made
+    fused.weight, fused.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
+    return fused
 
 
 def fuse_linear_bn_weights(
@@ -110,10 +110,10 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
             hint="num_features is out_features, or 1",
             operator="fuse_linear_bn_eval",
         )
-    made = copy.deepcopy(linear)
+    fused = copy.deepcopy(linear)
     norm = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
-    made.weight, made.bias = fuse_linear_bn_weights(linear.weight, linear.bias, *norm)
-    return made
+    fused.weight, fused.bias = fuse_linear_bn_weights(linear.weight, linear.bias, *norm)
+    return fused
 
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]

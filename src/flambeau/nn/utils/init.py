@@ -35,10 +35,10 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     drawn = generator.default_generator(devices.CPU_INDEX)
     before = drawn.get_state()
     try:
-        made = module_cls(*args, device="cpu", **kwargs)
+        module = module_cls(*args, device="cpu", **kwargs)
     finally:
         drawn.set_state(before)
-    return made.to_empty(device=device)
+    return module.to_empty(device=device)
 
 
 __all__ = ["skip_init"]

@@ -10,9 +10,9 @@ from ..module import Module
 
 
 def _convert(module: Module, format: Any, kinds: tuple[type, ...]) -> Module:
-    for each in module.modules():
-        if isinstance(each, kinds):
-            weight: Any = each.weight
+    for submodule in module.modules():
+        if isinstance(submodule, kinds):
+            weight: Any = submodule.weight
             weight.data = weight.detach().clone(memory_format=format)
     return module
 

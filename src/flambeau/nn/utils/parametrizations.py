@@ -65,18 +65,18 @@ class _Orthogonal(Module):
         if self.orthogonal_map is _OrthMaps.householder:
             below = tall.tril(-1)
             tau = 2.0 / (1.0 + (below * below).sum(-2))
-            found = REGISTRY["linalg_householder_product"](below, tau)
-            found = found * tall.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+            result = REGISTRY["linalg_householder_product"](below, tau)
+            result = result * tall.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
             lower = tall.tril()
             if n != k:
                 lower = REGISTRY["cat"]([lower, lower.new_zeros((*lower.shape[:-2], n, n - k))], -1)
             skew = lower - lower.mH
-            found = self._exponential(skew) if self.orthogonal_map is _OrthMaps.matrix_exp else self._cayley(skew)
-            found = found[..., :k] if n != k else found
+            result = self._exponential(skew) if self.orthogonal_map is _OrthMaps.matrix_exp else self._cayley(skew)
+            result = result[..., :k] if n != k else result
         if hasattr(self, "base"):
-            found = self.base @ found
-        return found.mT if is_wide else found
+            result = self.base @ result
+        return result.mT if is_wide else result
 
     def _exponential(self, skew: Any) -> Any:
         return REGISTRY["linalg_matrix_exp"](skew)
@@ -103,9 +103,9 @@ class _Orthogonal(Module):
             else:
                 more = tall.new_empty((*tall.shape[:-2], n, n - k)).normal_()
                 self.base = _make_orthogonal(REGISTRY["cat"]([tall, more], -1))
-            found = Q.new_zeros(Q.shape)
-            found.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
-            return found
+            result = Q.new_zeros(Q.shape)
+            result.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+            return result
 
     def _reflections(self, tall: Any, is_wide: bool) -> Any:
         if self.orthogonal_map is not _OrthMaps.householder:
@@ -115,11 +115,11 @@ class _Orthogonal(Module):
                 hint="leave out use_trivialization=False, or use the householder map",
                 operator="orthogonal",
             )
-        found, tau = REGISTRY["geqrf"](tall)
-        diagonal = found.diagonal(dim1=-2, dim2=-1)
+        reflectors, tau = REGISTRY["geqrf"](tall)
+        diagonal = reflectors.diagonal(dim1=-2, dim2=-1)
         signs = diagonal.sign()
         diagonal.copy_(REGISTRY["where"](tau == 0.0, -signs, signs))
-        return found.mT if is_wide else found
+        return reflectors.mT if is_wide else reflectors
 
 
 def _is_orthogonal(matrix: Any) -> bool:
@@ -130,9 +130,9 @@ def _is_orthogonal(matrix: Any) -> bool:
 
 
 def _make_orthogonal(matrix: Any) -> Any:
-    found, tau = REGISTRY["geqrf"](matrix)
-    columns = REGISTRY["linalg_householder_product"](found, tau)
-    return columns * found.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    reflectors, tau = REGISTRY["geqrf"](matrix)
+    columns = REGISTRY["linalg_householder_product"](reflectors, tau)
+    return columns * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 def orthogonal(
@@ -164,8 +164,8 @@ def orthogonal(
             hint="None chooses by the shape",
             operator="orthogonal",
         )
-    made = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
-    return parametrize.register_parametrization(module, name, made, unsafe=True)
+    parametrization = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, parametrization, unsafe=True)
 
 
 class _WeightNorm(Module):
@@ -198,9 +198,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     def adopt(state_dict: Any, prefix: str, *_: Any) -> None:
         """Rename the entries that torch.nn.utils.weight_norm wrote."""
         names = f"{prefix}{name}_g", f"{prefix}{name}_v"
-        if all(each in state_dict for each in names):
-            for index, each in enumerate(names):
-                state_dict[f"{prefix}parametrizations.{name}.original{index}"] = state_dict.pop(each)
+        if all(key in state_dict for key in names):
+            for index, key in enumerate(names):
+                state_dict[f"{prefix}parametrizations.{name}.original{index}"] = state_dict.pop(key)
 
     module._register_load_state_dict_pre_hook(adopt)
     return module
@@ -254,7 +254,7 @@ class _SpectralNorm(Module):
 
 def as_matrix(weight: Any, dim: int) -> Any:
     """Return a weight as a matrix with a row per entry of dimension `dim`."""
-    moved = weight if dim == 0 else weight.permute(dim, *[each for each in range(weight.ndim) if each != dim])
+    moved = weight if dim == 0 else weight.permute(dim, *[axis for axis in range(weight.ndim) if axis != dim])
     return moved.flatten(1) if moved.ndim > 1 else moved.reshape(-1, 1)
 
 
@@ -283,8 +283,8 @@ def spectral_norm(
     """
     weight = _weight("spectral_norm", module, name)
     chosen = int(isinstance(module, TRANSPOSED)) if dim is None else dim
-    made = _SpectralNorm(weight, n_power_iterations, chosen, eps)
-    return parametrize.register_parametrization(module, name, made)
+    parametrization = _SpectralNorm(weight, n_power_iterations, chosen, eps)
+    return parametrize.register_parametrization(module, name, parametrization)
 
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]

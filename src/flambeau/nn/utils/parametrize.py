@@ -47,13 +47,13 @@ def _wrong(name: str, fact: str, hint: str) -> ArgumentError:
     return ArgumentError(fact, hint=hint, operator=name)
 
 
-def _check_like(name: str, what: str, made: Any, original: Any, hint: str) -> None:
+def _check_like(name: str, what: str, value: Any, original: Any, hint: str) -> None:
     """Raise ArgumentError unless a value is a tensor of the shape and type of another one."""
-    if not isinstance(made, TensorBase):
-        raise _wrong(name, f"{what} must be a tensor, got {type(made).__name__}: {shown(made)}", "return one tensor")
-    for kind in ("dtype", "shape"):
-        if getattr(made, kind) != getattr(original, kind):
-            raise _wrong(name, f"{what} is {made.describe()}, of another {kind} than {original.describe()}", hint)
+    if not isinstance(value, TensorBase):
+        raise _wrong(name, f"{what} must be a tensor, got {type(value).__name__}: {shown(value)}", "return one tensor")
+    for field in ("dtype", "shape"):
+        if getattr(value, field) != getattr(original, field):
+            raise _wrong(name, f"{what} is {value.describe()}, of another {field} than {original.describe()}", hint)
 
 
 UNSAFE = "pass unsafe=True to allow that"
@@ -131,8 +131,8 @@ class ParametrizationList(ModuleList):
                 _set(original, value)
             _register(self, "original", original)
         else:
-            for index, each in enumerate(value):
-                self._register_part(index, each, original)
+            for index, tensor in enumerate(value):
+                self._register_part(index, tensor, original)
         if not unsafe:
             _check_like("register_parametrization", "the parametrized tensor", self(), shape_before, UNSAFE)
 
@@ -205,10 +205,10 @@ class ParametrizationList(ModuleList):
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
     """Implement `__deepcopy__` of parametrized modules, which do not pickle."""
-    made = self.__new__(type(self))
-    memo[id(self)] = made
-    made.__dict__ = copy.deepcopy(self.__dict__, memo)
-    return made
+    result = self.__new__(type(self))
+    memo[id(self)] = result
+    result.__dict__ = copy.deepcopy(self.__dict__, memo)
+    return result
 
 
 def _not_pickled(self: Any) -> Any:
@@ -272,13 +272,13 @@ def register_parametrization(
         held[tensor_name].append(parametrization)
         held[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
-        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
+        parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
             _derive_class(module)
             module.parametrizations = ModuleDict()
         _add_property(module, tensor_name)
-        module.parametrizations[tensor_name] = made
+        module.parametrizations[tensor_name] = parametrizations
     else:
         have = [*module._parameters, *module._buffers]
         raise _wrong(

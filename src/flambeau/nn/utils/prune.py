@@ -83,13 +83,13 @@ class BasePruningMethod(ABC):
             >>> layer.weight_mask
             tensor([[1., 0., 1.]])
         """
-        earlier = [each for each in module._forward_pre_hooks.items() if _prunes(each[1], name)]
-        made: Any = cls(*args, **kwargs)
-        made._tensor_name = name
-        method = made
+        earlier = [entry for entry in module._forward_pre_hooks.items() if _prunes(entry[1], name)]
+        instance: Any = cls(*args, **kwargs)
+        instance._tensor_name = name
+        method = instance
         if earlier:
             method = PruningContainer(earlier[0][1])
-            method.add_pruning_method(made)
+            method.add_pruning_method(instance)
         present = getattr(module, name)
         original = getattr(module, name + "_orig") if earlier else module._parameters.get(name, present)
         scores = _scores_like(original, name, importance_scores) if importance_scores is not None else original
@@ -221,9 +221,9 @@ class PruningContainer(BasePruningMethod):
             tensor([1., 0., 0.])
         """
         method = self._pruning_methods[-1]
-        place = _left(method, t, default_mask)
+        index = _left(method, t, default_mask)
         mask = default_mask.clone()
-        mask[place] = method.compute_mask(t[place], default_mask=mask[place]).to(dtype=mask.dtype)
+        mask[index] = method.compute_mask(t[index], default_mask=mask[index]).to(dtype=mask.dtype)
         return mask
 
 
@@ -240,7 +240,7 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
             operator="PruningContainer",
         )
     dim = _dimension(t, method.dim)
-    counts = mask.sum(dim=[each for each in range(t.ndim) if each != dim])
+    counts = mask.sum(dim=[axis for axis in range(t.ndim) if axis != dim])
     return (*(slice(None),) * dim, counts != 0)
 
 
@@ -303,13 +303,13 @@ class L1Unstructured(_ByAmount):
 
 def _without(mask: Any, scores: Any, count: int, largest: bool) -> Any:
     """Return a mask without the elements of the largest or smallest scores."""
-    made = mask.clone()
+    result = mask.clone()
     if count:
         chosen = REGISTRY["topk"](scores.reshape(-1), count, largest=largest)[1]
-        flat = made.reshape(-1)
+        flat = result.reshape(-1)
         flat[chosen] = 0
-        made = flat.reshape(mask.shape)
-    return made
+        result = flat.reshape(mask.shape)
+    return result
 
 
 class RandomStructured(_ByAmount):
@@ -360,7 +360,7 @@ class LnStructured(_ByAmount):
         dim, count = _channels(t, self.dim, self.amount)
         if not count:
             return default_mask
-        others = [each for each in range(t.ndim) if each != dim]
+        others = [axis for axis in range(t.ndim) if axis != dim]
         norms = t.detach().norm(p=self.n, dim=others)
         kept = norms.new_zeros(norms.shape).bool()
         kept[REGISTRY["topk"](norms, t.shape[dim] - count)[1]] = True
@@ -446,8 +446,8 @@ def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
             hint="prune a weight, or use an unstructured method",
             operator="prune",
         )
-    place = _dimension(t, dim)
-    return place, _count(amount, t.shape[place])
+    axis = _dimension(t, dim)
+    return axis, _count(amount, t.shape[axis])
 
 
 def identity(module: Any, name: str) -> Any:
@@ -570,7 +570,7 @@ def global_unstructured(
     container = PruningContainer()
     container._tensor_name = method._tensor_name = "temp"
     container.add_pruning_method(method)
-    joined = [REGISTRY["cat"]([each.reshape(-1) for each in group]) for group in (scores, former)]
+    joined = [REGISTRY["cat"]([tensor.reshape(-1) for tensor in group]) for group in (scores, former)]
     mask = container.compute_mask(joined[0].detach(), joined[1])
     start = 0
     for (module, name), value in zip(named, values):
@@ -610,7 +610,9 @@ def is_pruned(module: Any) -> bool:
         (False, True)
     """
     return any(
-        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
+        isinstance(hook, BasePruningMethod)
+        for submodule in module.modules()
+        for hook in submodule._forward_pre_hooks.values()
     )
 
 

@@ -60,7 +60,7 @@ class PackedSequence(_Packed):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        order = [None if each is None else each.to(data.device) for each in self[2:]]
+        order = [None if indices is None else indices.to(data.device) for indices in self[2:]]
         return type(self)(data, self.batch_sizes, *order)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
@@ -91,7 +91,7 @@ class PackedSequence(_Packed):
             >>> packed.pin_memory().is_pinned()
             True
         """
-        order = [None if each is None else each.pin_memory() for each in self[2:]]
+        order = [None if indices is None else indices.pin_memory() for indices in self[2:]]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *order)
 
     def double(self) -> Self:
@@ -316,14 +316,14 @@ def pad_sequence(
         )
     if not given:
         raise ValueRangeError("there are no sequences", hint="give at least one", operator="pad_sequence")
-    total = max(each.shape[0] for each in given)
+    total = max(sequence.shape[0] for sequence in given)
     pad = REGISTRY["padded"]
     padded = []
-    for each in given:
-        lacking = total - each.shape[0]
+    for sequence in given:
+        lacking = total - sequence.shape[0]
         ends = (lacking, 0) if padding_side == "left" else (0, lacking)
-        pads = (ends, *[(0, 0)] * (each.ndim - 1))
-        padded.append(pad(each, pads, "constant", padding_value) if lacking else each)
+        pads = (ends, *[(0, 0)] * (sequence.ndim - 1))
+        padded.append(pad(sequence, pads, "constant", padding_value) if lacking else sequence)
     return REGISTRY["stack"](padded, 0 if batch_first else 1)
 
 
@@ -339,7 +339,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """
     checks.tensor("unpad_sequence", "padded_sequences", padded_sequences)
     whole = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [each[: int(length)].clone() for each, length in zip(whole.unbind(0), lengths.tolist())]
+    return [sequence[: int(length)].clone() for sequence, length in zip(whole.unbind(0), lengths.tolist())]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
@@ -353,7 +353,9 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
         tensor([2, 1, 3])
     """
     given = checks.tensors("pack_sequence", "sequences", sequences)
-    return pack_padded_sequence(pad_sequence(given), [len(each) for each in given], enforce_sorted=enforce_sorted)
+    return pack_padded_sequence(
+        pad_sequence(given), [len(sequence) for sequence in given], enforce_sorted=enforce_sorted
+    )
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:

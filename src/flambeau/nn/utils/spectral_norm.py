@@ -81,18 +81,18 @@ class SpectralNorm:
             tensor([1.])
         """
         check_once(SpectralNorm, "spectral_norm", module, name)
-        made = SpectralNorm(name, n_power_iterations, dim, eps)
+        hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         with GradMode(False):
-            sizes = made.reshape_weight_to_matrix(weight.detach()).shape
+            sizes = hook.reshape_weight_to_matrix(weight.detach()).shape
             u, v = (F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps) for size in sizes)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         setattr(module, name, weight.detach())
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
-        module.register_forward_pre_hook(made)
-        return made
+        module.register_forward_pre_hook(hook)
+        return hook
 
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again, with its normalized value; `remove_spectral_norm` removes the hook too.

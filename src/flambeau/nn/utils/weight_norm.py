@@ -56,15 +56,15 @@ class WeightNorm:
             (torch.Size([3, 1]), torch.Size([3, 2]))
         """
         check_once(WeightNorm, "weight_norm", module, name)
-        made = WeightNorm(name, dim)
+        hook = WeightNorm(name, dim)
         weight = module._parameters[name]
         del module._parameters[name]
         value = weight.detach()
-        module.register_parameter(name + "_g", Parameter(REGISTRY["norm_except_dim"](value, 2, made.dim)))
+        module.register_parameter(name + "_g", Parameter(REGISTRY["norm_except_dim"](value, 2, hook.dim)))
         module.register_parameter(name + "_v", Parameter(value))
-        setattr(module, name, made.compute_weight(module))
-        module.register_forward_pre_hook(made)
-        return made
+        setattr(module, name, hook.compute_weight(module))
+        module.register_forward_pre_hook(hook)
+        return hook
 
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again, with its present value; `remove_weight_norm` removes the hook too.
