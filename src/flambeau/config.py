@@ -9,9 +9,9 @@ FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
-FLAMBEAU_STRICT         1: find silent mistakes: a replay of a graph whose declared inputs have no new values, a use
-                        of host memory before the wait for a non_blocking copy of it, and a thread without the device
-                        and streams of the thread that started it.  Later errors of a GPU name the last launches
+FLAMBEAU_STRICT         1: find silent mistakes (0: off): a replay of a graph whose declared inputs have no new values,
+                        a use of host memory before the wait for a non_blocking copy of it, and a thread without the
+                        device and streams of the thread that started it.  Later errors of a GPU name the last launches
 CUDA_LAUNCH_BLOCKING    1: the host waits for each launch
 TORCH_CUDA_SANITIZER    1: virtual GPUs report races, as with `races=error`, unless FLAMBEAU_GPUS says otherwise
 TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: reaction of `cuda.set_device` if the process has used another device
@@ -41,6 +41,9 @@ CHECK_FOLDER = "FLAMBEAU_CHECK"  # set by `flambeau check` for the processes tha
 if TYPE_CHECKING:
     from pathlib import Path
 
+MAX_DIGITS = 18  # of whole numbers in settings, which then fit in 64 bits
+INTEGER = f"[0-9]{{1,{MAX_DIGITS}}}"  # the form of such a number; \d also matches the digits of other alphabets
+NUMBER = rf"{INTEGER}(?:\.[0-9]*)?"
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
 
@@ -67,26 +70,31 @@ class Gpus:
 
 
 def parse_gpus(text: str, races: str | None = None) -> Gpus:
-    """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError."""
-    head, *options = [part.strip() for part in re.split(r",(?!\s*\d+\s*(?:,|$))", text)]  # a replay has commas
+    """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError, which names all."""
+    try:
+        return _parsed_gpus(text, races)
+    except ConfigError as failure:
+        raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {failure.what}", hint=failure.hint) from None
+
+
+def _parsed_gpus(text: str, races: str | None) -> Gpus:
+    head, *options = [part.strip() for part in re.split(r",(?!\s*[0-9]+\s*(?:,|$))", text)]  # a replay has commas
     names = [option.partition("=")[0].strip() for option in options]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {name} is given {names.count(name)} times", hint="give it once")
-    kind, _, count = head.partition(":")
-    if kind not in ("nvidia", "virtual", "none") or (count and kind != "virtual"):
-        raise ConfigError(
-            f"FLAMBEAU_GPUS={text!r}: {head!r} is not a kind of GPU",
-            hint="use nvidia, none, or virtual:N as in virtual:2",
-        )
+            raise ConfigError(f"{name} is given {names.count(name)} times", hint="give it once")
+    kind, colon, count = head.partition(":")
+    if kind not in ("nvidia", "virtual", "none") or (colon and kind != "virtual"):
+        raise ConfigError(f"{head!r} is not a kind of GPU", hint="use nvidia, none, or virtual:N as in virtual:2")
     if kind != "virtual":
         if options:
-            raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
+            got = ", ".join(options)
+            raise ConfigError(f"{kind} takes no options, got {got}", hint=f"use {kind}, or virtual:2 with options")
         return Gpus(kind)
-    chosen = dict(_option(option, text) for option in options)
+    chosen = dict(map(_option, options))
     if races is not None:
         chosen.setdefault("races", races)
-    return virtual_gpus(_count(count or "1", text), **chosen)
+    return virtual_gpus(_count(count if colon else "1"), **chosen)
 
 
 def virtual_gpus(
@@ -123,7 +131,7 @@ def virtual_gpus(
 
 def check_schedule(text: str) -> str:
     """Check and return the name of a schedule.  Raises ConfigError."""
-    if not re.fullmatch(r"submission|(seeded|delay):\d+|replay:(\d+(,\d+)*)?", text):
+    if not re.fullmatch(rf"submission|(seeded|delay):{INTEGER}|replay:({INTEGER}(,{INTEGER})*)?", text):
         raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint=SCHEDULES_HINT)
     return text
 
@@ -134,7 +142,8 @@ def parse_bytes(size: int | str) -> int:
         if size < 0:
             raise ConfigError(f"a size of {size} bytes is negative", hint="write 1048576, 1MiB or 1.5GiB")
         return size
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size) if isinstance(size, str) else None
+    form = rf"\s*({INTEGER}(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*"
+    match = re.fullmatch(form, size) if isinstance(size, str) else None
     if match is None or match[2] not in UNITS:
         raise ConfigError(f"{size!r} is not a number of bytes", hint="write 1048576, 1MiB or 1.5GiB")
     return int(float(match[1]) * UNITS[match[2]])
@@ -150,7 +159,7 @@ def slowdown(environment: Mapping[str, str] = os.environ) -> float:
     """Return how many times slower this process's virtual GPUs are.  Raises ConfigError."""
     text = environment.get("FLAMBEAU_SLOWDOWN", "1")
     try:
-        factor = float(text)
+        factor = float(text) if text.isascii() else 0.0
     except ValueError:
         factor = 0.0
     if not 0 < factor < float("inf"):
@@ -169,13 +178,21 @@ def pure(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether kernels are compiled in the background before they are needed."""
-    return environment.get("FLAMBEAU_COMPILE_AHEAD", "1") not in ("", "0")
+    """Return whether kernels are compiled in the background before they are needed.  Raises ConfigError."""
+    return _switch("FLAMBEAU_COMPILE_AHEAD", environment, default="1")
 
 
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether strict mode, which finds silent mistakes, is on."""
-    return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
+    """Return whether strict mode, which finds silent mistakes, is on.  Raises ConfigError."""
+    return _switch("FLAMBEAU_STRICT", environment)
+
+
+def _switch(name: str, environment: Mapping[str, str], default: str = "0") -> bool:
+    """Return whether a variable of flambeau's own is 1; "" is 0.  Raises ConfigError for what is neither."""
+    text = environment.get(name, default)
+    if text not in ("", "0", "1"):
+        raise ConfigError(f"{name}={text!r} is neither 1 nor 0", hint=f"use {name}=1 to switch it on, 0 for off")
+    return text == "1"
 
 
 def faults(environment: Mapping[str, str] = os.environ) -> str:
@@ -196,9 +213,10 @@ def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
 
     Raises: ConfigError.
     """
-    value = environment.get("TORCH_CUDA_CHECK_STRAY_CONTEXT", "").lower()
+    text = environment.get("TORCH_CUDA_CHECK_STRAY_CONTEXT", "")
+    value = text.lower()
     if value not in ("", "warn", "error"):
-        raise ConfigError(f"TORCH_CUDA_CHECK_STRAY_CONTEXT={value!r} is unknown", hint="use warn or error")
+        raise ConfigError(f"TORCH_CUDA_CHECK_STRAY_CONTEXT={text!r} is unknown", hint="use warn or error")
     return value
 
 
@@ -221,10 +239,10 @@ def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:
     CUBLAS_WORKSPACE_CONFIG is `:SIZE:COUNT`, repeated: COUNT buffers of SIZE KiB.
     """
     size = environment.get("CUBLASLT_WORKSPACE_SIZE", "").strip()
-    if size.isdecimal():
+    if is_whole_number(size):
         return int(size) << 10
     buffers = environment.get("CUBLAS_WORKSPACE_CONFIG", "")
-    if not re.fullmatch(r"(:\d+:\d+)+", buffers):
+    if not re.fullmatch(r"(:[0-9]+:[0-9]+)+", buffers):
         return None
     numbers = [int(number) for number in buffers.split(":")[1:]]
     return sum(size * count for size, count in zip(numbers[::2], numbers[1::2])) << 10
@@ -274,18 +292,22 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
 
 
-def _count(text: str, whole: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise ConfigError(f"FLAMBEAU_GPUS={whole!r}: {text!r} is not a number of devices", hint="write virtual:2")
+def is_whole_number(text: str) -> bool:
+    """Return whether a text is digits alone: not those of other alphabets, nor so many that Python refuses them."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+
+
+def _count(text: str) -> int:
+    if not is_whole_number(text):
+        raise ConfigError(f"{text!r} is not a number of devices", hint="write virtual:2")
     return int(text)
 
 
-def _option(text: str, whole: str) -> tuple[str, str]:
+def _option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or name not in ("preset", "memory", "races", "schedule", "values"):
         raise ConfigError(
-            f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown",
-            hint="options are preset=, memory=, races=, schedule= and values=",
+            f"option {text!r} is unknown", hint="options are preset=, memory=, races=, schedule= and values="
         )
     return name, value
 
@@ -294,5 +316,5 @@ def _ordinal(entry: str, uuids: Sequence[str]) -> int | None:
     if entry.startswith("GPU-"):
         matching = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
         return matching[0] if len(matching) == 1 else None
-    match = re.match(r"[+-]?\d+", entry)
+    match = re.match(r"[+-]?[0-9]{1,18}", entry)
     return int(match[0]) if match else None

@@ -37,6 +37,22 @@ def test_recurrent_layers_of_packed_sequences(name):
     out, *last = getattr(torch, name)(packed.data, packed.batch_sizes, hx, weights(layer), True, 2, 0.0, False, False)
     expected, state = layer(packed, hx)
     assert out.equal(expected.data) and last[0].equal(state[0] if name == "lstm" else state)
+    named = {"batch_sizes": packed.batch_sizes, "hx": hx, "params": weights(layer), "has_biases": True, "num_layers": 2}
+    named |= {"dropout": 0.0, "train": False, "bidirectional": False}
+    function = getattr(torch, name)
+    every = [("data", packed.data), *named.items()]
+    for count in range(5):
+        args = [value for _, value in every[:count]]
+        assert function(*args, **dict(every[count:]))[0].equal(out), count
+    for wrong, fact in (
+        ({"data": packed.data, **named, "train": False, "input": packed.data}, "got input beside 0 arguments"),
+        ({"data": packed.data, **{each: value for each, value in named.items() if each != "hx"}}, "hx is missing"),
+        ({"data": packed.data, **named, "batch_first": True}, "got batch_first"),
+    ):
+        with pytest.raises(TypeError, match=f"{name}: {fact}.*\nhint: .*batch_sizes, hx"):
+            function(**wrong)
+    with pytest.raises(TypeError, match="batch_sizes beside 2"):
+        function(packed.data, packed.batch_sizes, **named)
 
 
 def test_dropout_lies_between_layers():

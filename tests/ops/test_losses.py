@@ -188,6 +188,21 @@ def test_probabilities_as_target(weight, mean, none):
     assert found("none") == pytest.approx(none)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 2), (2, 3, 0)])
+def test_probabilities_of_no_sample(device, smoothing, shape):
+    for weight in (None, torch.ones(3, device=device)):
+        for reduction, expected in (("mean", math.nan), ("sum", 0.0)):
+            logits = torch.zeros(shape, device=device, requires_grad=True)
+            target = torch.zeros(shape, device=device)
+            loss = cross_entropy(logits, target, weight, reduction=reduction, label_smoothing=smoothing)
+            assert loss.shape == () and loss.item() == pytest.approx(expected, nan_ok=True), reduction
+            loss.backward()
+            assert logits.grad.shape == shape
+        none = cross_entropy(logits, target, weight, reduction="none", label_smoothing=smoothing)
+        assert none.shape == (shape[0], *shape[2:])
+
+
 def test_classes_of_images_and_of_one_sample():
     logits, target = RANDOM.standard_normal((2, 3, 4, 5)), RANDOM.integers(0, 3, (2, 4, 5))
     found = cross_entropy(tensor(logits), tensor(target), reduction="none").numpy()

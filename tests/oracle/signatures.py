@@ -50,6 +50,7 @@ REAL = {  # what calls show where stub files or `inspect` say otherwise
     "torch.UntypedStorage.from_file": "filename, shared, nbytes",
     "torch.full": "size, fill_value, *, out, dtype, layout, device, requires_grad, pin_memory",
     "torch.Tensor.new": "*args, device",
+    "torch.Stream.wait_stream": "other, /",
 }  # fmt: skip
 
 # Arguments that are not there: docs/differences.md says why.
@@ -59,6 +60,15 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     "workqueue_concurrency_limit=": ("torch.cuda.GreenContext.create",),
     "workqueue_scope=": ("torch.cuda.GreenContext.create",),
     "enable_annotations=": ("torch.cuda.graph",),
+    "fp32_precision=": ("torch.backends.cudnn.flags",),
+    "depthwise_kernel=": ("torch.backends.cudnn.flags",),
+    "other=": ("torch.Tensor.to",),
+}
+
+OURS = {  # what flambeau's functions with **kwargs take
+    "torch.Tensor.to": "device, dtype, non_blocking, copy, *, memory_format",
+    "torch.autograd.Function.backward": "ctx, *args",  # a subclass defines them: any override must pass type checks
+    "torch.autograd.Function.vjp": "ctx, *args",
 }
 
 
@@ -138,7 +148,7 @@ def theirs(path: str, value: Any) -> list[Signature]:
             return [found]
     except (TypeError, ValueError):
         pass
-    return known.get(path) or _of_text(name, value)
+    return known.get(path) or known.get(f"C.{path.removeprefix('torch.')}") or _of_text(name, value)
 
 
 def _own(value: Any, skipped: int = 0) -> list[Parameter]:
@@ -165,13 +175,17 @@ def _of_text(name: str, value: Any) -> list[Signature]:
 # ours
 
 
-def ours(value: Any, is_method: bool) -> Signature | None:
+def ours(path: str, value: Any, is_method: bool) -> Signature | None:
     """The parameters of flambeau's function; None if `inspect` finds no signature."""
+    if path in OURS:
+        return _of_stub(ast.parse(f"def f({OURS[path]}): ...").body[0], written={})
     try:
         own = _own(value, int(is_method)) if is_method or inspect.isclass(value) else _of_function(value)
         found = of_parameters(own)
     except (TypeError, ValueError):
         return None
+    if inspect.isclass(value) and inspect.isfunction(value.__new__) and not found.named:
+        found = of_parameters(_own(value.__new__, 1))  # `inspect` may have read an `__init__` without arguments
     return found._replace(named=found.named | {*other_names(value)})
 
 
@@ -231,7 +245,7 @@ def members(full: str, mine: type, other: type) -> Iterator[Pair]:
 
 def differences(full: str, mine: Any, other: Any, is_method: bool) -> tuple[list[str], list[str]]:
     """List the names and positions that only PyTorch accepts, as texts: those that are explained, and the rest."""
-    forms, own = theirs(full, other), ours(mine, is_method)
+    forms, own = theirs(full, other), ours(full, mine, is_method)
     if not forms:
         return [], []
     if own is None:

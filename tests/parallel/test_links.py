@@ -40,7 +40,9 @@ def test_a_slow_link_slows_the_rings_that_cross_it():
     assert time_of("broadcast", GIB, [0, 3], 4, text) == int(START_NS + STEP_NS + GIB / 400)
 
 
-@pytest.mark.parametrize("text", ["hosts=x", "hosts=0", "slow=1:2", "network=0", "bandwidth=3", "slow=0-1:0"])
+@pytest.mark.parametrize(
+    "text", ["hosts=x", "hosts=0", "hosts=٣", "slow=1:2", "network=0", "bandwidth=3", "slow=0-1:0", "slow=0-1:²"]
+)
 def test_links_that_cannot_be(text):
     with pytest.raises(ConfigError, match="FLAMBEAU_LINKS=.*\nhint: "):
         parsed(text)
@@ -66,6 +68,8 @@ def test_the_options_of_a_cluster():
         ((8, 1, None, None, ["1-2"], []), "--slow-link '1-2'"),
         ((8, 1, None, None, [], ["8:2"]), "--straggler '8:2'"),
         ((8, 1, None, None, [], ["1:0"]), "--straggler '1:0'"),
+        ((8, 1, None, None, [], [f"1:{'9' * 400}"]), "--straggler '1:9"),  # beyond float64
+        ((8, 1, None, None, ["٣-1:2"], []), "--slow-link '٣-1:2'"),
     ],
 )
 def test_options_that_cannot_be(given, text):

@@ -51,9 +51,12 @@ def test_without_a_group_there_is_no_answer(name):
 
 
 def test_wrong_ranks_and_sizes_are_refused(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "many")
-    with pytest.raises(ArgumentError, match="WORLD_SIZE.*'many'"):
-        dist.init_process_group("gloo")
+    for size in ("many", "²", "٣", "9" * 5000):  # the last has more digits than Python converts
+        monkeypatch.setenv("WORLD_SIZE", size)
+        with pytest.raises(ArgumentError, match=f"WORLD_SIZE.*'{size}'"):
+            dist.init_process_group("gloo")
+    with pytest.raises(ArgumentError, match="has no world_size"):
+        next(iter(dist.rendezvous("tcp://localhost:29500?rank=0&world_size=²")))
     with pytest.raises(ValueRangeError, match="rank 1.*1 processes"):
         dist.init_process_group("gloo", rank=1, world_size=1)
     with pytest.raises(ArgumentError, match="'pigeon'"):

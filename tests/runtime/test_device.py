@@ -163,7 +163,7 @@ def test_virtual_refuses_once_the_machine_has_started():
 
 
 @pytest.mark.parametrize(
-    ("value", "count"), [("0", 1), ("1,0", 2), ("0,0", 0), ("-1", 0), ("1,7,0", 1), ("", 0), ("1gpu,0x", 2)]
+    ("value", "count"), [("0", 1), ("٠", 0), ("1,0", 2), ("0,0", 0), ("-1", 0), ("1,7,0", 1), ("", 0), ("1gpu,0x", 2)]
 )
 def test_visible_devices(monkeypatch, value, count):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
@@ -317,11 +317,14 @@ def test_virtual_gpus_of_wrong_types_are_errors(count, options, fact):
         torch.virtual(count, **options)
 
 
-
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
         ("virtual:²", "'²' is not a number of devices"),
+        ("virtual:", "'' is not a number of devices"),
+        ("nvidia:", "'nvidia:' is not a kind of GPU"),
+        ("virtual:0", "FLAMBEAU_GPUS='virtual:0': virtual GPUs: 0 devices were requested"),
+        ("virtual:1,schedule=seeded:٣", "FLAMBEAU_GPUS='virtual:1,schedule=seeded:٣': .*'seeded:٣' is unknown"),
         ("virtual:2,races=real,races=error", "races is given 2 times"),
         ("virtual:1,memory=1GiB,memory=2GiB,races=real", "memory is given 2 times"),
     ],
@@ -329,6 +332,26 @@ def test_virtual_gpus_of_wrong_types_are_errors(count, options, fact):
 def test_what_names_no_gpus(text, fact):
     with pytest.raises(ConfigError, match=fact):
         config.parse_gpus(text)
+
+
+def test_switches_are_1_or_0():
+    for name, read in {"FLAMBEAU_STRICT": config.strict, "FLAMBEAU_COMPILE_AHEAD": config.compile_ahead}.items():
+        assert [read({name: text}) for text in ("1", "0", "")] == [True, False, False]
+        for text in ("²", "٣", "yes", "true", "2", "01"):
+            with pytest.raises(ConfigError, match=f"{name}='{text}' is neither 1 nor 0\nhint: use {name}=1"):
+                read({name: text})
+    assert config.compile_ahead({}) and not config.strict({})
+
+
+def test_a_wrong_switch_leaves_no_machine_half_started(monkeypatch):
+    made = Machine(config.parse_gpus("virtual:1"))
+    monkeypatch.setenv("FLAMBEAU_STRICT", "²")
+    with pytest.raises(ConfigError, match="FLAMBEAU_STRICT"):
+        made.start()
+    assert not made.is_started and made.driver is None
+    monkeypatch.setenv("FLAMBEAU_STRICT", "0")
+    made.start()
+    assert made.device_count() == 1
 
 
 def test_the_module_of_a_device():

@@ -179,6 +179,25 @@ def test_an_event_recorded_again_before_it_was_waited_for():
     assert f"test_mistakes.py:{line_of(program, 5)}, after the earlier access" in race.why
 
 
+@pytest.mark.parametrize("wait", [torch.cuda.Event.synchronize, lambda event: all(event.query() for _ in range(9))])
+def test_an_event_recorded_again_before_the_host_waited_for_it(wait):
+    def program():
+        one, other, event = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.Event()
+        x = torch.ones(4, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(one):
+            x.add_(1)
+        event.record(one)
+        event.record(other)
+        wait(event)
+        x.mul_(2)
+        torch.cuda.synchronize()
+
+    race = mistakes_of(program).races[-1]
+    assert race.why.startswith("the host waited at ")
+    assert f"had replaced that of tests/runtime/test_mistakes.py:{line_of(program, 6)}, after the earlier" in race.why
+
+
 def test_a_check_leaves_nothing_behind(recwarn):
     mistakes_of(loses_its_stream)
     with machine():

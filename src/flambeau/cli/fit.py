@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..config import is_whole_number
 from .output import begin_report
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def batch_in(arguments: Sequence[str], option: str) -> int:
     for at, argument in enumerate(arguments):
         text = arguments[at + 1] if argument == option and at + 1 < len(arguments) else argument
         text = text.removeprefix(f"{option}=")
-        if (argument == option or argument.startswith(f"{option}=")) and text.isdecimal():
+        if (argument == option or argument.startswith(f"{option}=")) and is_whole_number(text):
             return max(1, int(text))
     return 1
 

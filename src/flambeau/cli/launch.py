@@ -22,6 +22,8 @@ from typing import NamedTuple
 
 import click
 
+from ..config import INTEGER, NUMBER
+
 GRACE = 2.0  # seconds that the other ranks get to print why they fail, after one has failed
 KILL = 5.0  # seconds until a rank that was asked to end is killed
 JOIN = 1800.0  # seconds in which machine 0 may start
@@ -70,13 +72,13 @@ def cluster(
     options = [f"hosts={hosts}"] * (hosts > 1)
     options += [f"{name}={value}" for name, value in (("network", network), ("latency", latency)) if value is not None]
     for text in slow:
-        found = re.fullmatch(r"(\d+)-(\d+):(\d+\.?\d*)", text)
+        found = re.fullmatch(rf"({INTEGER})-({INTEGER}):({NUMBER})", text)
         if not found or not all(int(found[each]) < count for each in (1, 2)) or not float(found[3]):
             raise click.UsageError(f"--slow-link {text!r}: write two of {count} ranks and a factor, as in 2-3:10")
         options.append(f"slow={text}")
     factors = {}
     for text in stragglers:
-        found = re.fullmatch(r"(\d+):(\d+\.?\d*)", text)
+        found = re.fullmatch(rf"({INTEGER}):({NUMBER})", text)
         if not found or int(found[1]) >= count or not float(found[2]):
             raise click.UsageError(f"--straggler {text!r}: write one of {count} ranks and a factor, as in 3:2.5")
         factors[int(found[1])] = float(found[2])

@@ -79,9 +79,14 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
 
     If caching is switched off, roundup_divisions is EXACT.
     """
-    name = next((name for name in NAMES if name in environment), NAMES[0])
+    name = variable(environment)
     settings = parse(environment.get(name, ""), name)
     return replace(settings, roundup_divisions=EXACT) if config.no_memory_caching(environment) else settings
+
+
+def variable(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the variable that is read: the old one only if the new one is not set."""
+    return next((name for name in NAMES if name in environment), NAMES[0])
 
 
 def parse(text: str, source: str = NAMES[0]) -> Settings:
@@ -131,7 +136,7 @@ def _check_together(settings: Settings, fields: Mapping[str, Any], source: str) 
 
 
 def _mebibytes(text: str, where: str) -> int:
-    if not re.fullmatch(r"\d+", text):
+    if not config.is_whole_number(text):
         raise ConfigError(f"{where}: {text!r} is not a whole number of MiB", hint="use a whole number, for example 64")
     return min(int(text) * MIB, UNLIMITED)
 
@@ -159,7 +164,7 @@ def _boolean(text: str, where: str) -> bool:
 
 
 def _number(text: str, where: str) -> float:
-    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text):
         raise ConfigError(f"{where}: {text!r} is not a number", hint="use a number, for example 0.8")
     return float(text)
 
@@ -209,7 +214,7 @@ def _division_list(text: str, where: str) -> tuple[int, ...]:
 
 
 def _power_of_two(text: str, where: str) -> int:
-    if not re.fullmatch(r"\d+", text) or int(text) < 1 or int(text) & (int(text) - 1):
+    if not config.is_whole_number(text) or int(text) < 1 or int(text) & (int(text) - 1):
         raise ConfigError(f"{where}: {text!r} is not a power of two", hint="use 1, 2, 4, 8 and so on")
     return int(text)
 

@@ -5,8 +5,9 @@ Their arguments are those of the functions that PyTorch's layers call: lists of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.losses import REDUCTIONS
@@ -16,9 +17,42 @@ from . import functional as F
 from .recurrent import STEPS, State, run_layers
 
 MODES = ("sum", "mean", "max")  # modes of bags, by number
+PACKED = ("data", "batch_sizes", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
+PADDED = ("input", *PACKED[2:], "batch_first")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # recurrent layers
+
+
+def _of_both_forms(function: Function) -> Function:
+    """Let a function that takes PADDED, or PACKED by position, also take PACKED by name."""
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        if named and not named.keys().isdisjoint((*PACKED[:2], *PADDED[: len(args)])):  # only the packed form has these
+            args, named = _by_position(function.__name__, args, named), {}
+        return function(*args, **named)
+
+    names = {"data": "input", "batch_sizes": "hx"}  # by place, for tools that read signatures
+    both: Any = call
+    both.other_names = names
+    return both  # type: ignore[no-any-return]
+
+
+def _by_position(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments of the packed form in order.  Raises ArgumentTypeError if they are not these."""
+    left = PACKED[len(args) :]
+    if named.keys() != set(left):
+        wrong = [key for key in named if key not in left]
+        missing = [key for key in left if key not in named]
+        got = f"got {', '.join(wrong)} beside {len(args)} arguments by position"
+        raise ArgumentTypeError(
+            got if wrong else f"{missing[0]} is missing",
+            hint=f"the arguments for packed data are {', '.join(PACKED)}",
+            operator=name,
+        )
+    return *args, *(named[key] for key in left)
 
 
 def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -27,21 +61,22 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     data, hx, params = (args[0], *args[2:4]) if is_packed else args[:3]
     has_biases, num_layers, dropout, train, bidirectional = args[4:9] if is_packed else args[3:8]
     checks.tensor(name, "input", data)
-    states = tuple(hx) if mode == "LSTM" else (hx,)
+    states = checks.tensors(name, "hx", hx) if mode == "LSTM" else (hx,)
+    params = checks.tensors(name, "params", params)
     for state in states:
         checks.tensor(name, "hx", state)
     if len(states) != (2 if mode == "LSTM" else 1):
         raise ArgumentTypeError(f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=name)
     count = num_layers * (2 if bidirectional else 1)
-    each = len(params) // count if count else 0
-    if not each or len(params) % count or each not in ((4, 5) if has_biases else (2, 3)):
+    group_size = len(params) // count if count else 0
+    if not group_size or len(params) % count or group_size not in ((4, 5) if has_biases else (2, 3)):
         raise ArgumentError(
             f"{len(params)} weights do not fit {num_layers} layers, bidirectional={bidirectional}, "
             f"has_biases={has_biases}",
             hint="weight_ih, weight_hh and, with biases, bias_ih and bias_hh of each layer and direction",
             operator=name,
         )
-    weights = [list(params[start : start + each]) for start in range(0, len(params), each)]
+    weights = [list(params[start : start + group_size]) for start in range(0, len(params), group_size)]
     rate = dropout if train else 0.0
     if is_packed:
         sizes = args[1].tolist()
@@ -56,6 +91,7 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return data, *state
 
 
+@_of_both_forms
 def lstm(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
@@ -78,6 +114,7 @@ def lstm(
     )
 
 
+@_of_both_forms
 def gru(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
@@ -97,6 +134,7 @@ def gru(
     )
 
 
+@_of_both_forms
 def rnn_tanh(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
@@ -116,6 +154,7 @@ def rnn_tanh(
     )
 
 
+@_of_both_forms
 def rnn_relu(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
@@ -139,10 +178,10 @@ def rnn_relu(
 
 
 def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> State:
-    for what, value in (("input", input), ("w_ih", w_ih), ("w_hh", w_hh), *(("hx", each) for each in state)):
+    for what, value in (("input", input), ("w_ih", w_ih), ("w_hh", w_hh), *(("hx", tensor) for tensor in state)):
         checks.tensor(name, what, value)
-    found: State = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
-    return found
+    result: State = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
+    return result
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
@@ -203,7 +242,7 @@ def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
 def _numbered(name: str, what: str, number: Any, values: Sequence[str]) -> str:
     if number not in range(len(values)) or isinstance(number, bool):
-        numbers = ", ".join(f"{place} is {value!r}" for place, value in enumerate(values))
+        numbers = ", ".join(f"{index} is {value!r}" for index, value in enumerate(values))
         raise ArgumentError(f"{what}={shown(number)} is unknown", hint=numbers, operator=name)
     return str(values[number])
 

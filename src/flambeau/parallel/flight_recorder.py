@@ -13,6 +13,8 @@ import time
 from collections import deque
 from typing import Any
 
+from ..config import is_whole_number
+
 SIZE = 2000
 SHOWN = 5  # entries in a note
 
@@ -56,7 +58,7 @@ class FlightRecorder:
     def __init__(self, rank: int | None) -> None:
         text = os.environ.get("TORCH_FR_BUFFER_SIZE", "")
         self.rank = rank
-        self._entries: deque[Entry] = deque(maxlen=max(int(text), 1) if text.isdecimal() else SIZE)
+        self._entries: deque[Entry] = deque(maxlen=max(int(text), 1) if is_whole_number(text) else SIZE)
         self._running: dict[str, Entry] = {}
         self._count = 0
 

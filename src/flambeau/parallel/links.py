@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ..config import INTEGER, NUMBER
 from ..errors import ConfigError
 
 VARIABLE = "FLAMBEAU_LINKS"
@@ -74,10 +75,10 @@ def parsed(text: str) -> Links:
     values: dict[str, float] = {}
     slow: dict[tuple[int, int], float] = {}
     for option in filter(None, text.split(",")):
-        if found := re.fullmatch(r"slow=(\d+)-(\d+):(\d+\.?\d*)", option):
+        if found := re.fullmatch(rf"slow=({INTEGER})-({INTEGER}):({NUMBER})", option):
             first, second = sorted((int(found[1]), int(found[2])))
             slow[first, second] = float(found[3])
-        elif found := re.fullmatch(r"(hosts|network|latency)=(\d+\.?\d*)", option):
+        elif found := re.fullmatch(rf"(hosts|network|latency)=({NUMBER})", option):
             values[found[1]] = float(found[2])
         else:
             raise ConfigError(f"{VARIABLE}={text!r}: {option!r} is unknown", hint=HINT)

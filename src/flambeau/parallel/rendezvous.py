@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from ..config import is_whole_number
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, shown
 from .group import TIMEOUT
 from .store import HAS_HUB, FileStore, Store, TCPStore, address_from_environment, number_from_environment
@@ -48,7 +49,7 @@ def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
     found = []
     for name, given in (("rank", rank), ("world_size", world_size)):
         texts = parse_qs(urlsplit(url).query).get(name, [""])
-        if given < 0 and not texts[0].isdigit():
+        if given < 0 and not is_whole_number(texts[0]):
             raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
         found.append(given if given >= 0 else int(texts[0]))
     return found[0], found[1]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ..config import is_whole_number
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
 from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError, checked_timeout
 from .hub import Hub
@@ -716,7 +717,7 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
 def address_from_environment() -> tuple[str, int]:
     """Return MASTER_ADDR and MASTER_PORT from the environment.  Raises ArgumentError."""
     host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
-    if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
         raise ArgumentError(
             f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator="init_process_group"
         )
@@ -730,7 +731,7 @@ def number_from_environment(operator: str, name: str, given: Any, variable: str,
     if given >= 0:
         return given
     text = os.environ.get(variable, "" if default is None else str(default))
-    if not text.strip().isdigit():
+    if not is_whole_number(text.strip()):
         raise ArgumentError(
             f"the environment variable {variable} is not a number: {text!r}",
             hint=f"set it to {default or 0}, or pass {name}={default or 0}",

@@ -189,18 +189,18 @@ class Machine(thread.Machine):
         if count == 0:
             raise self._no_device()
         self._ordinals = self._visible()
-        self.settings = settings.from_environment()
+        self.settings, is_strict = settings.from_environment(), config.strict()
+        self.stray_contexts = config.stray_contexts()
         if watcher is not None:
             self.choice = watcher.chosen(self.choice)
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
-        self.stray_contexts = config.stray_contexts()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.pinned.registers = self.settings.pinned_registers
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         fork.watch(self)
-        if config.strict():
+        if is_strict:
             self.strict = strict.watch()
         is_real = self.choice.races == "real" and (self.schedule or self.choice.schedule) != "submission"
         if (self.choice.races == "error" or is_real) and self.driver.capabilities.finds_races:

@@ -31,6 +31,7 @@ from typing import Any
 
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
+from ..config import is_whole_number
 from ..core import host_storage
 from ..core.locks import whole
 from ..core.queue import hooks
@@ -325,7 +326,7 @@ def _sweep(directory: Path) -> None:
     atexit.register(_delete_own, directory, os.getpid())
     for path in directory.iterdir():
         pid = path.name.partition("-")[0]
-        if pid.isdigit() and not host.is_process_alive(int(pid)):
+        if is_whole_number(pid) and not host.is_process_alive(int(pid)):
             path.unlink(missing_ok=True)
 
 

@@ -26,6 +26,7 @@ from ..config import CHECK_FOLDER
 from ..errors import ConfigError
 
 SETTINGS = "settings"  # file with the reaction to races and the suppressed places
+PREFIX = "flambeau-check-"  # of the folder's name
 MARK, REPORT = ".started", ".report"
 PRIVATE = 0o700  # mode of the folder
 EXIT_PRIORITY = 10  # priority of the finalizer in children of multiprocessing
@@ -36,7 +37,7 @@ class Folder:
 
     def __init__(self, races: str, places: Sequence[tuple[str, ...]]) -> None:
         self._former = os.environ.get(CHECK_FOLDER)
-        self._path = Path(tempfile.mkdtemp(prefix="flambeau-check-"))
+        self._path = Path(tempfile.mkdtemp(prefix=PREFIX))
         (self._path / SETTINGS).write_bytes(pickle.dumps((races, list(places))))
         os.environ[CHECK_FOLDER] = str(self._path)
 
@@ -66,17 +67,33 @@ class Folder:
 def settings() -> tuple[str, list[tuple[str, ...]]]:
     """Return the reaction to races and the suppressed places of the check that started this process.
 
-    Raises: ConfigError if another user could have written them.
+    Raises: ConfigError if there is no such check, or if another user could have written them.
     """
     folder = Path(os.environ[CHECK_FOLDER])
-    status = folder.stat()
+    wrong = ConfigError(
+        f"{CHECK_FOLDER}={str(folder)!r}: it is not the folder of a check",
+        hint="leave it to `flambeau check`, or unset it",
+    )
+    try:
+        status = folder.stat()
+    except OSError:
+        raise wrong from None
     if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE:
         raise ConfigError(
             f"{CHECK_FOLDER}={str(folder)!r}: it has mode {status.st_mode:o} and owner {status.st_uid}",
             hint="leave it to `flambeau check`, which makes a folder for this user alone",
         )
-    found: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())
+    try:
+        found: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())
+    except (OSError, pickle.UnpicklingError, EOFError):
+        raise wrong from None
     return found
+
+
+def has_ended() -> bool:
+    """Return whether the check that started this process, perhaps through others, has ended and removed its folder."""
+    folder = Path(os.environ[CHECK_FOLDER])
+    return folder.is_absolute() and folder.name.startswith(PREFIX) and not os.path.exists(folder)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ from ..driver.virtual.races import (
     shared_bytes,
     waiting_queue,
 )
-from ..errors import ArgumentError, RaceAccess
+from ..errors import ArgumentError, ConfigError, RaceAccess
 from ..runtime import machine as machines
 from ..runtime import mistakes
 from ..runtime.mistakes import Mistake
@@ -1031,7 +1031,8 @@ def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_f
     elif note := rerecorded(waiter, waited, use):
         why = note
     else:
-        last = next((each for each in reversed(waited) if each.point.clock.reached(use.stream) >= 0), None)
+        own = [each for each in waited if each.by_host == (queue is None)]
+        last = next((each for each in reversed(own) if each.point.clock.reached(use.stream) >= 0), None)
         if last is None:
             why = f"{waiter} has not waited for {awaited}"
         else:
@@ -1118,8 +1119,12 @@ def _of_process(name: str, report: Report | None) -> Report:
 
 def check_this_process() -> None:
     """Check this process, a new one that a checked program started."""
-    if machines.watcher is None and Path(os.environ[CHECK_FOLDER]).is_dir():
+    if machines.watcher is not None or checked_processes.has_ended():
+        return
+    try:
         machines.watcher = Checker(checked_processes.settings()[0], is_first=False)
+    except ConfigError as failure:
+        machines.watcher = Refusal(failure)
 
 
 def joined(reports: Sequence[Report]) -> Report:
@@ -1136,6 +1141,22 @@ def joined(reports: Sequence[Report]) -> Report:
 
 
 # checking
+
+
+class Refusal:
+    """Watches the machines of a process with a wrong FLAMBEAU_CHECK: the first that starts raises the error.
+
+    An error at the import would come before the `flambeau` command could report it in one line.
+    """
+
+    def __init__(self, failure: ConfigError) -> None:
+        self._failure = failure
+
+    def chosen(self, choice: Gpus) -> Gpus:
+        raise self._failure
+
+    def started(self, machine: machines.Machine) -> None:
+        raise self._failure
 
 
 class Checker:

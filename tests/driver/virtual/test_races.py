@@ -567,6 +567,55 @@ def test_a_record_that_another_one_replaced_is_named(make_rig):
         _read(rig, rig.b)
 
 
+@pytest.mark.parametrize("queries", [False, True])
+def test_a_replaced_record_is_named_where_the_host_waited(make_rig, queries):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    _write(rig, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.event_record(event, rig.c)
+    if queries:
+        assert any(rig.driver.event_query(event) for _ in range(100))
+    else:
+        rig.driver.event_synchronize(event)
+    with pytest.raises(RaceError, match="the host waited at .* for an event in its record of .*, which had replaced"):
+        _read(rig, rig.b)
+
+
+def test_a_record_after_the_wait_of_the_host_is_named(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.event_synchronize(event)
+    _write(rig, rig.a)
+    rig.driver.event_record(event, rig.a)
+    with pytest.raises(RaceError, match="the host waited at .*recorded again at .*not waited for again"):
+        _read(rig, rig.b)
+
+
+def test_the_wait_of_the_stream_itself_is_named_before_one_of_the_host(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    _write(rig, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.event_record(event, rig.c)
+    rig.driver.stream_wait_event(rig.b, event)
+    rig.driver.event_synchronize(event)
+    with pytest.raises(RaceError, match=f"stream {rig.b} waited at ") as caught:
+        _read(rig, rig.b)
+    assert "the host waited" not in str(caught.value)
+
+
+def test_calls_on_one_line_are_told_from_those_of_wait_stream(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    _write(rig, rig.a)
+    record, wait = rig.driver.event_record, rig.driver.stream_wait_event
+    _ = record(event, rig.c), wait(rig.b, event), record(event, rig.a)
+    with pytest.raises(RaceError, match="recorded again at .*not waited for again"):
+        _read(rig, rig.b)
+
+
 def test_an_event_that_was_recorded_once_is_not_named(make_rig):
     rig = make_rig(races="error")
     rig.wait(rig.b, rig.a)

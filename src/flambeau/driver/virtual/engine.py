@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import callers
 from ...config import Gpus, slowdown
@@ -17,7 +16,6 @@ from .card import card
 from .clock import CopyEngine, HostClocks, Late, settled
 from .memory import Block, Memory
 from .queue import (
-    WAITS_KEPT,
     Awaited,
     Join,
     Queue,
@@ -32,9 +30,6 @@ from .races import HOST, Races, Witness, unfinished
 from .schedule import Schedule
 from .space import reservable
 from .submission import BusySpans, Submission
-
-if TYPE_CHECKING:
-    from .events import Waited
 
 COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
@@ -61,7 +56,6 @@ class Engine(Submission):
         self.copies = [BusySpans() for _ in range(choice.count)]
         self.slowdown = slowdown()
         self.captures = Captures()
-        self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.host_races = 0  # host accesses that conflicted with unfinished work
         self.order = CallCount()  # of all streams
         self.order.count = 0
@@ -80,7 +74,7 @@ class Engine(Submission):
             self.races.witness.begins(None, 0, callers.call_site())
         if taking.conflicts:
             call = callers.call()
-            self.races.meet(None, TAKING, call, self.host_waited, taking.conflicts)
+            self.races.meet(None, TAKING, call, self.races.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
@@ -96,7 +90,7 @@ class Engine(Submission):
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts, [access])
+            self.races.meet(None, HOST, (site, what), self.races.host_waited, races.conflicts, [access])
             self.host_races += 1
             if self.runner.explores:
                 self.runner.run_before_host(self.host_races)

@@ -54,18 +54,20 @@ class Captured:
 
 
 class Waited(NamedTuple):
-    """A wait for one record of an event; `site` is its source line."""
+    """A wait for one record of an event; `site` is its source line.  by_host: whether the host waited, not a stream."""
 
     event: Event
     point: Generation
     site: str
+    by_host: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Event:
     """An event.
 
-    records: its latest records, kept if races are errors;  is_mark: whether the library made it to order streams.
+    records: its latest records, kept if races are errors.
+    is_mark: whether its last record and the wait for it are one line, as in `wait_stream`, which has its own events.
     """
 
     handle: EventHandle
@@ -138,15 +140,15 @@ class Events:
             hint = "let the other stream wait for a capturing one first, so that it takes part"
             self._engine.captures.break_all([queue.capture], what, CAPTURE_ISOLATION, hint)
         elif event.latest is not None:
-            self._note(event, queue.waited)
+            self._note(event, event.latest, queue.waited)
             self.follow(queue, event.latest)
 
-    def _note(self, event: Event, waited: deque[Waited]) -> None:
-        """Remember a wait for reports.  An event recorded on the line of the wait is internal to `wait_stream`."""
-        if self._engine.races.explains and event.latest is not None:
+    def _note(self, event: Event, point: Generation, waited: deque[Waited], by_host: bool = False) -> None:
+        """Remember a wait for reports."""
+        if self._engine.races.explains:
             site = callers.call_site()
-            event.is_mark = site == event.latest.site
-            waited.append(Waited(event, event.latest, site))
+            event.is_mark = site == point.site
+            waited.append(Waited(event, point, site, by_host))
 
     def _join(self, queue: Queue, captured: Captured) -> None:
         """Let a stream that waits for a captured event join the capture."""
@@ -198,12 +200,12 @@ class Events:
 
     def waited_on_host(self, event: Event, point: Generation) -> None:
         """Order later work of the host after a record that it has waited for or seen done."""
-        self._note(event, self._engine.host_waited)
+        self._note(event, point, self._engine.races.host_waited, by_host=True)
         self._engine.clocks.host_learn(point.clock)
 
     def _await(self, event: Event, latest: Generation, orders: bool) -> None:
         if orders:
-            self._note(event, self._engine.host_waited)
+            self._note(event, latest, self._engine.races.host_waited, by_host=True)
             self._engine.wait(latest.after, latest.time_ns, latest.late, latest.clock)
         else:
             self._engine.runner.run_until(latest.after)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ...config import parse_bytes
+from ...config import is_whole_number, parse_bytes
 from ...errors import ArgumentError, ConfigError
 
 FORMS = {
@@ -50,7 +50,7 @@ def parse(text: str) -> dict[str, Any]:
         if name in wanted:
             raise ArgumentError(f"{name} is given twice in {text!r}", hint="give it once", operator=OPERATOR)
         numbers = value.split(":")
-        if all(number.isascii() and number.isdecimal() for number in numbers):
+        if all(map(is_whole_number, numbers)):
             wanted[name] = tuple(map(int, numbers)) if name in MEANINGS else int(numbers[0])
             is_wrong = wanted[name] == 0 or (name not in MEANINGS and len(numbers) != 1)
         else:

@@ -420,6 +420,15 @@ class PinnedMemory:
         return block
 
 
+def check_size(nbytes: int) -> None:
+    """Raise ConfigError if a device cannot have so much memory."""
+    if nbytes > 1 << ADDRESS_BITS:
+        raise ConfigError(
+            f"virtual GPUs: {nbytes} bytes of memory; at most {1 << ADDRESS_BITS} are possible",
+            hint="write a smaller size, as in memory=24GiB",
+        )
+
+
 class Memory:
     """All memory of a machine.  peers: pairs (device, peer) of which device may access the memory of peer."""
 
@@ -428,10 +437,7 @@ class Memory:
             DeviceMemory(device, total, have_values) for device, total in enumerate(totals)
         ]
         for memory in self.devices:
-            if memory.total > 1 << ADDRESS_BITS:
-                raise ConfigError(
-                    f"virtual GPUs: {memory.total} bytes of memory; at most {1 << ADDRESS_BITS} are possible"
-                )
+            check_size(memory.total)
         self.pinned = PinnedMemory()
         self.peers: set[tuple[int, int]] = set()
 

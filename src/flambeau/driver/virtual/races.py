@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ from ...errors import MissingWait, RaceAccess, RaceError
 from ...vector_clock import Clock, ClockWitness, StreamKey, VectorClocks
 from .access import TAKING, Group, History, MemoryAccess, Overlap, Taken, Use
 from .memory import Block
-from .queue import Queue
+from .queue import WAITS_KEPT, Queue
 
 if TYPE_CHECKING:
     from .events import Waited
@@ -106,6 +107,7 @@ class Races:
     explains: whether the source lines of waits, records and allocations are kept for reports.
     explores: whether a schedule may run more than a wait needs; it then also orders racing allocations.
     poisoned: how many racing accesses became poison;  first: the lines of the first pair.
+    host_waited: the latest waits of the host for events, kept if `explains`.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
 
@@ -118,6 +120,7 @@ class Races:
         self.poisoned = 0
         self.first: tuple[str, str] | None = None
         self.looked_at = 0
+        self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
 
     def watch(self, witness: Witness | None) -> None:
         """Report races to a tool from now on; None ends it."""
@@ -134,7 +137,12 @@ class Races:
         conflicts: Sequence[Conflict],
         accesses: Sequence[MemoryAccess] = (),
     ) -> None:
-        """Report the races of an operation.  Raises RaceError under races="error"."""
+        """Report the races of an operation.  Raises RaceError under races="error".
+
+        A wait of the host orders the work of all streams, so a report of a stream's race explains those waits too.
+        """
+        if queue is not None and self.explains:
+            waited = [*self.host_waited, *waited]  # a stream's own waits are explained first
         if self.witness is not None:
             self.witness.found(queue, name, call, waited, conflicts, accesses)
         if self.raises:
@@ -482,14 +490,19 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
 
 
 def rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
-    """Return a note if the event was recorded again since the wait that should order the use, else ""."""
-    for event, point, site in reversed(waited):
-        if event.is_mark or point not in event.records:
+    """Return a note if the event was recorded again since the wait that should order the use, else "".
+
+    waiter: who waited, except where the host did.
+    """
+    for event, point, site, by_host in reversed(waited):
+        if point not in event.records:
+            continue
+        if event.is_mark and len({record.clock.stream for record in event.records}) == 1:  # internal to `wait_stream`
             continue
         for other in event.records:
             if other is point or other.clock.reached(use.stream) < use.number:
                 continue
-            begin = f"{waiter} waited at {site} for an event in its record of {point.site}"
+            begin = f"{HOST_LABEL if by_host else waiter} waited at {site} for an event in its record of {point.site}"
             if event.records.index(other) > event.records.index(point):
                 again = f"it was recorded again at {other.site}, after the earlier access"
                 return f"{begin}; {again}, and not waited for again"

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...config import SCHEDULES_HINT
+from ...config import SCHEDULES_HINT, is_whole_number
 from ...errors import ArgumentError, ConfigError
 from ..api import StreamHandle
 
@@ -110,9 +110,9 @@ def from_text(text: str) -> Schedule:
     name, _, number = text.partition(":")
     if text == "submission":
         return Submission()
-    if name == "seeded" and number.isdigit():
+    if name == "seeded" and is_whole_number(number):
         return Seeded(int(number))
-    if name == "delay" and number.isdigit():
+    if name == "delay" and is_whole_number(number):
         return Delay(int(number))
     if name == "replay":
         return Replay([int(each) for each in number.split(",") if each])
