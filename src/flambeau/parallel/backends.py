@@ -72,7 +72,7 @@ def is_backend_available(backend: str) -> bool:
     """
     name = Backend(backend)
     names = BackendConfig(name).get_device_backend_map().values() if ":" in name else [name]
-    return all(each == Backend.GLOO or each == Backend.NCCL and is_nccl_available() for each in names)
+    return all(entry == Backend.GLOO or entry == Backend.NCCL and is_nccl_available() for entry in names)
 
 
 def get_default_backend_for_device(device: Any) -> str:
@@ -82,13 +82,13 @@ def get_default_backend_for_device(device: Any) -> str:
         >>> torch.distributed.get_default_backend_for_device("cuda:1")
         'nccl'
     """
-    kind = as_device(device).type
-    found = Backend.default_device_backend_map.get(kind)
-    if found is None:
+    device_type = as_device(device).type
+    backend_name = Backend.default_device_backend_map.get(device_type)
+    if backend_name is None:
         raise ValueRangeError(
             f"device is {shown(device)}", hint="pass a CPU or a GPU", operator="get_default_backend_for_device"
         )
-    return found
+    return backend_name
 
 
 def get_pg_count() -> int:

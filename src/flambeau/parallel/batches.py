@@ -25,7 +25,7 @@ from .links import START_NS
 from .several import Collective, Part, Received, Transfer, Written
 
 
-def _no_values(found: Received) -> Written:
+def _no_values(received: Received) -> Written:
     """Return no values for the whole operation: its parts compute their own outputs."""
     return []
 
@@ -36,8 +36,8 @@ class Coalesced(Collective):
     def __init__(self, name: str, group: Group, parts: Sequence[Part]) -> None:
         assert group.client is not None
         own = group.ranks[group.rank()]
-        self.sent = [each for part in parts for each in part.sent]
-        self.outputs = [each for part in parts for each in part.outputs]
+        self.sent = [tensor for part in parts for tensor in part.sent]
+        self.outputs = [tensor for part in parts for tensor in part.outputs]
         nbytes = sum(part.collective.nbytes for part in parts)
         called = several.description(group, name, name, [*self.sent, *self.outputs])
         kind, transfers = f"{own}/batch/", self._transfers
@@ -48,8 +48,8 @@ class Coalesced(Collective):
 
     def _transfers(self) -> list[Transfer]:
         """Return the steps of all parts."""
-        made = [part.collective.transfers for part in self.parts]
-        return [step for each in made if each is not None for step in each()]
+        makers = [part.collective.transfers for part in self.parts]
+        return [step for make in makers if make is not None for step in make()]
 
     def model(self, driver: Any) -> None:
         """Set the modelled time: the start, each collective, and the larger of all sends and all receives."""
@@ -91,7 +91,7 @@ class Coalesced(Collective):
         """Give the other ranks the bytes of arrays; none if no values are computed."""
         rest = iter(inputs)
         for part in self.parts:
-            count = sum(1 for each in part.sent if each.numel()) if inputs else 0
+            count = sum(1 for tensor in part.sent if tensor.numel()) if inputs else 0
             part.collective.give([next(rest) for _ in range(count)], start_ns)
 
     def is_ready(self) -> bool:
@@ -119,13 +119,13 @@ def begin_together(name: str, group: Group, parts: Sequence[Part]) -> Work:
     """Begin calls together.  Raises ArgumentError if they use several devices, or overlapping memory."""
     devices = sorted({part.device for part in parts})
     if len(devices) > 1:
-        names = ", ".join("cpu" if each < 0 else f"cuda:{each}" for each in devices)
+        names = ", ".join("cpu" if device < 0 else f"cuda:{device}" for device in devices)
         raise ArgumentError(f"tensors are on {names}", hint="coalesce the calls of one device at a time", operator=name)
     place = several.place_of(name, group, devices[0])
     is_one = place.stream is not None and (group.runs_steps or place.stream.driver.capabilities.exchanges)
     if not is_one:
         works = [several.begin(part.collective, place, part.sent, part.outputs) for part in parts]
-        return AllOf(works, [each for part in parts for each in part.outputs])
+        return AllOf(works, [output for part in parts for output in part.outputs])
     _check_apart(name, parts)
     whole = Coalesced(name, group, parts)
     return several.begin(whole, place, whole.sent, whole.outputs)
@@ -147,10 +147,10 @@ def _check_apart(name: str, parts: Sequence[Part]) -> None:
 def _ranges(parts: Sequence[Part], tensors: Sequence[Sequence[Any]]) -> list[tuple[int, int, int]]:
     """Return the memory ranges of tensors: start, end, and the index of the part.  tensors: by part."""
     return [
-        (address_of(each), address_of(each) + each.numel() * each.dtype.itemsize, number)
+        (address_of(tensor), address_of(tensor) + tensor.numel() * tensor.dtype.itemsize, number)
         for number in range(len(parts))
-        for each in tensors[number]
-        if each.numel()
+        for tensor in tensors[number]
+        if tensor.numel()
     ]
 
 

@@ -16,7 +16,7 @@ class Broadcast(Function):
     def forward(ctx: Any, gpus: Sequence[int], *inputs: Any) -> Any:
         ctx.source = gpus[0]
         ctx.count = len(inputs)
-        return tuple(each for copies in comm.broadcast_coalesced(inputs, gpus) for each in copies)
+        return tuple(tensor for copies in comm.broadcast_coalesced(inputs, gpus) for tensor in copies)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -29,7 +29,7 @@ class ReduceAddCoalesced(Function):
     @staticmethod
     def forward(ctx: Any, target: int, count: int, *grads: Any) -> Any:
         groups = [grads[start : start + count] for start in range(0, len(grads), count)]
-        ctx.devices = [each[0].device_index for each in groups]
+        ctx.devices = [group[0].device_index for group in groups]
         return comm.reduce_add_coalesced(groups, comm.place_of(target))
 
     @staticmethod

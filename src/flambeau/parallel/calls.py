@@ -46,7 +46,7 @@ Sizes = tuple[tuple[int, ...], tuple[int, ...]]
 
 def like(tensors: Iterable[Any]) -> tuple[Any, ...]:
     """Return the types and shapes of tensors."""
-    return tuple((each.dtype.name, tuple(each.shape)) for each in tensors)
+    return tuple((tensor.dtype.name, tuple(tensor.shape)) for tensor in tensors)
 
 
 class Descriptions:
@@ -65,21 +65,21 @@ class Descriptions:
         frame = callers.program_frame()
         site = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         key = name, same, like(tensors[:SHOWN]), len(tensors), more, sizes, site
-        found = self._known.get(key)
-        if found is None:
+        description = self._known.get(key)
+        if description is None:
             if len(self._known) >= MAX_DESCRIPTIONS:
                 self._known.clear()
-            found = self._known[key] = _described(*key)
-        return found
+            description = self._known[key] = _described(*key)
+        return description
 
 
 def _described(
     name: str, same: Any, forms: Any, count: int, more: str, sizes: Sizes | None, site: tuple[str, int]
 ) -> Description:
-    shown = ", ".join(f"{kind}{list(shape)}" for kind, shape in forms) + ", ..." * (count > SHOWN)
+    shown = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in forms) + ", ..." * (count > SHOWN)
     text = f"{name}({', '.join(filter(None, (shown, more)))}) at {callers.shown_site('{}:{}'.format(*site))}"
     sends, takes = sizes or (None, None)
-    same_hash, text_hash = (zlib.crc32(json.dumps(each).encode()) for each in (same, (same, text, sends, takes)))
+    same_hash, text_hash = (zlib.crc32(json.dumps(content).encode()) for content in (same, (same, text, sends, takes)))
     return Description(name, same, text, sends, takes, same_hash, text_hash)
 
 
@@ -128,15 +128,15 @@ class Channel:
         is_renewed = len(self.told) > MAX_DESCRIPTIONS
         if is_renewed:
             self.told.clear()
-        new = {each.text_hash: each for each in calls if each.text_hash not in self.told}
+        new = {call.text_hash: call for call in calls if call.text_hash not in self.told}
         self.told.update(new)
         return {
             "channel": self.name,
             "members": self.members,
-            "same": [each.same_hash for each in calls],
-            "texts": [each.text_hash for each in calls],
+            "same": [call.same_hash for call in calls],
+            "texts": [call.text_hash for call in calls],
             "renewed": is_renewed,  # the hub may forget all earlier texts
-            "new": {str(number): [each.text, each.sends, each.takes] for number, each in new.items()},
+            "new": {str(number): [call.text, call.sends, call.takes] for number, call in new.items()},
         }
 
 
@@ -171,8 +171,8 @@ class Comparison:
         if message["renewed"]:
             for number in set(told) - set(texts):
                 del told[number]
-        same += [int(each) for each in message["same"]]
-        texts += [int(each) for each in message["texts"]]
+        same += [int(same_hash) for same_hash in message["same"]]
+        texts += [int(text_hash) for text_hash in message["texts"]]
         for number, (text, sends, takes) in message["new"].items():
             told[int(number)] = Told(str(text), sends, takes)
         if texts:
@@ -180,24 +180,24 @@ class Comparison:
         for other in self.members:
             count = min(len(same), len(self._same[other]))
             if same[:count] != self._same[other][:count]:
-                place = next(index for index in range(count) if same[index] != self._same[other][index])
-                return Difference("ranks make different calls", self.texts(place))
+                position = next(index for index in range(count) if same[index] != self._same[other][index])
+                return Difference("ranks make different calls", self.texts(position))
         return self._forget(min(map(len, self._same.values())))
 
     def _forget(self, count: int) -> Difference | None:
         """Drop calls that all members have made, after comparing their sizes."""
-        if any(each.sends is not None for told in self._told.values() for each in told.values()):
-            for place in range(count):
-                calls = {rank: self._call(rank, place) for rank in self.members}
-                wrong = wrong_size([(rank, each.sends, each.takes) for rank, each in calls.items()])
+        if any(call.sends is not None for told in self._told.values() for call in told.values()):
+            for position in range(count):
+                calls = {rank: self._call(rank, position) for rank in self.members}
+                wrong = wrong_size([(rank, call.sends, call.takes) for rank, call in calls.items()])
                 if wrong:
-                    return Difference(wrong, self.texts(place))
+                    return Difference(wrong, self.texts(position))
         for rank in self.members:
             del self._same[rank][:count], self._texts[rank][:count]
         return None
 
-    def _call(self, rank: int, place: int) -> Told:
-        return self._told[rank].get(self._texts[rank][place], Told("a call", None, None))
+    def _call(self, rank: int, position: int) -> Told:
+        return self._told[rank].get(self._texts[rank][position], Told("a call", None, None))
 
     def texts(self, place: int = 0) -> dict[int, str]:
         """Return the calls at a position, by rank.  Position 0 is the first call that not all members have made."""

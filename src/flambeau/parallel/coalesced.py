@@ -39,9 +39,9 @@ class CoalescingManager:
         self._group.coalescing = Coalescing(self._device_type)
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, error_type: Any, error: Any, trace: Any) -> None:
         collected, self._group.coalescing = self._group.coalescing, None
-        if kind is not None or collected is None or not collected.parts:
+        if error_type is not None or collected is None or not collected.parts:
             return
         if self._device_type is None:
             _check_alike(collected.parts)
@@ -89,8 +89,8 @@ def coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = 
         >>> manager.wait()
         >>> torch.distributed.destroy_process_group()
     """
-    found = process_group.member(NAME, group)
-    return CoalescingManager(NAME, found, None if device is None else as_device(device).type, async_ops)
+    chosen_group = process_group.member(NAME, group)
+    return CoalescingManager(NAME, chosen_group, None if device is None else as_device(device).type, async_ops)
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
@@ -109,8 +109,8 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
     _warn(name)
     listed = [tensors] if isinstance(tensors, TensorBase) else _listed(name, "tensors", tensors)
     with _collecting(name, listed, group) as manager:
-        for each in listed:
-            process_group.all_reduce(each, op, group, async_op=True)
+        for tensor in listed:
+            process_group.all_reduce(tensor, op, group, async_op=True)
     return _ended(manager, listed, async_op)
 
 
@@ -135,17 +135,17 @@ def all_gather_coalesced(
     name = "all_gather_coalesced"
     _warn(name)
     inputs = _listed(name, "input_tensor_list", input_tensor_list)
-    outputs = [_listed(name, "output_tensor_lists", each) for each in output_tensor_lists]
-    if any(len(each) != len(inputs) for each in outputs):
+    outputs = [_listed(name, "output_tensor_lists", tensors) for tensors in output_tensor_lists]
+    if any(len(tensors) != len(inputs) for tensors in outputs):
         raise ArgumentError(
-            f"output_tensor_lists has lists of {', '.join(str(len(each)) for each in outputs)} tensors, and "
+            f"output_tensor_lists has lists of {', '.join(str(len(tensors)) for tensors in outputs)} tensors, and "
             f"input_tensor_list has {len(inputs)}",
             hint="each process's list has one tensor per input",
             operator=name,
         )
     with _collecting(name, inputs, group) as manager:
-        for number, each in enumerate(inputs):
-            process_group.all_gather([one[number] for one in outputs], each, group, async_op=True)
+        for number, tensor in enumerate(inputs):
+            process_group.all_gather([one[number] for one in outputs], tensor, group, async_op=True)
     return _ended(manager, output_tensor_lists, async_op)
 
 
@@ -157,7 +157,7 @@ def _warn(name: str) -> None:
 
 def _listed(name: str, what: str, tensors: Any) -> list[Any]:
     """Check a list of tensors."""
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(each, TensorBase) for each in tensors):
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(tensor, TensorBase) for tensor in tensors):
         raise ArgumentTypeError(
             f"{what} must be a list of tensors, got {shown(tensors)}", hint="pass [tensor, ...]", operator=name
         )
@@ -236,22 +236,22 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
         >>> torch.distributed.destroy_process_group()
     """
     name, is_list = "batch_isend_irecv", isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
-    if not is_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
+    if not is_list or not all(isinstance(p2p_op, P2POp) for p2p_op in p2p_op_list):
         raise ArgumentError(
             f"p2p_op_list must be a list of P2POp, got {shown(p2p_op_list)}",
             hint="make each with P2POp(isend, tensor, peer)",
             operator=name,
         )
-    groups = [process_group.member(name, each.group) for each in p2p_op_list]
-    other = next((each for each in groups if each is not groups[0]), None)
+    groups = [process_group.member(name, p2p_op.group) for p2p_op in p2p_op_list]
+    other = next((group for group in groups if group is not groups[0]), None)
     if other is not None:
         raise ArgumentError(
             f"messages are of the groups {groups[0].group_name} and {other.group_name}",
             hint="call batch_isend_irecv once for each group",
             operator=name,
         )
-    begins = [partial(each.op, each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
-    if "nccl" not in groups[0].backend or not all(each.tensor.is_cuda for each in p2p_op_list):
+    begins = [partial(p2p_op.op, p2p_op.tensor, p2p_op.peer, p2p_op.group, p2p_op.tag) for p2p_op in p2p_op_list]
+    if "nccl" not in groups[0].backend or not all(p2p_op.tensor.is_cuda for p2p_op in p2p_op_list):
         return [begin() for begin in begins]
     with CoalescingManager(name, groups[0], "cuda", async_ops=True) as manager:
         for begin in begins:

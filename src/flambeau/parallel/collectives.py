@@ -72,7 +72,7 @@ def _one(name: str, what: str, values: Any) -> Any:
 
 def tensors_of(name: str, what: str, values: Any, group: Group) -> list[Any]:
     """Check a list with one tensor per process."""
-    return [checked_tensor(name, f"an entry of {what}", each) for each in entries(name, what, values, group)]
+    return [checked_tensor(name, f"an entry of {what}", entry) for entry in entries(name, what, values, group)]
 
 
 def _check_parts(name: str, whole: Any, part: Any, group: Group) -> None:
@@ -134,15 +134,15 @@ def _scaled(name: str, op: Any, tensors: list[Any]) -> tuple[ReduceOp, list[Any]
         return op, tensors
     is_tensor = isinstance(op.factor, TensorBase)
     factor = op.factor.detach().reshape(()) if is_tensor else op.factor  # 0-dim: keeps the result's type
-    for each in tensors:
-        if not each.dtype.is_floating_point:
+    for tensor in tensors:
+        if not tensor.dtype.is_floating_point:
             raise NotSupportedError(
-                f"PREMUL_SUM needs a floating point tensor, and the tensor is {each.describe()}",
+                f"PREMUL_SUM needs a floating point tensor, and the tensor is {tensor.describe()}",
                 hint="multiply the tensor first, and use SUM",
                 operator=name,
             )
     with GradMode(False):
-        return ReduceOp.PREMUL_SUM, [(each.detach() * factor).to(each.dtype) for each in tensors]
+        return ReduceOp.PREMUL_SUM, [(tensor.detach() * factor).to(tensor.dtype) for tensor in tensors]
 
 
 def check_reduction(name: str, op: Any) -> None:
@@ -184,7 +184,7 @@ def _list_of(name: str, what: str, values: Any) -> Any:
     """Return a list of tensors, or the only list in a list of such lists."""
     if isinstance(values, (list, tuple)) and len(values) == 1 and isinstance(values[0], (list, tuple)):
         return values[0]
-    if isinstance(values, (list, tuple)) and any(isinstance(each, (list, tuple)) for each in values):
+    if isinstance(values, (list, tuple)) and any(isinstance(value, (list, tuple)) for value in values):
         raise ArgumentError(f"{what} has {len(values)} lists", hint="pass one list per process", operator=name)
     return values
 
@@ -255,11 +255,11 @@ def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, i
     """
     check_exists(group, name)
     check_several(group, name)
-    found, own = checked_tensor(name, "tensor", tensor), group.rank()
+    checked, own = checked_tensor(name, "tensor", tensor), group.rank()
     if is_sent:
-        return messages.message(group, name, found, own, root_of(group, name, other), int(tag))
+        return messages.message(group, name, checked, own, root_of(group, name, other), int(tag))
     source = None if other is None else root_of(group, name, other)
-    return messages.message(group, name, found, source, own, int(tag))
+    return messages.message(group, name, checked, source, own, int(tag))
 
 
 def next_name(group: Group, kind: str) -> str:
@@ -301,12 +301,12 @@ class ProcessGroup(Group):
             raise ArgumentTypeError(
                 f"expected a list of tensors, got {shown(tensors)}", hint="pass [tensor, ...]", operator=name
             )
-        devices = {checked_tensor(name, "an entry of the list", each).device_index for each in tensors}
+        devices = {checked_tensor(name, "an entry of the list", tensor).device_index for tensor in tensors}
         if not self.is_shared or self.coalescing is not None or not devices:
             return AllOf(begin(options), value)
         if len(devices) > 1:
             raise ArgumentError(
-                f"tensors are on {', '.join(sorted({str(each.device) for each in tensors}))}",
+                f"tensors are on {', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
                 hint="coalesce the calls of one device at a time",
                 operator=name,
             )
@@ -353,7 +353,7 @@ class ProcessGroup(Group):
         """
 
         def begin(options: Any) -> list[Work]:
-            return [self.allreduce(each, opts=options) for each in tensors]
+            return [self.allreduce(tensor, opts=options) for tensor in tensors]
 
         return self._together("all_reduce_coalesced", tensors, opts, begin, tensors)
 
@@ -432,7 +432,7 @@ class ProcessGroup(Group):
 
         def begin(options: Any) -> list[Work]:
             return [
-                self.allgather([each[number] for each in output_lists], tensor, opts=options)
+                self.allgather([outputs[number] for outputs in output_lists], tensor, opts=options)
                 for number, tensor in enumerate(input_list)
             ]
 
@@ -474,7 +474,7 @@ class ProcessGroup(Group):
         """
 
         def begin(options: Any) -> list[Work]:
-            return [self.all_gather_single(*each, options) for each in zip(outputs, inputs, strict=True)]
+            return [self.all_gather_single(*pair, options) for pair in zip(outputs, inputs, strict=True)]
 
         return self._together("all_gather_into_tensor_coalesced", inputs, opts, begin, outputs)
 
@@ -582,7 +582,7 @@ class ProcessGroup(Group):
         """
 
         def begin(options: Any) -> list[Work]:
-            return [self.reduce_scatter_single(*each, options) for each in zip(outputs, inputs, strict=True)]
+            return [self.reduce_scatter_single(*pair, options) for pair in zip(outputs, inputs, strict=True)]
 
         return self._together("reduce_scatter_tensor_coalesced", inputs, opts, begin, outputs)
 
@@ -738,18 +738,18 @@ class ProcessGroup(Group):
         check_members(self, name, wanted)
         if self.rank() not in wanted:
             return None
-        made = ProcessGroup(
+        subgroup = ProcessGroup(
             self.backend,
             group_name or next_name(self, f"split {'.'.join(map(str, wanted))} "),
-            tuple(self.ranks[each] for each in wanted),
+            tuple(self.ranks[rank] for rank in wanted),
             wanted.index(self.rank()),
             self.client,
             limit,
             group_desc or f"{self.group_desc}:split",
             self.bound_device_id,
         )
-        GroupMember.others.append(made)
-        return made
+        GroupMember.others.append(subgroup)
+        return subgroup
 
     def get_group_store(self) -> Store:
         """Return the store of the group's processes, with the group's name before each key.
@@ -771,7 +771,9 @@ class ProcessGroup(Group):
     @property
     def _device_types(self) -> list[Any]:
         """The types of devices whose tensors the group accepts."""
-        return [as_device(each) for each in ("cuda", "cpu") if self.backend != "nccl" or each == "cuda"]
+        return [
+            as_device(device_type) for device_type in ("cuda", "cpu") if self.backend != "nccl" or device_type == "cuda"
+        ]
 
     def _get_backend(self, device: Any) -> ProcessGroup:
         """Return the group itself, which stands for all its backends."""

@@ -69,39 +69,39 @@ def buckets(tensors: Sequence[TensorBase], nbytes: int, alone: int | None = None
 
     alone: a tensor of at least this many bytes has a bucket of its own; if None, only one larger than `nbytes` has.
     """
-    layouts = [each._layout for each in tensors]
-    sizes = tuple([each.nbytes for each in layouts])
-    return _buckets(tuple([each.dtype for each in layouts]), sizes, nbytes, nbytes + 1 if alone is None else alone)
+    layouts = [tensor._layout for tensor in tensors]
+    sizes = tuple([layout.nbytes for layout in layouts])
+    return _buckets(tuple([layout.dtype for layout in layouts]), sizes, nbytes, nbytes + 1 if alone is None else alone)
 
 
 @lru_cache(maxsize=64)
 def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int, alone: int) -> tuple[Bucket, ...]:
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for index, (dtype, size) in enumerate(zip(dtypes, sizes)):
         if size >= alone:
-            found.append([index])
+            groups.append([index])
             continue
         group, taken = open_groups.get(dtype) or ([], 0)
         if group and taken + size > nbytes:
-            found.append(group)
+            groups.append(group)
             group, taken = [], 0
         group.append(index)
         open_groups[dtype] = group, taken + size
-    found += [group for group, _ in open_groups.values()]
-    return tuple([Bucket(group, *packed_starts([sizes[index] for index in group])) for group in sorted(found)])
+    groups += [group for group, _ in open_groups.values()]
+    return tuple([Bucket(group, *packed_starts([sizes[index] for index in group])) for group in sorted(groups)])
 
 
 def batches(found: Sequence[Bucket], nbytes: int) -> Iterator[list[Bucket]]:
     """Group buckets that are packed and copied together: at most `nbytes` bytes, or a larger bucket alone."""
     batch: list[Bucket] = []
     taken = 0
-    for each in found:
-        if batch and taken + each.nbytes > nbytes:
+    for bucket in found:
+        if batch and taken + bucket.nbytes > nbytes:
             yield batch
             batch, taken = [], 0
-        batch.append(each)
-        taken += each.nbytes
+        batch.append(bucket)
+        taken += bucket.nbytes
     if batch:
         yield batch
 
@@ -119,8 +119,8 @@ def pack(tensors: Sequence[TensorBase], bucket: Bucket, *, clear_gaps: bool = Fa
     buffer = empty_tensor((bucket.nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
         cast(Tensor, buffer).zero_()
-    for start, each in zip(bucket.starts, tensors):
-        dense = transfer.dense(each, each.dtype)
+    for start, tensor in zip(bucket.starts, tensors):
+        dense = transfer.dense(tensor, tensor.dtype)
         layout = dense._layout
         copy_bytes(buffer._storage, start, dense._storage, dense._offset * layout.itemsize, layout.nbytes, True)
     return buffer
@@ -142,17 +142,17 @@ def unpack(
     They are contiguous.  keeps_strides: those packed `in_memory_order` keep the strides of their entry of `likes`.
     """
     address, device = whole.address(), whole.device
-    found = []
-    for start, each in zip(starts, likes):
-        layout = each._layout
+    tensors = []
+    for start, like in zip(starts, likes):
+        layout = like._layout
         memory = owning(device, layout.nbytes, address + start, whole, KEPT)
         if layout.dense and layout.aligned and layout.device is device:
-            found.append(new_tensor(memory, layout))
+            tensors.append(new_tensor(memory, layout))
         else:
             keeps = layout.dense or (keeps_strides and layout.compact)
             strides = layout.strides if keeps else st.contiguous(layout.shape)
-            found.append(tensor_over(memory, layout.dtype, layout.shape, strides))
-    return found
+            tensors.append(tensor_over(memory, layout.dtype, layout.shape, strides))
+    return tensors
 
 
 def send(buffers: Sequence[TensorBase], indexes: Sequence[int]) -> list[list[Storage]]:
@@ -160,7 +160,7 @@ def send(buffers: Sequence[TensorBase], indexes: Sequence[int]) -> list[list[Sto
     accelerators = thread.machine().devices
     streams = [thread.current_stream(index) for index in indexes]
     sent = [
-        [on_device(accelerators[each.device_index], buffer._layout.nbytes, each.handle) for each in streams]
+        [on_device(accelerators[stream.device_index], buffer._layout.nbytes, stream.handle) for stream in streams]
         for buffer in buffers
     ]
     copy_between(
@@ -177,20 +177,20 @@ def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[
     """The stream of each device, None for its current one."""
     if streams is None:
         return [None] * len(indexes)
-    found = checks.listed(name, "streams", "streams", streams)
-    if len(found) != len(indexes):
-        fact = f"streams must have one stream or None per device, got {len(found)} for {len(indexes)} devices"
+    listed = checks.listed(name, "streams", "streams", streams)
+    if len(listed) != len(indexes):
+        fact = f"streams must have one stream or None per device, got {len(listed)} for {len(indexes)} devices"
         raise ArgumentError(fact, operator=name, hint="None stands for the device's current stream")
-    for place, (each, index) in enumerate(zip(found, indexes)):
-        if each is None:
+    for position, (stream, index) in enumerate(zip(listed, indexes)):
+        if stream is None:
             continue
-        if not isinstance(each, Stream):
-            fact = f"streams[{place}] must be a Stream or None, got {shown(each)}"
+        if not isinstance(stream, Stream):
+            fact = f"streams[{position}] must be a Stream or None, got {shown(stream)}"
             raise ArgumentTypeError(fact, operator=name, hint="make one with cuda.Stream()")
-        if each.device_index != index:
-            fact = f"streams[{place}] is {each!r}, its part goes to cuda:{index}"
+        if stream.device_index != index:
+            fact = f"streams[{position}] is {stream!r}, its part goes to cuda:{index}"
             raise DeviceMismatchError(fact, operator=name, hint=f"make it with cuda.Stream({index})")
-    return found
+    return listed
 
 
 def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | None = None) -> list[Any]:
@@ -199,8 +199,8 @@ def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | 
         if sizes is None:
             return list(tensor.chunk(len(indexes), dim))
         sizes = checks.listed("scatter", "chunk_sizes", "ints", sizes)
-        for place, each in enumerate(sizes):
-            checks.integer("scatter", f"chunk_sizes[{place}]", each)
+        for index, size in enumerate(sizes):
+            checks.integer("scatter", f"chunk_sizes[{index}]", size)
         if len(sizes) != len(indexes):
             fact = f"got len(devices)={len(indexes)} and len(chunk_sizes)={len(sizes)}"
             raise ShapeError(
@@ -208,7 +208,7 @@ def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | 
                 hint="give one size per device",
                 operator="scatter",
             )
-        if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
+        if sum(sizes) != tensor.shape[dim] or any(size < 0 for size in sizes):
             fact = f"chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
             raise ShapeError(fact, operator="scatter", hint="leave out chunk_sizes for even parts")
         return _narrowed(tensor, sizes, dim)
@@ -220,12 +220,12 @@ def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
 
 def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
     """The sizes of the parts of a tensor along `dim`."""
-    for index, each in enumerate(out):
-        wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
-        if list(each.shape) != wanted:
-            fact = f"out[{index}] has shape {list(each.shape)}, expected {wanted}"
+    for index, output in enumerate(out):
+        wanted = [*tensor.shape[:dim], output.shape[dim] if output.ndim > dim else 0, *tensor.shape[dim + 1 :]]
+        if list(output.shape) != wanted:
+            fact = f"out[{index}] has shape {list(output.shape)}, expected {wanted}"
             raise ShapeError(fact, operator="scatter", hint=f"it may differ from the source in dimension {dim} alone")
-    sizes = [each.shape[dim] for each in out]
+    sizes = [output.shape[dim] for output in out]
     if sum(sizes) != tensor.shape[dim]:
         fact = f"out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}"
         raise ShapeError(fact, operator="scatter", hint="give tensors that hold the whole source together")
@@ -258,15 +258,15 @@ def to_index(tensor: Any, index: int) -> Any:
 
 def to_indexes(tensors: Sequence[Any], indexes: Sequence[int]) -> list[Any]:
     """Like `to_index`, for several tensors on GPUs, each to be copied to a GPU."""
-    pairs = [(each, index) for each, index in zip(tensors, indexes) if each.device_index != index]
-    moved = iter(transfer.to_devices([each for each, _ in pairs], [index for _, index in pairs]))
-    return [each if each.device_index == index else next(moved) for each, index in zip(tensors, indexes)]
+    pairs = [(tensor, index) for tensor, index in zip(tensors, indexes) if tensor.device_index != index]
+    moved = iter(transfer.to_devices([tensor for tensor, _ in pairs], [index for _, index in pairs]))
+    return [tensor if tensor.device_index == index else next(moved) for tensor, index in zip(tensors, indexes)]
 
 
 def _indexes(name: str, devices: Any) -> list[int]:
     """The indexes of a list of devices.  Raises ArgumentTypeError for anything else."""
     with naming(name):
-        return [index_of(each) for each in checks.listed(name, "devices", "devices", devices)]
+        return [index_of(device) for device in checks.listed(name, "devices", "devices", devices)]
 
 
 def _target(name: str, destination: Any) -> int:
@@ -291,7 +291,7 @@ def broadcast(
         raise _exactly_one("broadcast", "devices", devices, out)
     if out is not None:
         return _copied_into(tensor, out)
-    return tuple(to_index(tensor, each) for each in _indexes("broadcast", devices))
+    return tuple(to_index(tensor, index) for index in _indexes("broadcast", devices))
 
 
 def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
@@ -305,24 +305,24 @@ def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
 
 def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
     out = _outputs("broadcast", out)
-    for index, each in enumerate(out):
-        if each.shape != tensor.shape:
-            fact = f"out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
+    for index, output in enumerate(out):
+        if output.shape != tensor.shape:
+            fact = f"out[{index}] has shape {list(output.shape)}, the source has shape {list(tensor.shape)}"
             raise ShapeError(fact, operator="broadcast", hint="make it with torch.empty_like(source, device=...)")
     with GradMode(False):
-        for each in out:
-            each.copy_(tensor, non_blocking=True)
+        for output in out:
+            output.copy_(tensor, non_blocking=True)
     return out
 
 
 def _outputs(name: str, out: Any) -> tuple[Any, ...]:
     """The tensors to write.  Raises ArgumentTypeError, DeviceMismatchError for one on the CPU."""
-    found = checks.tensors(name, "out", out)
-    for index, each in enumerate(found):
-        if not each.is_cuda:
-            fact = f"Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
+    outputs = checks.tensors(name, "out", out)
+    for index, output in enumerate(outputs):
+        if not output.is_cuda:
+            fact = f"Expected all output tensors to be CUDA tensors, out[{index}] is {output.describe()}"
             raise DeviceMismatchError(fact, operator=name, hint=MOVE_HINT)
-    return found
+    return outputs
 
 
 def broadcast_coalesced(
@@ -345,21 +345,21 @@ def broadcast_coalesced(
     if not indexes:
         raise ArgumentError("got no devices", hint="the first is where the tensors are", operator="broadcast_coalesced")
     tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
-    for place, each in enumerate(tensors):
-        if each.device_index != indexes[0]:
-            fact = f"tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
+    for index, tensor in enumerate(tensors):
+        if tensor.device_index != indexes[0]:
+            fact = f"tensors[{index}] is {tensor.describe()}, devices[0] is cuda:{indexes[0]}"
             raise DeviceMismatchError(
                 fact, operator="broadcast_coalesced", hint="move it there, or name its device first"
             )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
     for bucket in buckets(tensors, buffer_size) if len(indexes) > 1 else ():
-        likes = [tensors[place] for place in bucket.indexes]
+        likes = [tensors[index] for index in bucket.indexes]
         (memories,) = send([pack(likes, bucket)], indexes[1:])
         for copied, memory in zip(copies[1:], memories):
-            for place, each in zip(bucket.indexes, unpack(memory, bucket.starts, likes)):
-                copied[place] = each
-    return [tuple(each) for each in copies]
+            for index, tensor in zip(bucket.indexes, unpack(memory, bucket.starts, likes)):
+                copied[index] = tensor
+    return [tuple(device_copies) for device_copies in copies]
 
 
 def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
@@ -382,22 +382,22 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
         return inputs[0]
     with GradMode(False):
         total = REGISTRY["add"](to_index(inputs[0], target), to_index(inputs[1], target))
-        for each in inputs[2:]:
-            total.add_(to_index(each, target))
+        for tensor in inputs[2:]:
+            total.add_(to_index(tensor, target))
     return total
 
 
 def _check_addends(inputs: Sequence[Any], target: int) -> None:
-    for index, each in enumerate(inputs):
-        if not each.is_cuda:
-            fact = f"expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
+    for index, tensor in enumerate(inputs):
+        if not tensor.is_cuda:
+            fact = f"expects all inputs to be on GPUs, inputs[{index}] is {tensor.describe()}"
             raise ArgumentError(fact, operator="reduce_add", hint=MOVE_HINT)
-        if each.shape != inputs[0].shape:
-            fact = f"got {list(each.shape)}, but expected {list(inputs[0].shape)}"
+        if tensor.shape != inputs[0].shape:
+            fact = f"got {list(tensor.shape)}, but expected {list(inputs[0].shape)}"
             hint = "give one tensor per device, all of one shape"
             raise ArgumentError(f"input {index} has invalid size: {fact}", hint=hint, operator="reduce_add")
-    if all(each.device_index != target for each in inputs):
-        fact = f"it is cuda:{target}, they are on {', '.join(str(each.device) for each in inputs)}"
+    if all(tensor.device_index != target for tensor in inputs):
+        fact = f"it is cuda:{target}, they are on {', '.join(str(tensor.device) for tensor in inputs)}"
         raise DeviceMismatchError(
             f"expects destination to be on the same GPU with one of the tensors: {fact}",
             hint="name one of theirs as destination",
@@ -430,10 +430,10 @@ def reduce_add_coalesced(
         return tuple(inputs[0])
     totals: list[Any] = [None] * len(inputs[0])
     for bucket in buckets(inputs[0], buffer_size):
-        total = reduce_add([flat([each[place] for place in bucket.indexes], bucket) for each in inputs], target)
-        likes = [inputs[0][place] for place in bucket.indexes]
-        for place, each in zip(bucket.indexes, unpack(total._storage, bucket.starts, likes)):
-            totals[place] = each
+        total = reduce_add([flat([tensors[index] for index in bucket.indexes], bucket) for tensors in inputs], target)
+        likes = [inputs[0][index] for index in bucket.indexes]
+        for index, tensor in zip(bucket.indexes, unpack(total._storage, bucket.starts, likes)):
+            totals[index] = tensor
     return tuple(totals)
 
 
@@ -441,10 +441,10 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
     """The tensors of each device, the same number everywhere."""
     name = "reduce_add_coalesced"
     listed = enumerate(checks.listed(name, "inputs", "lists of tensors", inputs))
-    groups = [checks.tensors(name, f"inputs[{place}]", each) for place, each in listed]
+    groups = [checks.tensors(name, f"inputs[{index}]", tensors) for index, tensors in listed]
     if not groups:
         raise ArgumentError("got no tensors", hint="give one list of tensors per device", operator=name)
-    counts = [len(each) for each in groups]
+    counts = [len(group) for group in groups]
     if len(set(counts)) > 1:
         fact = f"every device must have the same number of tensors, inputs have {counts}"
         raise ArgumentError(fact, operator=name, hint="give one list per device, all of one length")
@@ -453,10 +453,10 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
 
 def flat(tensors: Sequence[Any], bucket: Bucket) -> Any:
     """A packed bucket as a vector of its tensors' dtype."""
-    packed, kind = pack(tensors, bucket, clear_gaps=True), tensors[0].dtype
-    if packed.dtype is kind:
+    packed, dtype = pack(tensors, bucket, clear_gaps=True), tensors[0].dtype
+    if packed.dtype is dtype:
         return packed
-    return tensor_over(packed._storage, kind, (bucket.nbytes // kind.itemsize,), (1,))
+    return tensor_over(packed._storage, dtype, (bucket.nbytes // dtype.itemsize,), (1,))
 
 
 def scatter(
@@ -499,20 +499,20 @@ def scatter(
     if tensor.is_cuda and streams is None:
         return tuple(to_indexes(parts, indexes))
     moved = []
-    for each, index, stream in zip(parts, indexes, chosen_streams("scatter", streams, indexes)):
+    for part, index, stream in zip(parts, indexes, chosen_streams("scatter", streams, indexes)):
         with StreamGuard(stream):
-            moved.append(to_index(each, index))
+            moved.append(to_index(part, index))
     return tuple(moved)
 
 
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
     out = _outputs("scatter", out)
     sizes = _sizes_of(out, tensor, dim)
-    chosen = chosen_streams("scatter", streams, [each.device_index for each in out])
+    chosen = chosen_streams("scatter", streams, [output.device_index for output in out])
     with GradMode(False):
-        for each, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
+        for output, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
             with StreamGuard(stream):
-                each.copy_(part, non_blocking=True)
+                output.copy_(part, non_blocking=True)
     return out
 
 
@@ -544,8 +544,8 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
         fact = f"out has shape {list(out.shape)}, expected {shape}"
         raise ShapeError(fact, operator="gather", hint=f"make it with torch.empty({shape}, ...)")
     with GradMode(False):
-        for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
-            part.copy_(each)
+        for part, tensor in zip(_narrowed(out.detach(), [tensor.shape[dim] for tensor in tensors], dim), tensors):
+            part.copy_(tensor)
     return out
 
 
@@ -553,39 +553,39 @@ def _joined(tensors: Sequence[Any], dim: int, out: Any) -> Any:
     """Copy tensors into `out`, a new tensor, one after another along `dim`; return it."""
     moves = []
     with GradMode(False):
-        for part, each in zip(_narrowed(out, [each.shape[dim] for each in tensors], dim), tensors):
-            if out.is_cuda and each.device_index != out.device_index and lie_alike(part._layout, each._layout):
-                size = each._layout.itemsize
+        for part, tensor in zip(_narrowed(out, [tensor.shape[dim] for tensor in tensors], dim), tensors):
+            if out.is_cuda and tensor.device_index != out.device_index and lie_alike(part._layout, tensor._layout):
+                size = tensor._layout.itemsize
                 moves.append(
-                    (part._storage, part._offset * size, each._storage, each._offset * size, each._layout.nbytes)
+                    (part._storage, part._offset * size, tensor._storage, tensor._offset * size, tensor._layout.nbytes)
                 )
             else:
-                part.copy_(each)
+                part.copy_(tensor)
     copy_between(moves)
     return out
 
 
 def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     first = tensors[0]
-    for index, each in enumerate(tensors):
-        if not each.is_cuda:
-            fact = f"expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
+    for index, part in enumerate(tensors):
+        if not part.is_cuda:
+            fact = f"expects all inputs to be on GPUs, tensors[{index}] is {part.describe()}"
             raise ArgumentTypeError(fact, operator="gather", hint=MOVE_HINT)
         if not first.ndim:
             fact = f"tensors[0] is {first.describe()}, which has no dimension {dim} to join along"
             raise IndexRangeError(
                 fact, operator="gather", hint="use unsqueeze(0) first; nn.parallel.gather does so by itself"
             )
-        layout, like = each._layout, first._layout
+        layout, like = part._layout, first._layout
         same = layout.shape == like.shape or _are_alike_but(dim, layout.shape, like.shape)
         if not same or layout.dtype is not like.dtype:
             raise ShapeError(
-                f"tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside dimension {dim}",
+                f"tensors[{index}] is {part.describe()}, which does not fit {first.describe()} outside dimension {dim}",
                 hint="all must have one dtype, and one shape but for that dimension",
                 operator="gather",
             )
     shape = list(first.shape)
-    shape[dim] = sum(each.shape[dim] for each in tensors)
+    shape[dim] = sum(part.shape[dim] for part in tensors)
     return shape
 
 

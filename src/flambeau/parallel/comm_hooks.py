@@ -126,7 +126,7 @@ def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
     if not isinstance(hook, kind):
         raise ArgumentTypeError(
             f"the hook must be a {kind.__name__}, got {shown(hook)}",
-            hint=f"one of {', '.join(each.name for each in kind)}",
+            hint=f"one of {', '.join(member.name for member in kind)}",
             operator=operator,
         )
     return HOOKS[hook.name]
@@ -156,16 +156,16 @@ def _averaged(group: Any, buffer: Any) -> Future:
     return future
 
 
-def _compressed(kind: dtype, group: Any, bucket: GradBucket) -> Future:
+def _compressed(narrow_dtype: dtype, group: Any, bucket: GradBucket) -> Future:
     buffer = bucket.buffer()
-    return _averaged(group, buffer.to(kind)).then(lambda done: buffer.copy_(done.value()[0]))
+    return _averaged(group, buffer.to(narrow_dtype)).then(lambda done: buffer.copy_(done.value()[0]))
 
 
-def _wrapper(kind: dtype, hook: Hook) -> Hook:
+def _wrapper(narrow_dtype: dtype, hook: Hook) -> Hook:
     @wraps(hook)
     def compressing(state: Any, bucket: GradBucket) -> Future:
         buffer = bucket.buffer()
-        bucket.set_buffer(buffer.to(kind))
+        bucket.set_buffer(buffer.to(narrow_dtype))
         return hook(state, bucket).then(lambda done: buffer.copy_(done.value()))
 
     return compressing

@@ -216,8 +216,8 @@ class _Members:
         known = {id(module), id(None)}
         params: list[Any] = []
         buffers: list[Any] = []
-        for each in self.modules:  # the loop appends to it
-            own = each.__dict__
+        for submodule in self.modules:  # the loop appends to it
+            own = submodule.__dict__
             self.states.append(own)
             if children := own["_modules"]:
                 for child in children.values():
@@ -232,12 +232,12 @@ class _Members:
         self.buffers = _distinct(buffers)
 
     def check_place(self, index: int, called: str) -> None:
-        if {each._layout.device.index for each in (*self.params, *self.buffers)} - {index}:
+        if {tensor._layout.device.index for tensor in (*self.params, *self.buffers)} - {index}:
             check_place(self.modules[0], index, called)
 
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
         """Copy the module with other parameters and buffers, given by the ids of the originals."""
-        copied = {id(each): object.__new__(type(each)) for each in self.modules}
+        copied = {id(module): object.__new__(type(module)) for module in self.modules}
         for own, replica in zip(self.states, copied.values()):
             _fill(replica, own.copy(), copied, params, buffers)
         return copied[id(self.modules[0])]
@@ -245,9 +245,9 @@ class _Members:
 
 def _distinct(tensors: list[Any]) -> list[Any]:
     """Return the distinct tensors of a list, without None."""
-    found = dict(zip(map(id, tensors), tensors))
-    found.pop(id(None), None)
-    return list(found.values())
+    by_id = dict(zip(map(id, tensors), tensors))
+    by_id.pop(id(None), None)
+    return list(by_id.values())
 
 
 def _mirrored_outputs(
@@ -262,7 +262,7 @@ def _mirrored_outputs(
         return None, None
 
     def call(replicas: Sequence[tuple[int, Any, Any]], stream: Stream | None) -> list[Any]:
-        calls = [_Replica(at, each, inputs[0], inputs[1], gpus[at]) for at, each, inputs in replicas]
+        calls = [_Replica(at, replica, inputs[0], inputs[1], gpus[at]) for at, replica, inputs in replicas]
         if stream is None:
             _run_in_threads(calls)
         else:
@@ -270,10 +270,10 @@ def _mirrored_outputs(
         return _results(calls)
 
     replicas = Replicas(members, gpus, args, named, call, join)
-    found = replicas.outputs()
-    if found is None:
+    result = replicas.outputs()
+    if result is None:
         return None, None
-    outputs, reason = found
+    outputs, reason = result
     if reason:
         key = id(module)
         _in_threads[key] = ref(module, lambda _: _in_threads.pop(key, None))
@@ -295,10 +295,10 @@ def _device_indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> 
     if not given:
         raise ArgumentError(f"device_ids is empty: {device_ids}", hint="leave it out to use all devices", operator=name)
     with naming(name):
-        found = [devices.cuda_index(each) for each in given]
-    if len(set(found)) != len(found):
-        raise ArgumentError(f"device_ids {found} names a device twice", hint="name each once", operator=name)
-    return found
+        indexes = [devices.cuda_index(device) for device in given]
+    if len(set(indexes)) != len(indexes):
+        raise ArgumentError(f"device_ids {indexes} names a device twice", hint="name each once", operator=name)
+    return indexes
 
 
 def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
@@ -312,11 +312,11 @@ def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
 
 def check_place(module: Any, index: int, called: str = "DataParallel") -> None:
     """Raise DeviceMismatchError unless all parameters and buffers are on device `index`."""
-    for name, each in (*module.named_parameters(), *module.named_buffers()):
-        if each.device_index != index:
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if tensor.device_index != index:
             raise DeviceMismatchError(
                 f"module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but "
-                f"found one of them on device: {each.device} ({name})",
+                f"found one of them on device: {tensor.device} ({name})",
                 hint=f'move it with module.to("cuda:{index}")',
                 operator=called,
             )
@@ -327,7 +327,7 @@ def _check_balance(gpus: Sequence[int]) -> None:
     machine.start()
     for what, name in (("total_memory", "memory"), ("multi_processor_count", "processors")):
         sizes = {index: getattr(machine.devices[index].properties, what) for index in gpus}
-        low, high = min(sizes, key=lambda each: sizes[each]), max(sizes, key=lambda each: sizes[each])
+        low, high = min(sizes, key=lambda index: sizes[index]), max(sizes, key=lambda index: sizes[index])
         if sizes[low] < BALANCE * sizes[high]:
             callers.warn(
                 f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
@@ -372,18 +372,18 @@ class Gather(Function):
     @staticmethod
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
         ctx.dim = dim
-        ctx.devices = [each.device_index for each in inputs]
-        ctx.were_scalars = dim == 0 and not any([each._layout.shape for each in inputs])
+        ctx.devices = [tensor.device_index for tensor in inputs]
+        ctx.were_scalars = dim == 0 and not any([tensor._layout.shape for tensor in inputs])
         if ctx.were_scalars:
             callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
-            inputs = tuple([alias_of(each, (1,), (1,), each._offset) for each in inputs])
-        ctx.sizes = [each._layout.shape[dim] for each in inputs]
+            inputs = tuple([alias_of(tensor, (1,), (1,), tensor._offset) for tensor in inputs])
+        ctx.sizes = [tensor._layout.shape[dim] for tensor in inputs]
         return comm.gather(inputs, dim, target)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         parts = Scatter.apply(ctx.devices, ctx.sizes, ctx.dim, grad)
-        return None, None, *([each[0] for each in parts] if ctx.were_scalars else parts)
+        return None, None, *([part[0] for part in parts] if ctx.were_scalars else parts)
 
 
 class MirroredGather(Gather):
@@ -400,7 +400,7 @@ class MirroredGather(Gather):
             _, _, *parts = Gather.backward(ctx, grad)
         else:
             parts = list(comm.scatter(grad, ctx.devices, ctx.sizes, ctx.dim))
-            parts = [alias_of(each, (), (), each._offset) for each in parts] if ctx.were_scalars else parts
+            parts = [alias_of(part, (), (), part._offset) for part in parts] if ctx.were_scalars else parts
         return None, None, None, from_parts(ctx.hold, parts)
 
 
@@ -417,7 +417,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """
     checks.integer("scatter", "dim", dim)
     with naming("scatter"):
-        gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
+        gpus = [devices.cuda_index(gpu) for gpu in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
     if not gpus:
         raise ArgumentError(f"got no devices: {target_gpus}", hint="give at least one", operator="scatter")
     return _scatter(inputs, gpus, dim, _plain_parts(inputs, gpus, dim))
@@ -428,12 +428,12 @@ def _scatter(value: Any, gpus: list[int], dim: int, known: dict[int, list[Any]])
     if isinstance(value, TensorBase):
         return known.pop(id(value), None) or list(Scatter.apply(gpus, None, dim, value))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return [type(value)(*each) for each in zip(*[_scatter(entry, gpus, dim, known) for entry in value])]
+        return [type(value)(*parts) for parts in zip(*[_scatter(entry, gpus, dim, known) for entry in value])]
     if isinstance(value, (tuple, list)) and value:
         split = zip(*[_scatter(entry, gpus, dim, known) for entry in value])
-        return [tuple(each) if isinstance(value, tuple) else list(each) for each in split]
+        return [tuple(parts) if isinstance(value, tuple) else list(parts) for parts in split]
     if isinstance(value, dict) and value:
-        return [type(value)(each) for each in zip(*[_scatter(entry, gpus, dim, known) for entry in value.items()])]
+        return [type(value)(parts) for parts in zip(*[_scatter(entry, gpus, dim, known) for entry in value.items()])]
     return [value for _ in gpus]
 
 
@@ -444,7 +444,7 @@ def _plain_parts(value: Any, gpus: list[int], dim: int) -> dict[int, list[Any]]:
     if not tensors:
         return {}
     devices.unmirror("tensors were scattered")
-    split = [comm.split(each, gpus, dim) for each in tensors.values()]
+    split = [comm.split(tensor, gpus, dim) for tensor in tensors.values()]
     places = [index for parts in split for _, index in zip(parts, gpus)]
     moved = comm.to_indexes([part for parts in split for part in parts], places)
     if mode.enabled:
@@ -455,16 +455,16 @@ def _plain_parts(value: Any, gpus: list[int], dim: int) -> dict[int, list[Any]]:
     return {key: [next(rest) for _ in parts] for key, parts in zip(tensors, split)}
 
 
-def _add_plain(value: Any, dim: int, found: dict[int, Any]) -> None:
+def _add_plain(value: Any, dim: int, tensors: dict[int, Any]) -> None:
     if isinstance(value, TensorBase):
         if value.is_cuda and -value.ndim <= dim < value.ndim and not in_graph(value):
-            found[id(value)] = value
+            tensors[id(value)] = value
     elif isinstance(value, (tuple, list)):
-        for each in value:
-            _add_plain(each, dim, found)
+        for entry in value:
+            _add_plain(entry, dim, tensors)
     elif isinstance(value, dict):
-        for each in value.values():
-            _add_plain(each, dim, found)
+        for entry in value.values():
+            _add_plain(entry, dim, tensors)
 
 
 def scatter_kwargs(
@@ -513,7 +513,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         return None
     if isinstance(first, Mapping):
         _check_lengths("dicts", outputs)
-        other = next((place for place, each in enumerate(outputs) if each.keys() != first.keys()), None)
+        other = next((index for index, output in enumerate(outputs) if output.keys() != first.keys()), None)
         if other is not None:
             raise NamingError(
                 f"outputs[0] has the keys {list(first)}, outputs[{other}] has {list(outputs[other])}",
@@ -533,18 +533,18 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
 
 
-def _check_lengths(kind: str, outputs: Sequence[Any]) -> None:
-    for place, each in enumerate(outputs):
-        if not isinstance(each, (Mapping, tuple, list)):
+def _check_lengths(containers: str, outputs: Sequence[Any]) -> None:
+    for index, output in enumerate(outputs):
+        if not isinstance(output, (Mapping, tuple, list)):
             raise ArgumentTypeError(
-                f"outputs[0] is {shown(outputs[0])}, outputs[{place}] is {shown(each)}",
+                f"outputs[0] is {shown(outputs[0])}, outputs[{index}] is {shown(output)}",
                 hint="let the module return the same kind on every device",
                 operator="gather",
             )
-    lengths = [len(each) for each in outputs]
+    lengths = [len(output) for output in outputs]
     if len(set(lengths)) > 1:
         raise ArgumentError(
-            f"All {kind} must have the same number of entries, they have {lengths}",
+            f"All {containers} must have the same number of entries, they have {lengths}",
             hint="let the module return as many on every device",
             operator="gather",
         )
@@ -566,7 +566,7 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
             f"network must be a Module, got {shown(network)}", hint="torch.nn.Module", operator="replicate"
         )
     with naming("replicate"):
-        gpus = [cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices)]
+        gpus = [cuda_index(device) for device in checks.listed("replicate", "devices", "devices", devices)]
     if not gpus:
         raise ArgumentError(f"got no devices: {devices}", hint="the first is where the module is", operator="replicate")
     plain = detach or not mode.enabled
@@ -574,20 +574,20 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
         params = _copies(list(network.parameters()), gpus, plain)
         buffers = _copies(list(network.buffers()), gpus, plain)
     members = _Members(network)
-    return [members.replica(*each) for each in zip(params, buffers)]
+    return [members.replica(*copies) for copies in zip(params, buffers)]
 
 
 def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[int, Any]]:
     """Per device, the copy of each tensor, by the tensor's id."""
-    wanted = [each for each in tensors if each.requires_grad and not plain]
-    others = [each for each in tensors if not (each.requires_grad and not plain)]
-    found = [dict(zip(map(id, others), each)) for each in comm.broadcast_coalesced(others, gpus)]
-    found[0] = {key: each.detach() for key, each in found[0].items()} if plain else found[0]
+    wanted = [tensor for tensor in tensors if tensor.requires_grad and not plain]
+    others = [tensor for tensor in tensors if not (tensor.requires_grad and not plain)]
+    copies = [dict(zip(map(id, others), device_copies)) for device_copies in comm.broadcast_coalesced(others, gpus)]
+    copies[0] = {key: tensor.detach() for key, tensor in copies[0].items()} if plain else copies[0]
     if wanted:
         flat = Broadcast.apply(gpus, *wanted)
-        for place, copied in enumerate(found):
-            copied.update(zip(map(id, wanted), flat[place * len(wanted) :]))
-    return found
+        for index, copied in enumerate(copies):
+            copied.update(zip(map(id, wanted), flat[index * len(wanted) :]))
+    return copies
 
 
 def _fill(
@@ -597,7 +597,7 @@ def _fill(
     own["_is_replica"] = True
     children, tensors = own["_modules"], own["_buffers"]
     own["_modules"] = {name: copied.get(id(child)) for name, child in children.items()} if children else {}
-    own["_buffers"] = {name: buffers.get(id(each)) for name, each in tensors.items()} if tensors else {}
+    own["_buffers"] = {name: buffers.get(id(tensor)) for name, tensor in tensors.items()} if tensors else {}
     former: dict[str, Any] = {}
     parameters, own["_parameters"], own["_former_parameters"] = own["_parameters"], {}, former
     for name, param in parameters.items():  # attributes, not in _parameters: the copies are not leaves
@@ -628,8 +628,8 @@ def parallel_apply(
     """
     modules = checks.listed("parallel_apply", "modules", "modules", modules)
     inputs = checks.listed("parallel_apply", "inputs", "inputs, one per module", inputs)
-    for place, each in enumerate(modules):
-        checks.function("parallel_apply", f"modules[{place}]", each)
+    for position, function in enumerate(modules):
+        checks.function("parallel_apply", f"modules[{position}]", function)
     count = len(modules)
     named = [{}] * count if kwargs_tup is None else kwargs_tup
     if not len(inputs) == len(named) == count:
@@ -639,7 +639,7 @@ def parallel_apply(
             operator="parallel_apply",
         )
     with naming("parallel_apply"):
-        places = [None] * count if devices is None else [cuda_index(each) for each in devices]
+        places = [None] * count if devices is None else [cuda_index(device) for device in devices]
     if len(places) != count:
         raise ArgumentError(
             f"{count} modules and {len(places)} devices do not fit",
@@ -647,8 +647,8 @@ def parallel_apply(
             operator="parallel_apply",
         )
     calls = [
-        _Replica(index, module, input, kwargs, place)
-        for index, (module, input, kwargs, place) in enumerate(zip(modules, inputs, named, places))
+        _Replica(index, module, input, kwargs, device)
+        for index, (module, input, kwargs, device) in enumerate(zip(modules, inputs, named, places))
     ]
     if len(calls) == 1:
         calls[0].run()
@@ -667,10 +667,10 @@ def _results(calls: list[_Replica]) -> list[Any]:
 
 def _run_in_threads(calls: list[_Replica]) -> None:
     threads = [threading.Thread(target=call.run, name=f"flambeau-replica-{call.index}") for call in calls]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for worker in threads:
+        worker.start()
+    for worker in threads:
+        worker.join()
 
 
 def _run_here(call: _Replica, stream: Stream) -> None:
@@ -694,8 +694,8 @@ class _Replica:
         self.module = module
         self.args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
         self.kwargs = kwargs
-        found = _first_device([self.args, kwargs]) if device is None else device
-        self.device = thread.current_device() if found is None else found
+        chosen = _first_device([self.args, kwargs]) if device is None else device
+        self.device = thread.current_device() if chosen is None else chosen
         self.recording = mode.enabled
         self.streams = streams()
         self.result: Any = None
@@ -720,10 +720,10 @@ def _first_device(value: Any) -> int | None:
     if isinstance(value, TensorBase):
         return value.device_index if value.is_cuda else None
     entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    for each in entries:
-        found = _first_device(each)
-        if found is not None:
-            return found
+    for entry in entries:
+        device = _first_device(entry)
+        if device is not None:
+            return device
     return None
 
 

@@ -86,8 +86,8 @@ class Reduce(Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         share = _share("reduce", ctx.op, ctx.group)
-        found = Broadcast.apply(ctx.dst, ctx.group, grad)
-        return None, None, None, None, found if share == 1 else found * share
+        received = Broadcast.apply(ctx.dst, ctx.group, grad)
+        return None, None, None, None, received if share == 1 else received * share
 
 
 class Gather(Function):
@@ -97,9 +97,9 @@ class Gather(Function):
     def forward(ctx: Any, dst: Any, group: Any, tensor: Any) -> Any:
         ctx.dst, ctx.group = dst, group
         tensor = tensor.contiguous()
-        found = [tensor.new_zeros(tensor.shape) for _ in range(collectives.get_world_size(group))]
-        collectives.gather(tensor, found if _is_here(dst) else None, dst, group)
-        return tuple(found)
+        outputs = [tensor.new_zeros(tensor.shape) for _ in range(collectives.get_world_size(group))]
+        collectives.gather(tensor, outputs if _is_here(dst) else None, dst, group)
+        return tuple(outputs)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -113,7 +113,7 @@ class Scatter(Function):
     def forward(ctx: Any, src: Any, group: Any, *tensors: Any) -> Any:
         ctx.src, ctx.group = src, group
         result = tensors[0].new_zeros(tensors[0].shape)
-        collectives.scatter(result, [each.contiguous() for each in tensors] if _is_here(src) else None, src, group)
+        collectives.scatter(result, [tensor.contiguous() for tensor in tensors] if _is_here(src) else None, src, group)
         return result
 
     @staticmethod
@@ -128,9 +128,9 @@ class AllGather(Function):
     def forward(ctx: Any, group: Any, tensor: Any) -> Any:
         ctx.group = group
         tensor = tensor.contiguous()
-        found = [tensor.new_empty(tensor.shape) for _ in range(collectives.get_world_size(group))]
-        collectives.all_gather(found, tensor, group)
-        return tuple(found)
+        outputs = [tensor.new_empty(tensor.shape) for _ in range(collectives.get_world_size(group))]
+        collectives.all_gather(outputs, tensor, group)
+        return tuple(outputs)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -144,14 +144,14 @@ class ReduceScatter(Function):
     @staticmethod
     def forward(ctx: Any, op: Any, group: Any, output: Any, *tensors: Any) -> Any:
         ctx.op, ctx.group = op, group
-        collectives.reduce_scatter(output, [each.contiguous() for each in tensors], op, group)
+        collectives.reduce_scatter(output, [tensor.contiguous() for tensor in tensors], op, group)
         return output.detach()
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         share = _share("reduce_scatter", ctx.op, ctx.group)
-        found = AllGather.apply(ctx.group, grad)
-        return None, None, None, *(found if share == 1 else [each * share for each in found])
+        parts = AllGather.apply(ctx.group, grad)
+        return None, None, None, *(parts if share == 1 else [part * share for part in parts])
 
 
 class AllToAll(Function):
@@ -159,9 +159,9 @@ class AllToAll(Function):
 
     @staticmethod
     def forward(ctx: Any, group: Any, outputs: Any, *tensors: Any) -> Any:
-        ctx.group, ctx.shapes = group, [each.shape for each in tensors]
-        collectives.all_to_all(outputs, [each.contiguous() for each in tensors], group)
-        return tuple(each.detach() for each in outputs)
+        ctx.group, ctx.shapes = group, [tensor.shape for tensor in tensors]
+        collectives.all_to_all(outputs, [tensor.contiguous() for tensor in tensors], group)
+        return tuple(output.detach() for output in outputs)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -180,8 +180,8 @@ class AllToAllSingle(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        found = AllToAllSingle.apply(ctx.group, grad.new_empty(ctx.shape), ctx.sent, ctx.received, grad)
-        return None, None, None, None, found
+        result = AllToAllSingle.apply(ctx.group, grad.new_empty(ctx.shape), ctx.sent, ctx.received, grad)
+        return None, None, None, None, result
 
 
 @for_members
@@ -251,8 +251,8 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = tensors_of("scatter", "tensors", tensors, member("scatter", group))
-    return Scatter.apply(src, group, *found)
+    inputs = tensors_of("scatter", "tensors", tensors, member("scatter", group))
+    return Scatter.apply(src, group, *inputs)
 
 
 @for_members
@@ -280,8 +280,8 @@ def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: 
         >>> torch.distributed.destroy_process_group()
     """
     name = "reduce_scatter"
-    found = tensors_of(name, "input_list", input_list, member(name, group))
-    return ReduceScatter.apply(op, group, checked_tensor(name, "output", output), *found)
+    inputs = tensors_of(name, "input_list", input_list, member(name, group))
+    return ReduceScatter.apply(op, group, checked_tensor(name, "output", output), *inputs)
 
 
 @for_members
@@ -294,9 +294,9 @@ def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = Non
         (tensor([1., 1.]),)
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_to_all", group)
-    outputs = tensors_of("all_to_all", "output_tensor_list", output_tensor_list, found)
-    inputs = tensors_of("all_to_all", "input_tensor_list", input_tensor_list, found)
+    process_group = member("all_to_all", group)
+    outputs = tensors_of("all_to_all", "output_tensor_list", output_tensor_list, process_group)
+    inputs = tensors_of("all_to_all", "input_tensor_list", input_tensor_list, process_group)
     return AllToAll.apply(group, outputs, *inputs)
 
 

@@ -106,7 +106,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         self.dim = dim
         self.device = parameters[0].device
         self.device_type = self.device.type
-        self.is_multi_device_module = len({each.device for each in parameters}) > 1
+        self.is_multi_device_module = len({parameter.device for parameter in parameters}) > 1
         self.device_ids = _device_ids(device_ids, output_device, parameters) or None
         self.output_device = self.device_ids[0] if self.device_ids and output_device is None else output_device
         if self.device_ids:
@@ -136,9 +136,9 @@ class DistributedDataParallel(Module, joins.Joinable):
     def _reduced_parameters(self) -> dict[str, Any]:
         """Return the parameters whose gradients are reduced, by name."""
         return {
-            name: each
-            for name, each in self.module.named_parameters()
-            if each.requires_grad and name not in self.parameters_to_ignore
+            name: parameter
+            for name, parameter in self.module.named_parameters()
+            if parameter.requires_grad and name not in self.parameters_to_ignore
         }
 
     def _make_reducer(self) -> None:
@@ -279,18 +279,19 @@ class DistributedDataParallel(Module, joins.Joinable):
 
     def _buffers_of_module(self) -> list[Any]:
         named = self.module.named_buffers()
-        return [each for name, each in named if name not in self.parameters_to_ignore]
+        return [buffer for name, buffer in named if name not in self.parameters_to_ignore]
 
     def _sync_buffers(self, source: int) -> None:
         buffers = self._buffers_of_module()
-        versions = [each._storage.version for each in buffers]  # kept: the same values do not invalidate earlier graphs
+        # kept: the same values do not invalidate earlier graphs
+        versions = [buffer._storage.version for buffer in buffers]
         broadcast(buffers, self.process_group, source)
-        for each, version in zip(buffers, versions):
-            each._storage.version = version
+        for buffer, version in zip(buffers, versions):
+            buffer._storage.version = version
 
     def _sync_state(self, source: int, with_buffers: bool) -> None:
         named = self.module.named_parameters()
-        state = [each for name, each in named if name not in self.parameters_to_ignore]
+        state = [parameter for name, parameter in named if name not in self.parameters_to_ignore]
         broadcast(state + (self._buffers_of_module() if with_buffers else []), self.process_group, source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -300,7 +301,7 @@ class DistributedDataParallel(Module, joins.Joinable):
                 hint="save its state_dict(), or the module",
                 operator=NAME,
             )
-        return {name: each for name, each in self.__dict__.items() if name not in ("process_group", "reducer")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("process_group", "reducer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -410,11 +411,11 @@ class _Sink(Function):
 
 def _through_sink(output: Any, reducer: Reducer) -> Any:
     """Pass the output's tensors that are in a graph through a sink; return the new output."""
-    found = [each for each in _tensors(output) if each.grad_fn is not None]
-    if not found:
+    tensors = [tensor for tensor in _tensors(output) if tensor.grad_fn is not None]
+    if not tensors:
         return output
-    passed = _Sink.apply(weakref.ref(reducer), *found)
-    return _replaced(output, {id(old): new for old, new in zip(found, passed)})
+    passed = _Sink.apply(weakref.ref(reducer), *tensors)
+    return _replaced(output, {id(old): new for old, new in zip(tensors, passed)})
 
 
 def _tensors(value: Any) -> list[Any]:
@@ -427,7 +428,7 @@ def _tensors(value: Any) -> list[Any]:
         value = vars(value).values()
     elif not isinstance(value, (list, tuple)):
         return []
-    return [tensor for each in value for tensor in _tensors(each)]
+    return [tensor for entry in value for tensor in _tensors(entry)]
 
 
 def _replaced(value: Any, new: dict[int, Any]) -> Any:
@@ -436,10 +437,10 @@ def _replaced(value: Any, new: dict[int, Any]) -> Any:
         return new.get(id(value), value)
     if isinstance(value, dict):
         make: Any = type(value)
-        return make((key, _replaced(each, new)) for key, each in value.items())
+        return make((key, _replaced(entry, new)) for key, entry in value.items())
     if not isinstance(value, (list, tuple)):
         return value
-    parts = [_replaced(each, new) for each in value]
+    parts = [_replaced(entry, new) for entry in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
@@ -449,7 +450,7 @@ def broadcast(tensors: Sequence[Any], group: Any, source: int) -> None:
     with GradMode(False):
         for indexes in assigned(tensors, range(len(tensors)), [STATE_BYTES]):
             chosen = [tensors[index].detach() for index in indexes]
-            flat = joined([each if each._layout.compact else each.contiguous() for each in chosen])
+            flat = joined([tensor if tensor._layout.compact else tensor.contiguous() for tensor in chosen])
             collectives.broadcast(flat, group=group, group_src=source)
             if not is_source:
                 copy_all(parts_of(flat, chosen), chosen)
@@ -465,39 +466,39 @@ def check_same_parameters(named: dict[str, Any], group: Any) -> None:
         return
     parameters = list(named.values())
     device = parameters[0].device
-    counts = _gathered([len(parameters), sum(2 * each.ndim for each in parameters)], size, device, group)
+    counts = _gathered([len(parameters), sum(2 * parameter.ndim for parameter in parameters)], size, device, group)
     if len({count for count, _ in counts}) > 1:
         listed = ", ".join(f"rank {rank} has {count}" for rank, (count, _) in enumerate(counts))
         raise ShapeError(f"the numbers of parameters differ: {listed}", hint=SAME, operator=NAME)
-    ranks = [each.ndim for each in parameters]
-    for place, found in enumerate(zip(*_gathered(ranks, size, device, group))):
-        _check_agree(named, place, "dimensions", found)
-    facts = [number for each in parameters for number in (*each.shape, *each.stride())]
+    ranks = [parameter.ndim for parameter in parameters]
+    for index, values in enumerate(zip(*_gathered(ranks, size, device, group))):
+        _check_agree(named, index, "dimensions", values)
+    facts = [number for parameter in parameters for number in (*parameter.shape, *parameter.stride())]
     rows = _gathered(facts, size, device, group) if facts else []
     start = 0
-    for place, each in enumerate(parameters):
+    for index, parameter in enumerate(parameters):
         for what in ("shape", "strides"):
-            _check_agree(named, place, what, [row[start : start + each.ndim] for row in rows])
-            start += each.ndim
+            _check_agree(named, index, what, [row[start : start + parameter.ndim] for row in rows])
+            start += parameter.ndim
 
 
 SAME = "build the same module in every process"
 
 
-def _check_agree(named: dict[str, Any], place: int, what: str, found: Sequence[Any]) -> None:
-    if any(each != found[0] for each in found):
-        listed = ", ".join(f"{each} in rank {rank}" for rank, each in enumerate(found))
+def _check_agree(named: dict[str, Any], index: int, what: str, values: Sequence[Any]) -> None:
+    if any(value != values[0] for value in values):
+        listed = ", ".join(f"{value} in rank {rank}" for rank, value in enumerate(values))
         raise ShapeError(
-            f"parameter {place} ({list(named)[place]} here) differs in its {what}: {listed}", hint=SAME, operator=NAME
+            f"parameter {index} ({list(named)[index]} here) differs in its {what}: {listed}", hint=SAME, operator=NAME
         )
 
 
 def _gathered(numbers: Sequence[int], size: int, device: Any, group: Any) -> list[list[int]]:
     """Gather equally many numbers from every process."""
     own = factories.tensor(list(numbers), dtype=int64, device=device)
-    found = [factories.zeros(len(numbers), dtype=int64, device=device) for _ in range(size)]
-    collectives.all_gather(found, own, group=group)
-    return [numbers_of(each, list(numbers)) for each in found]
+    outputs = [factories.zeros(len(numbers), dtype=int64, device=device) for _ in range(size)]
+    collectives.all_gather(outputs, own, group=group)
+    return [numbers_of(output, list(numbers)) for output in outputs]
 
 
 # arguments
@@ -524,15 +525,15 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
         raise ArgumentTypeError(
             f"module must be a Module, got {shown(module)}", hint="derive from torch.nn.Module", operator=NAME
         )
-    parameters = [each for name, each in module.named_parameters() if name not in ignored]
-    if not any(each.requires_grad for each in parameters):
+    parameters = [parameter for name, parameter in module.named_parameters() if name not in ignored]
+    if not any(parameter.requires_grad for parameter in parameters):
         raise AutogradError(
             f"DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
             f"gradient: {type(module).__name__} has none",
             hint="call the module itself",
             operator=NAME,
         )
-    kinds = sorted({each.device.type for each in parameters})
+    kinds = sorted({parameter.device.type for parameter in parameters})
     if len(kinds) > 1:
         raise ArgumentError(
             f"the module must be on devices of one type, but its parameters are on {kinds}",
@@ -557,7 +558,7 @@ def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) 
             hint="torch.nn.DataParallel takes several GPUs",
             operator=NAME,
         )
-    devices = list(dict.fromkeys(str(each.device) for each in parameters))
+    devices = list(dict.fromkeys(str(parameter.device) for parameter in parameters))
     if (given or output_device is not None) and (len(devices) > 1 or devices == ["cpu"]):
         raise ArgumentError(
             f"device_ids and output_device are for a module on one GPU, got device_ids={shown(given)}, "
@@ -565,7 +566,7 @@ def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) 
             hint="leave them out",
             operator=NAME,
         )
-    return [cuda_index(each) for each in given]
+    return [cuda_index(device) for device in given]
 
 
 def _takes_two(hook: Callable[..., Any]) -> bool:
@@ -581,9 +582,9 @@ def _takes_two(hook: Callable[..., Any]) -> bool:
 
 def _caps(cap: float | None, caps: Sequence[float] | None) -> list[int]:
     """Return the size limits of the first, the second and all further buckets, in bytes."""
-    for each in caps or ([] if cap is None else [cap]):
-        if isinstance(each, bool) or not isinstance(each, (int, float)) or each < 0:
+    for size in caps or ([] if cap is None else [cap]):
+        if isinstance(size, bool) or not isinstance(size, (int, float)) or size < 0:
             raise ArgumentTypeError(
-                f"bucket_cap_mb must be a number of MiB, got {shown(each)}", hint=f"{CAP_MIB} is usual", operator=NAME
+                f"bucket_cap_mb must be a number of MiB, got {shown(size)}", hint=f"{CAP_MIB} is usual", operator=NAME
             )
-    return [int(each * MIB) for each in caps or ([1, CAP_MIB] if cap is None else [cap])]
+    return [int(size * MIB) for size in caps or ([1, CAP_MIB] if cap is None else [cap])]

@@ -27,36 +27,36 @@ _of_functions: WeakKeyDictionary[FunctionType, list[Place]] = WeakKeyDictionary(
 
 def places(modules: list[Any], states: list[dict[str, Any]]) -> list[Place]:
     """Return the places where the forward of the modules may change state.  states: the modules' `__dict__`."""
-    found: list[Place] = []
+    entries: list[Place] = []
     for own in states:
         left = len(own) - len(OWN)  # a module's own attributes are mostly the last ones
         for name, value in reversed(own.items()) if left else ():
             if name not in OWN:
                 left -= 1
                 if type(value) in CONTAINERS:
-                    found.append((own, name))
+                    entries.append((own, name))
                 elif type(value) is FunctionType:
-                    found += _of_function(value)
+                    entries += _of_function(value)
                 if not left:
                     break
     for cls in dict.fromkeys(map(type, modules)):
-        found += _of_class(cls)
-    return found
+        entries += _of_class(cls)
+    return entries
 
 
 def marks(states: list[dict[str, Any]], found: list[Place]) -> list[Any]:
     """Return a value that changes if state changes at one of the places, or a module gets or loses an attribute."""
-    return [sum(map(len, states)), *[_mark(*place) for place in found]]
+    return [sum(map(len, states)), *[_mark(*entry) for entry in found]]
 
 
-def _mark(place: Any, key: str) -> Any:
+def _mark(owner: Any, key: str) -> Any:
     """Return the value by which changes of a variable are detected."""
     try:
-        value = place.get(key) if key else place.cell_contents
+        value = owner.get(key) if key else owner.cell_contents
     except ValueError:  # an empty cell
         return None
-    kind = type(value)
-    return len(value) if kind in CONTAINERS else value if kind in NUMBERS else id(value)
+    value_type = type(value)
+    return len(value) if value_type in CONTAINERS else value if value_type in NUMBERS else id(value)
 
 
 def _of_class(cls: type) -> list[Place]:
@@ -65,7 +65,7 @@ def _of_class(cls: type) -> list[Place]:
     if places is None:
         bases = [base for base in cls.__mro__ if base is not object and not _is_ours(base)]
         methods = [value for base in bases for value in vars(base).values() if type(value) is FunctionType]
-        places = _of_classes[cls] = [place for method in methods for place in _of_function(method)]
+        places = _of_classes[cls] = [entry for method in methods for entry in _of_function(method)]
     return places
 
 
@@ -83,7 +83,7 @@ def _of_function(function: FunctionType) -> list[Place]:
 
 
 def _globals_of(code: CodeType) -> set[str]:
-    names = {str(each.argval) for each in dis.get_instructions(code) if each.opname.endswith("_GLOBAL")}
+    names = {str(op.argval) for op in dis.get_instructions(code) if op.opname.endswith("_GLOBAL")}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             names |= _globals_of(constant)

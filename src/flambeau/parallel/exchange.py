@@ -383,10 +383,10 @@ class Client:
 
     def channel(self, name: str, members: Sequence[int]) -> Channel:
         """Return the channel with this name, which logs calls."""
-        found = self.channels.get(name)
-        if found is None:
-            found = self.channels[name] = Channel(name, members)
-        return found
+        channel = self.channels.get(name)
+        if channel is None:
+            channel = self.channels[name] = Channel(name, members)
+        return channel
 
     def report(self) -> None:
         """Send new log entries to the hub.  Host: does not wait."""
@@ -486,9 +486,9 @@ class Client:
         """
         seen = self._arrivals
         while seen == self._arrivals and (left := end - time.monotonic()) > 0:
-            if not self._is_wait_reported and all(self._is_blocked(each) for each in list(self._callers)):
+            if not self._is_wait_reported and all(self._is_blocked(caller) for caller in list(self._callers)):
                 self._is_wait_reported = True
-                self._send(do="wait", keys=[key for each in self._waits.values() for key in each], seen=seen)
+                self._send(do="wait", keys=[key for keys in self._waits.values() for key in keys], seen=seen)
             self._changed.wait(min(left, SLICE))
             run_handlers()
 
@@ -605,9 +605,9 @@ class Client:
         """End this rank's unfinished collectives of one group.  The job continues."""
         self.report()
         self.aborted.add(group)
-        for name in [each for each in self.channels if each.startswith(f"{group}:")]:
+        for name in [channel for channel in self.channels if channel.startswith(f"{group}:")]:
             del self.channels[name]
-        for name in [each for each in self.unfinished if each.startswith(f"{group}:")]:
+        for name in [channel for channel in self.unfinished if channel.startswith(f"{group}:")]:
             del self.unfinished[name]
         self._send(do="forget", group=group)
 
@@ -657,8 +657,8 @@ class Client:
         """
         for channel, works in list(self.unfinished.items()):
             if channel.startswith(f"{group}:" if group else ""):
-                for each in list(works):
-                    each.finish()
+                for work in list(works):
+                    work.finish()
 
     def drop(self) -> None:
         """Close this process's copy of the connection."""
@@ -702,14 +702,14 @@ def _connected(find: Callable[[], tuple[str, int]], timeout: float) -> socket.so
             time.sleep(0.02)
 
 
-def _bytes_of(place: Any, part: Any) -> bytes:
+def _bytes_of(location: Any, part: Any) -> bytes:
     """Return the bytes of a rank's file, which the hub or the rank has open.  Raises OSError.
 
     part: the offset and the number of bytes for this rank; None for all.
     """
-    if place is None:
+    if location is None:
         return b""
-    size, files = place
+    size, files = location
     offset, length = part or (0, size)
     for number, (process, file) in enumerate(files):
         try:

@@ -88,14 +88,14 @@ class FlightRecorder:
 
     def dump(self) -> str:
         """Return the entries as JSON."""
-        entries = [each.to_json() for each in list(self._entries)]
+        entries = [entry.to_json() for entry in list(self._entries)]
         return json.dumps({"version": "flambeau 1", "rank": self.rank, "entries": entries}, indent=1)
 
     def note(self) -> str:
         """Return the last entries as text, for an error."""
         lines = [f"the last collectives of rank {self.rank}:"]
-        for each in list(self._entries)[-SHOWN:]:
-            lines.append(f"  {each.number}: {each.text}, {each.nbytes} bytes, {each.state}")
+        for entry in list(self._entries)[-SHOWN:]:
+            lines.append(f"  {entry.number}: {entry.text}, {entry.nbytes} bytes, {entry.state}")
         return "\n".join(lines)
 
     def write(self) -> None:

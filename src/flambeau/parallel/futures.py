@@ -250,7 +250,7 @@ def _on_gpus(value: Any) -> list[Any]:
     if isinstance(value, TensorBase):
         return [value] if value.is_cuda else []
     values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [tensor for each in values for tensor in _on_gpus(each)]
+    return [tensor for entry in values for tensor in _on_gpus(entry)]
 
 
 def _devices(value: Any) -> list[int]:

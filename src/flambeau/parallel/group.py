@@ -205,7 +205,7 @@ class Group:
     @property
     def stream_handles(self) -> list[StreamHandle]:
         """The streams on which the group has run something."""
-        return [each.handle for each in self._streams.values()]
+        return [stream.handle for stream in self._streams.values()]
 
     def stream(self, device: int, kind: str = "") -> Stream:
         """Return the stream for the group's collectives on a device, or for its messages of a kind."""
@@ -400,15 +400,15 @@ class AllOf(Work):
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait for each of them."""
-        return all([each.wait(timeout) for each in self._works])
+        return all([work.wait(timeout) for work in self._works])
 
     def is_completed(self) -> bool:
         """Return whether the outputs of all have been written."""
-        return all([each.is_completed() for each in self._works])
+        return all([work.is_completed() for work in self._works])
 
     def exception(self) -> Exception | None:
         """Return the error because of which a collective has no outputs; None if nothing has failed."""
-        return next((found for each in self._works if (found := each.exception()) is not None), None)
+        return next((error for work in self._works if (error := work.exception()) is not None), None)
 
 
 class CoalescedCall(Work):

@@ -76,19 +76,19 @@ class Inbox:
     def add(self, data: bytes) -> list[dict[str, Any]]:
         """Add bytes; return the messages that they complete.  Raises ValueError for an invalid message."""
         self._data += data
-        found: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         while True:
             if self._message is None:
                 self._message = self._next()
             if self._message is None:
-                return found
+                return messages
             nbytes = self._message.get("nbytes", 0)
             if type(nbytes) is not int or not 0 <= nbytes <= MAX_MESSAGE:
                 raise ValueError(f"a message with {nbytes} bytes of data; at most {MAX_MESSAGE} are read")
             if len(self._data) < nbytes:
-                return found
+                return messages
             self._message["data"] = self._taken(nbytes)
-            found.append(self._message)
+            messages.append(self._message)
             self._message = None
 
     def _next(self) -> dict[str, Any] | None:
@@ -105,9 +105,9 @@ class Inbox:
         return message
 
     def _taken(self, nbytes: int) -> bytes:
-        found = bytes(self._data[:nbytes])
+        taken = bytes(self._data[:nbytes])
         del self._data[:nbytes]
-        return found
+        return taken
 
 
 class Piece(NamedTuple):
@@ -209,18 +209,18 @@ class Meeting:
 
         part: the offset and number of the bytes for this member; None if all bytes are for it.
         """
-        found = {}
+        locations = {}
         for rank, what in self.given.items():
             sends = self.calls[rank].sends
             part = None if sends is None else [sum(sends[:index]), sends[index]]
-            found[str(rank)] = {**what, "part": part}
-        return found
+            locations[str(rank)] = {**what, "part": part}
+        return locations
 
     def keep(self, rank: int, where: Any) -> Any:
         """Open a rank's file; return its size, and its locations in this process and in the rank's process."""
         if where is None:
             return None
-        process, file, size = (int(each) for each in where)
+        process, file, size = (int(number) for number in where)
         places = [[process, file]]
         with suppress(OSError):  # the rank has ended, or too many files are open
             self.files[rank] = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
@@ -249,8 +249,8 @@ class Meeting:
 
 def _resolved(host: str, port: int) -> tuple[int, Any]:
     """Return the address family and address of a host, IPv4 if it has one.  Raises OSError for an unknown name."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, *_, address = next((each for each in found if each[0] == socket.AF_INET), found[0])
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, *_, address = next((entry for entry in addresses if entry[0] == socket.AF_INET), addresses[0])
     return family, address[:2]
 
 
@@ -340,8 +340,8 @@ class Hub:
             for key in list((self._selector.get_map() or {}).values()):
                 if isinstance(key.fileobj, socket.socket):
                     key.fileobj.close()
-        for each in (self._listener, self._waker, self._wake, self._selector):
-            each.close()
+        for resource in (self._listener, self._waker, self._wake, self._selector):
+            resource.close()
         for meeting in self._meetings.values():
             meeting.forget()
 
@@ -365,13 +365,13 @@ class Hub:
                             self._accept()
                     else:
                         self._handle(key.data, events)
-            for link in [each for each in selector.get_map().values() if each.data is not None]:
+            for link in [entry for entry in selector.get_map().values() if entry.data is not None]:
                 self._send(link.data, over=True)
                 link.data.link.close()
         for meeting in self._meetings.values():
             meeting.forget()
-        for each in (self._listener, self._waker, self._wake):
-            each.close()
+        for resource in (self._listener, self._waker, self._wake):
+            resource.close()
         self._is_deaf.set()
 
     def _accept_no_more(self) -> None:
@@ -451,8 +451,8 @@ class Hub:
         """Handle the end of a connection: the job fails if its rank has not left the group."""
         self._selector.unregister(connection.link)
         connection.link.close()
-        self._waiters = [each for each in self._waiters if each[0] is not connection]
-        self._early = [each for each in self._early if each[0] is not connection]
+        self._waiters = [waiter for waiter in self._waiters if waiter[0] is not connection]
+        self._early = [early for early in self._early if early[0] is not connection]
         rank = connection.rank
         if rank is None or self._ranks.get(rank) is not connection:
             return
@@ -467,51 +467,51 @@ class Hub:
     # messages
 
     def _receive(self, connection: Connection, message: dict[str, Any]) -> None:
-        kind = message["do"]
+        action = message["do"]
         if not connection.is_known:
-            if kind != "hello" or not hmac.compare_digest(str(message["secret"]), self._secret):
+            if action != "hello" or not hmac.compare_digest(str(message["secret"]), self._secret):
                 raise ValueError("no secret")
             connection.is_known = True
             self._welcome(connection, message)
-        elif kind == "post":
+        elif action == "post":
             self._post(connection, message)
-        elif kind == "read":
+        elif action == "read":
             rank = self._rank_of(connection)
             self._read(rank, self._meeting_key(rank, message["key"]))
-        elif kind == "receive":
+        elif action == "receive":
             self._match_receive(self._rank_of(connection), message)
-        elif kind == "piece":
+        elif action == "piece":
             self._meetings[message["key"]].receive(self._rank_of(connection), message["data"])
-        elif kind == "give":
+        elif action == "give":
             self._give(self._rank_of(connection), message)
-        elif kind == "wait":
+        elif action == "wait":
             rank, keys = self._rank_of(connection), [str(key) for key in message["keys"]]
             self._waiting.pop(rank, None)
             if keys and message["seen"] == connection.announced:  # otherwise an answer is on its way
                 self._waiting[rank] = keys
                 self._look_for_a_hang()
-        elif kind == "log":
+        elif action == "log":
             self._log(self._rank_of(connection), message)
-        elif kind == "late":
+        elif action == "late":
             waited = f"rank {connection.rank} has waited for {message['seconds']} s, the group's timeout"
             rank, key = self._rank_of(connection), message["key"]
             if texts := self._texts(rank, key):
                 self._fail(waited, texts)
             else:
                 self._fail(waited, self._logged[key].unfinished() if key in self._logged else {})
-        elif kind == "broken":
+        elif action == "broken":
             self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
-        elif kind == "ended":
+        elif action == "ended":
             self._note_end(int(message["rank"]), str(message["how"]))
             self._send(connection, id=message["id"], value=None)
-        elif kind == "forget":
+        elif action == "forget":
             self._forget_group(self._rank_of(connection), str(message["group"]))
-        elif kind == "leave":
+        elif action == "leave":
             self._leave(connection)
             self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
             self._begin_next()
         else:
-            self._use_store(connection, kind, message)
+            self._use_store(connection, action, message)
 
     def _welcome(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, size = message.get("rank"), message.get("size")
@@ -562,8 +562,10 @@ class Hub:
                 meeting.aborted.add(rank)
                 if meeting.is_announced:
                     self._read(rank, key)
-        self._unmatched = [each for each in self._unmatched if each.rank != rank or not each.begins_with(prefix)]
-        for channel in [each for each in self._logged if each.startswith(prefix)]:
+        self._unmatched = [
+            receive for receive in self._unmatched if receive.rank != rank or not receive.begins_with(prefix)
+        ]
+        for channel in [name for name in self._logged if name.startswith(prefix)]:
             del self._logged[channel]
 
     def _rank_of(self, connection: Connection) -> int:
@@ -586,7 +588,7 @@ class Hub:
             if rank in logged.members and logged.is_behind(rank):
                 self._fail(f"rank {rank} has left the group", logged.texts())
                 return
-        self._unmatched = [each for each in self._unmatched if each.rank != rank]
+        self._unmatched = [receive for receive in self._unmatched if receive.rank != rank]
         self._check_senders()
         self._look_for_a_hang()
 
@@ -609,9 +611,9 @@ class Hub:
 
     # the store
 
-    def _use_store(self, connection: Connection, kind: str, message: dict[str, Any]) -> None:
+    def _use_store(self, connection: Connection, action: str, message: dict[str, Any]) -> None:
         number = message["id"]
-        if kind == "await":
+        if action == "await":
             self._waiters.append((connection, number, list(message["keys"])))
         else:
             try:
@@ -637,22 +639,24 @@ class Hub:
         call = Call(message["same"], str(message["text"]), connection.place, message["gpu"], *sizes)
         self._latest[rank] = call.text
         meeting.calls[rank] = call
-        other = next((each for each in meeting.calls.values() if each.same != call.same), None)
+        other = next((posted for posted in meeting.calls.values() if posted.same != call.same), None)
         if other is not None or meeting.members != members:
             self._fail("ranks make different calls", meeting.texts)
             return
-        missing = [each for each in members if each not in meeting.calls and self._absence(each)]
+        missing = [member for member in members if member not in meeting.calls and self._absence(member)]
         if missing:
             self._fail(f"rank {missing[0]} {self._absence(missing[0])}", meeting.texts)
             return
         alike = (call.place, call.gpu)
-        users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
+        users = sorted(
+            member for member, posted in meeting.calls.items() if (posted.place, posted.gpu) == alike and call.gpu
+        )
         if len(users) > 1:
             what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs its own GPU"
             self._fail(what, meeting.texts)
         elif call.sends is not None and len(meeting.calls) == len(members):
-            made = [(each, meeting.calls[each].sends, meeting.calls[each].takes) for each in members]
-            if wrong := wrong_size(made):
+            byte_counts = [(member, meeting.calls[member].sends, meeting.calls[member].takes) for member in members]
+            if wrong := wrong_size(byte_counts):
                 self._fail(wrong, meeting.texts)
         for receive in self._unmatched:
             if self._is_match(receive, key):
@@ -703,7 +707,7 @@ class Hub:
         """Fail if no process is left that may send a message which a rank waits for."""
         for receive in self._unmatched:
             senders = sorted(receive.channels.values())
-            if all(self._absence(each) for each in senders):
+            if all(self._absence(sender) for sender in senders):
                 self._fail(f"rank {senders[0]} {self._absence(senders[0])}", {receive.rank: receive.text})
 
     # bytes
@@ -719,7 +723,7 @@ class Hub:
             return
         difference = logged.add(rank, message)
         self._latest.update({rank: logged.latest[rank]} if rank in logged.latest else {})
-        missing = [each for each in logged.members if each in self._gone and logged.is_behind(each)]
+        missing = [member for member in logged.members if member in self._gone and logged.is_behind(member)]
         if difference is not None:
             self._fail(difference.reason, difference.texts)
         elif missing:
@@ -736,14 +740,14 @@ class Hub:
         meeting.given[rank] = {"where": where, "times": message.get("times")}
         if self._failure is None and meeting.is_complete:
             meeting.is_announced = True
-            for index, each in enumerate(meeting.members):
-                self._waiting.pop(each, None)
-                if each in self._ranks:
-                    own_key = meeting.keys.get(each, key)
-                    self._announce(self._ranks[each], own_key, meeting.given_to(index), meeting.files)
-            for each in meeting.members:
-                if each not in self._ranks or each in meeting.aborted:
-                    self._read(each, key)
+            for index, member in enumerate(meeting.members):
+                self._waiting.pop(member, None)
+                if member in self._ranks:
+                    own_key = meeting.keys.get(member, key)
+                    self._announce(self._ranks[member], own_key, meeting.given_to(index), meeting.files)
+            for member in meeting.members:
+                if member not in self._ranks or member in meeting.aborted:
+                    self._read(member, key)
 
     def _announce(self, connection: Connection, key: str, given: dict[str, Any], files: Mapping[int, int]) -> None:
         """Send a rank the locations of all bytes for it, or the bytes themselves if it is on another machine."""
@@ -769,12 +773,12 @@ class Hub:
         meeting.readers.add(rank)
         if len(meeting.readers) == len(meeting.members):
             del self._meetings[key]
-            for each, own_key in meeting.keys.items():
-                del self._receives[each, own_key]
+            for member, own_key in meeting.keys.items():
+                del self._receives[member, own_key]
             meeting.forget()
-            for each in meeting.members:
-                if each in self._ranks:
-                    self._send(self._ranks[each], free=key)
+            for member in meeting.members:
+                if member in self._ranks:
+                    self._send(self._ranks[member], free=key)
             with self._read_all:
                 self._read_all.notify_all()
 

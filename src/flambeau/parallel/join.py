@@ -140,7 +140,7 @@ class Join:
                 hint="pass the DistributedDataParallel",
                 operator="Join",
             )
-        groups = {id(each.join_process_group): each.join_process_group for each in joinables}
+        groups = {id(joinable.join_process_group): joinable.join_process_group for joinable in joinables}
         if len(groups) > 1:
             raise ArgumentError(
                 f"Using join context manager with multiple process groups: {list(groups.values())}",
@@ -148,24 +148,24 @@ class Join:
                 operator="Join",
             )
         self._joinables = list(joinables)
-        self._hooks = [each.join_hook(**kwargs) for each in joinables]
+        self._hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
         self._enable = enable
         self._throws = throw_on_early_termination
         self._group = joinables[0].join_process_group
         self._device = joinables[0].join_device
-        for place, each in enumerate(joinables):
-            each._join_config = JoinConfig(enable, throw_on_early_termination, place == 0)
+        for index, joinable in enumerate(joinables):
+            joinable._join_config = JoinConfig(enable, throw_on_early_termination, index == 0)
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *error: object) -> None:
         try:
-            if self._enable and kind is None:
+            if self._enable and error_type is None:
                 self._join()
         finally:
-            for each in self._joinables:
-                each._join_config = JoinConfig()
+            for joinable in self._joinables:
+                joinable._join_config = JoinConfig()
 
     def _join(self) -> None:
         iterations = 0
@@ -207,8 +207,8 @@ class Join:
             ('Work', None)
             >>> torch.distributed.destroy_process_group()
         """
-        found = notify(joinable)
-        return None if found is None else found[0]
+        result = notify(joinable)
+        return None if result is None else result[0]
 
 
 EVEN = "give all processes as many inputs, or leave out throw_on_early_termination"

@@ -75,14 +75,14 @@ def parsed(text: str) -> Links:
     values: dict[str, float] = {}
     slow: dict[tuple[int, int], float] = {}
     for option in filter(None, text.split(",")):
-        if found := re.fullmatch(rf"slow=({INTEGER})-({INTEGER}):({NUMBER})", option):
-            first, second = sorted((int(found[1]), int(found[2])))
-            slow[first, second] = float(found[3])
-        elif found := re.fullmatch(rf"(hosts|network|latency)=({NUMBER})", option):
-            values[found[1]] = float(found[2])
+        if match := re.fullmatch(rf"slow=({INTEGER})-({INTEGER}):({NUMBER})", option):
+            first, second = sorted((int(match[1]), int(match[2])))
+            slow[first, second] = float(match[3])
+        elif match := re.fullmatch(rf"(hosts|network|latency)=({NUMBER})", option):
+            values[match[1]] = float(match[2])
         else:
             raise ConfigError(f"{VARIABLE}={text!r}: {option!r} is unknown", hint=HINT)
     hosts = values.pop("hosts", 1)
-    if hosts != int(hosts) or hosts < 1 or values.get("network", 1) <= 0 or any(not each for each in slow.values()):
+    if hosts != int(hosts) or hosts < 1 or values.get("network", 1) <= 0 or any(not factor for factor in slow.values()):
         raise ConfigError(f"{VARIABLE}={text!r}: hosts, rates and factors must be above 0", hint=HINT)
     return Links(hosts=int(hosts), slow=slow, **values)

@@ -91,15 +91,15 @@ class LockstepAllocator(StreamAllocator):
     def _is_idle(self) -> bool:
         """Return whether all blocks are free.  Takes no lock."""
         flows = self._small.counters.allocation, self._large.counters.allocation
-        return sum([each.allocated - each.freed for each in flows]) == len(self._freed)
+        return sum([flow.allocated - flow.freed for flow in flows]) == len(self._freed)
 
     def filled(self, segment: Segment) -> list[Storage]:
         """Allocate a segment's memory on all devices; return it.  Raises: OutOfMemoryError."""
         devices = thread.machine().devices
-        found = [on_device(devices[index], segment.nbytes, handle) for index, handle in self._places]
-        segment.memories = [*found]
+        memories = [on_device(devices[index], segment.nbytes, handle) for index, handle in self._places]
+        segment.memories = [*memories]
         self._filled.append(segment)
-        return found
+        return memories
 
     # methods that need the lock held
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:

@@ -83,9 +83,9 @@ def message(group: Group, name: str, tensor: Any, src: int | None, dst: int, tag
     elif not is_source:
         kind = _receive_kind(group, src, dst, tag)
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         if not is_source:
-            yield 0, form.read(next(data for rank, data in found.items() if rank != dst))
+            yield 0, form.read(next(data for rank, data in received.items() if rank != dst))
 
     def transfers() -> list[Transfer]:
         assert other is not None
@@ -134,19 +134,19 @@ def pass_bytes(group: Group, name: str, data: bytes, src: int | None, dst: int) 
     """
     is_source, members, tag = group.rank() == src, _members(group, name, src, dst), "objects"
     kind = f"{src}>{dst}/{tag}/" if is_source else _receive_kind(group, src, dst, tag)
-    found: list[tuple[bytes, int]] = []
+    results: list[tuple[bytes, int]] = []
 
     def compute(received: Received) -> Written:
         source = src if is_source else next(rank for rank in received if rank != dst)
         assert source is not None
-        found.append((received[source], source))
+        results.append((received[source], source))
         return []
 
     other = f"dst={dst}" if is_source else f"src={'any' if src is None else src}"
     called = description(group, name, tag, [], other)
     make = MatchedReceive if kind.endswith("/matched/") else Collective
     begin_bytes(make(name, group, called, compute, [], len(data), None, kind, members), data).wait()
-    return found[0]
+    return results[0]
 
 
 def _members(group: Group, name: str, src: int | None, dst: int) -> list[int]:

@@ -159,9 +159,9 @@ class Mirror(MirrorBase):
         self.arrivals: list[_Arrival] = []  # of copies that the devices do not all wait for yet
         self.sources: list[Any] = []  # tensors that these copies read: kept until the copies end
         self.stream = MirroredStream.over(streams[0], self)
-        self.streams = {**{each.device_index: each for each in streams}, self.stream.device_index: self.stream}
-        self.states = [each.generator.random_state for each in self.devices]
-        self.marks = [each.position() for each in self.states]
+        self.streams = {**{stream.device_index: stream for stream in streams}, self.stream.device_index: self.stream}
+        self.states = [device.generator.random_state for device in self.devices]
+        self.marks = [state.position() for state in self.states]
         self.host_marks = _host_marks(machine)
 
     # called by core/plan.py and core/storage.py
@@ -191,12 +191,13 @@ class Mirror(MirrorBase):
         arrivals, self.arrivals = self.arrivals, []
         if self.sources:
             mark = self.side._marked()
-            are_awaited = bool(arrivals) and all([each.is_awaited for each in arrivals])  # none if an error came first
+            # no arrivals if an error came first
+            are_awaited = bool(arrivals) and all([arrival.is_awaited for arrival in arrivals])
             for queue in self.queues[: 1 if are_awaited else None]:
                 queue.wait(mark)
-            for each in arrivals:
-                each.is_awaited = True
-                self.events.append(each.event)
+            for arrival in arrivals:
+                arrival.is_awaited = True
+                self.events.append(arrival.event)
             self.sources = []
 
     def mark(self) -> EventHandle:
@@ -208,9 +209,9 @@ class Mirror(MirrorBase):
 
     def load(self, step: Any) -> Any:
         if isinstance(step, Launch):
-            step.mirrored = self.group, [each.kernel(step.kernel) for each in self.devices], 0
+            step.mirrored = self.group, [device.kernel(step.kernel) for device in self.devices], 0
         else:
-            plans = [each.library_plan(step.operation) for each in self.devices]
+            plans = [device.library_plan(step.operation) for device in self.devices]
             step.mirrored = self.group, [handle for handle, _ in plans], max(nbytes for _, nbytes in plans)
         return step.mirrored
 
@@ -218,13 +219,13 @@ class Mirror(MirrorBase):
         if any(source is not None for _, source in draws):
             self.end("random numbers were drawn from a generator")
         self.drawn = [
-            [number for count, _ in draws for number in each.generator.reserve(count)] for each in self.devices[1:]
+            [number for count, _ in draws for number in device.generator.reserve(count)] for device in self.devices[1:]
         ]
 
     def twins_of(self, memory: Storage) -> Twins:
         """Allocate a storage's twins, one on each further device.  Raises: OutOfMemoryError."""
         places = zip(self.devices[1:], self.group[1:])
-        return Twins(self.group, [on_device(each, memory.nbytes, handle) for each, handle in places], 0)
+        return Twins(self.group, [on_device(device, memory.nbytes, handle) for device, handle in places], 0)
 
     # called in this module
 
@@ -233,8 +234,8 @@ class Mirror(MirrorBase):
     ) -> None:
         """Set the twins of the storages of tensors, until `release`."""
         group, twinned = self.group, self.twinned
-        for start, each in zip(starts, tensors):
-            memory = each._storage
+        for start, tensor in zip(starts, tensors):
+            memory = tensor._storage
             memory.twins = twins = Twins(group, memories, start, memory.twins, None, arrival)
             twinned.append((memory, twins))
 
@@ -269,16 +270,16 @@ class Mirror(MirrorBase):
         if self.reason:
             return
         outputs = list(_tensors(output))
-        if not all(each._storage.twins is not None for each in outputs):
+        if not all(tensor._storage.twins is not None for tensor in outputs):
             self.end("an output is on the first device only")
         elif _host_marks(self.stream.machine) != self.host_marks:
             self.end("random numbers were drawn on the host")
         elif len({self._drawn(index) for index in range(len(self.devices))}) > 1:
             self.end("a generator was seeded")
         else:
-            known = {id(each) for output in outputs for each in (output, output._base)}
-            made = [each() for each in self.made or ()]
-            if any(id(each) not in known for each in made if each is not None):
+            known = {id(tensor) for output in outputs for tensor in (output, output._base)}
+            tensors = [reference() for reference in self.made or ()]
+            if any(id(tensor) not in known for tensor in tensors if tensor is not None):
                 self.end("a tensor that is no output outlives the forward")
 
     def _drawn(self, index: int) -> tuple[bool, int]:
@@ -350,11 +351,11 @@ def _tensors(value: Any) -> Iterator[TensorBase]:
     if isinstance(value, TensorBase):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _tensors(each)
+        for entry in value.values():
+            yield from _tensors(entry)
     elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _tensors(each)
+        for entry in value:
+            yield from _tensors(entry)
 
 
 def _with(value: Any, tensors: Iterator[Any]) -> Any:
@@ -363,11 +364,11 @@ def _with(value: Any, tensors: Iterator[Any]) -> Any:
         return next(tensors)
     if isinstance(value, Mapping):
         make: Any = type(value)
-        return make([(key, _with(each, tensors)) for key, each in value.items()])
+        return make([(key, _with(entry, tensors)) for key, entry in value.items()])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_with(each, tensors) for each in value])
+        return type(value)(*[_with(entry, tensors) for entry in value])
     if isinstance(value, (tuple, list)):
-        return type(value)([_with(each, tensors) for each in value])
+        return type(value)([_with(entry, tensors) for entry in value])
     return value
 
 
@@ -460,7 +461,7 @@ class _Split(Function):
     @staticmethod
     def forward(ctx: Any, hold: _Hold, *tensors: Any) -> Any:
         ctx.hold = hold
-        return tuple(_part(each, index) for index in range(len(hold.mirror.devices)) for each in tensors)
+        return tuple(_part(tensor, index) for index in range(len(hold.mirror.devices)) for tensor in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -493,20 +494,20 @@ def from_parts(hold: _Hold, parts: Sequence[Any]) -> Any:
 def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
     """Apply a function whose results are mirrored; their gradients are summed on all devices."""
     results = function.apply(hold, *arguments)
-    for node in {each._grad_fn for each in results if each._grad_fn is not None}:
+    for node in {result._grad_fn for result in results if result._grad_fn is not None}:
         node.streams = hold.mirror.streams
     return results
 
 
 def _split(hold: _Hold, tensors: Sequence[Any]) -> list[Any]:
     """Apply `_Split` to tensors, some of which may be None; differentiable in grad mode."""
-    given = [index for index, each in enumerate(tensors) if each is not None]
+    given = [index for index, tensor in enumerate(tensors) if tensor is not None]
     parts = iter(_Split.apply(hold, *[tensors[index] for index in given]) if given else ())
-    found: list[Any] = [None] * (len(hold.mirror.devices) * len(tensors))
+    result: list[Any] = [None] * (len(hold.mirror.devices) * len(tensors))
     for device in range(len(hold.mirror.devices)):
         for index in given:
-            found[device * len(tensors) + index] = next(parts)
-    return found
+            result[device * len(tensors) + index] = next(parts)
+    return result
 
 
 class _Enter(Node):
@@ -519,27 +520,27 @@ class _Enter(Node):
     __slots__ = ("hold", "params", "sums")
 
     def __init__(self, hold: _Hold, params: Sequence[Any], parts: Sequence[Any], inputs: int) -> None:
-        edges = [edge_of(each) for each in (*params, *parts)]
+        edges = [edge_of(tensor) for tensor in (*params, *parts)]
         super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs + 1)
         self.hold = hold
-        self.params = [each._layout for each in params]
+        self.params = [param._layout for param in params]
         self.sums: dict[Any, _Sums] = {}
 
     def entered(self, params: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the node's results: views of the parameters, and the inputs on the first device."""
-        found = [_alias(each) for each in (*params, *inputs)]
-        origin = ONE_OF_SEVERAL if len(found) > 1 else FROM_FUNCTION
-        for made, each in zip(found, params):
-            if each._storage.version >= 0:
-                base = each._base
-                made._base = each if base is None else base
-                made._view_version, made._origin = each._counter.version, origin
-        for index, made in enumerate(found):
-            made._grad_fn, made._output_index = self, index
-        self._divide(found)
-        return found
+        outputs = [_alias(tensor) for tensor in (*params, *inputs)]
+        origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
+        for output, param in zip(outputs, params):
+            if param._storage.version >= 0:
+                base = param._base
+                output._base = param if base is None else base
+                output._view_version, output._origin = param._counter.version, origin
+        for index, output in enumerate(outputs):
+            output._grad_fn, output._output_index = self, index
+        self._divide(outputs)
+        return outputs
 
-    def _divide(self, found: list[Any]) -> None:
+    def _divide(self, outputs: list[Any]) -> None:
         """Split the parameters of a large module among nodes that run before this one, last layers first."""
         most, taken = max(EARLY_BYTES // len(self.hold.mirror.indexes), LEAST_EARLY_BYTES), 0
         if sum([layout.nbytes for layout in self.params]) <= most:
@@ -555,7 +556,7 @@ class _Enter(Node):
         for batch in batches if len(batches) > 1 else ():
             early = _Early(self, batch, after)
             for position, index in enumerate(batch):
-                found[index]._grad_fn, found[index]._output_index = early, position
+                outputs[index]._grad_fn, outputs[index]._output_index = early, position
             after = early, len(batch)
 
     def begin_sums(self, indexes: Sequence[int], grads: Sequence[Any]) -> None:
@@ -595,7 +596,7 @@ class _Early(Node):
         """See Node."""
         with _Apart(self.enter.hold.mirror):
             self.enter.begin_sums(self.indexes, grads)
-        return [next(each for each in grads if each is not None)]  # so that the next node runs
+        return [next(grad for grad in grads if grad is not None)]  # so that the next node runs
 
 
 def _alias(tensor: TensorBase) -> TensorBase:
@@ -628,8 +629,8 @@ class _Sums:
         given = [at for at in range(len(indexes)) if grads[at] is not None]
         indexes, grads = [indexes[at] for at in given], [grads[at] for at in given]
         if self.is_late:
-            for index, each in zip(indexes, grads):
-                self.grads[index] = each
+            for index, grad in zip(indexes, grads):
+                self.grads[index] = grad
         elif given:
             self._fetch(indexes, grads)
 
@@ -649,10 +650,10 @@ class _Sums:
         """Return the sum for each parameter; zeros for one without gradients."""
         mirror, first = self.mirror, self.mirror.devices[0].index
         if mirror.reason:
-            own = [_zeros(like, first) if each is None else each for each, like in zip(self.grads, shapes)]
+            own = [_zeros(like, first) if grad is None else grad for grad, like in zip(self.grads, shapes)]
             groups, mirror.late = [own, *(mirror.late or ())], None
-            return list(ReduceAddCoalesced.apply(first, len(own), *[each for group in groups for each in group]))
-        given = [index for index, each in enumerate(self.grads) if each is not None]
+            return list(ReduceAddCoalesced.apply(first, len(own), *[grad for group in groups for grad in group]))
+        given = [index for index, grad in enumerate(self.grads) if grad is not None]
         if given:
             parts = _split(hold, [self.grads[index] for index in given])
             for index, total in zip(given, ReduceAddCoalesced.apply(first, len(given), *parts)):
@@ -660,7 +661,7 @@ class _Sums:
         if self.ahead is not None:
             self.ahead.end(self.totals)
             self.ahead = None
-        return [_zeros(like, first) if each is None else each for each, like in zip(self.totals, shapes)]
+        return [_zeros(like, first) if summed is None else summed for summed, like in zip(self.totals, shapes)]
 
 
 def _follow(mirror: Mirror) -> None:
@@ -714,8 +715,8 @@ class _Fetched:
         self.events.append(self.ended)
         for bucket, likes, (total, *_) in zip(self.buckets, self.likes, self.parts):
             sums = comm.unpack(total._storage, bucket.starts, likes, keeps_strides=True)
-            for at, each in zip(bucket.indexes, sums):
-                totals[self.indexes[at]] = each
+            for at, summed in zip(bucket.indexes, sums):
+                totals[self.indexes[at]] = summed
 
 
 def _flat(grads: list[Any], bucket: Any) -> Any:
@@ -729,7 +730,7 @@ class _Late(Function):
     @staticmethod
     def forward(ctx: Any, hold: _Hold, copies: list[list[Any]], *params: Any) -> Any:
         ctx.hold, ctx.count = hold, len(params)
-        return tuple(each for copied in copies for each in copied)
+        return tuple(tensor for copied in copies for tensor in copied)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -760,9 +761,9 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
 
     A bucket of several tensors is packed first; with `packs`, a list that gets the packed sources, every bucket is.
     """
-    found: list[_Bucket] = []
+    sent: list[_Bucket] = []
     if not tensors:
-        return found
+        return sent
     buckets = comm.buckets(tensors, comm.BUFFER_BYTES, ALONE_BYTES)
     members = [[tensors[at] for at in bucket.indexes] for bucket in buckets]
     sources = [
@@ -770,7 +771,7 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
         for own, bucket in zip(members, buckets)
     ]
     places = list(zip(mirror.devices[1:], mirror.queues[1:]))
-    copies = [[on_device(at, each._layout.nbytes, queue.handle) for at, queue in places] for each in sources]
+    copies = [[on_device(at, packed._layout.nbytes, queue.handle) for at, queue in places] for packed in sources]
     mirror.sources += sources
     if packs is not None:
         packs += sources
@@ -781,13 +782,13 @@ def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) ->
         start, nbytes = source._storage.address() + source._offset * source._layout.itemsize, source._layout.nbytes
         for memory, (_, queue) in zip(memories, places):
             queue_between(side, queue, memory.address(), start, nbytes)
-        found.append(_Bucket(mirror, own, bucket.starts, memories, arrival))
+        sent.append(_Bucket(mirror, own, bucket.starts, memories, arrival))
         taken += nbytes
         if taken >= ARRIVAL_BYTES or bucket is buckets[-1]:
             arrival.event = mirror.mark()
             mirror.arrivals.append(arrival)
             arrival, taken = _Arrival(), 0
-    return found
+    return sent
 
 
 # the forward
@@ -853,26 +854,26 @@ class Replicas:
                 return False
         if not _are_equal(machine, tuple(self.gpus)):
             return False
-        if not self.plain and any(each.requires_grad for each in self.buffers):  # their gradients are summed too
+        if not self.plain and any(buffer.requires_grad for buffer in self.buffers):  # their gradients are summed too
             return False
         if any(stream is not None and stream.mirror is not None for stream in now.streams):
             devices.unmirror("a module inside runs on several devices itself")
             return False
         memories = []
-        for each in (*self.params, *self.buffers):
-            layout, memory = each._layout, each._storage
-            if type(each) not in _ORDINARY or not layout.compact or each._offset or layout.nbytes != memory.nbytes:
+        for tensor in (*self.params, *self.buffers):
+            layout, memory = tensor._layout, tensor._storage
+            if type(tensor) not in _ORDINARY or not layout.compact or tensor._offset or layout.nbytes != memory.nbytes:
                 return False
             memories.append(memory)
-        self.parts = [list(_tensors(each)) for each in zip(self.args, self.named)]
+        self.parts = [list(_tensors(arguments)) for arguments in zip(self.args, self.named)]
         if not all(map(self._are_alike, self.parts[1:])):
             return False
         streams = [thread.current_stream(index) for index in self.gpus]
-        memories += [each._storage for each in self.parts[0]]
+        memories += [tensor._storage for tensor in self.parts[0]]
         if len(set(map(id, memories))) < len(memories):
             return False
         group = tuple([stream.handle for stream in streams])
-        return all([each.twins is None or each.twins.group == group for each in memories])
+        return all([storage.twins is None or storage.twins.group == group for storage in memories])
 
     def _are_alike(self, parts: list[Any]) -> bool:
         """Return whether the inputs of a further device have the types and layouts of the first device's inputs."""
@@ -909,7 +910,7 @@ class Replicas:
         if self.join is not None and isinstance(output, TensorBase):
             self.is_joined, joined = True, self.join(hold, output)
             if joined._grad_fn is not None:  # backward runs the node on these streams
-                joined._grad_fn.streams = {each.device_index: each for each in mirror.queues}
+                joined._grad_fn.streams = {queue.device_index: queue for queue in mirror.queues}
             return [joined], ""
         tensors = list(_tensors(output))
         parts = _split(hold, tensors)
@@ -919,28 +920,28 @@ class Replicas:
     def _entered(self, mirror: Mirror, hold: _Hold) -> tuple[Any, dict[int, Any], _Enter | None]:
         """Return the first replica's (args, named), its parameters and buffers by id, and their autograd node."""
         recorded = not self.plain
-        wanted = [each for each in self.params if in_graph(each)] if recorded else []
+        wanted = [param for param in self.params if in_graph(param)] if recorded else []
         frozen: list[Any] = [] if wanted else self.params
         if 0 < len(wanted) < len(self.params):
-            frozen = [each for each in self.params if not in_graph(each)]
+            frozen = [param for param in self.params if not in_graph(param)]
         self.packed: list[Any] = []
         self.sent = [_sent(mirror, self.buffers, self.packed), _sent(mirror, wanted), _sent(mirror, frozen)]
         firsts = self.parts[0]
         for parts in zip(*self.parts):
             memories = [part._storage for part in parts[1:]]
             mirror.adopt(parts[:1], [-parts[0]._offset * parts[0].dtype.itemsize], memories)
-        joined = [at for at, each in enumerate(firsts) if recorded and in_graph(each)]
-        params = {id(each): each.detach() if self.plain else each for each in (*frozen, *self.buffers)}
-        first = [_alias(each) for each in firsts]
+        joined = [at for at, tensor in enumerate(firsts) if recorded and in_graph(tensor)]
+        params = {id(tensor): tensor.detach() if self.plain else tensor for tensor in (*frozen, *self.buffers)}
+        first = [_alias(tensor) for tensor in firsts]
         entry = None
         if wanted or joined:
             entry = _Enter(hold, wanted, [parts[at] for parts in self.parts for at in joined], len(joined))
             entered = entry.entered(wanted, [firsts[at] for at in joined])
             params.update(zip(map(id, wanted), entered))
-            for at, each in zip(joined, entered[len(wanted) :]):
-                first[at] = each
-        mirror.made = [ref(each) for each in first]
-        mirror.kept = {id(memory) for memory, _ in mirror.twinned} - {id(each._storage) for each in self.buffers}
+            for at, tensor in zip(joined, entered[len(wanted) :]):
+                first[at] = tensor
+        mirror.made = [ref(tensor) for tensor in first]
+        mirror.kept = {id(memory) for memory, _ in mirror.twinned} - {id(tensor._storage) for tensor in self.buffers}
         return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:
@@ -962,8 +963,8 @@ class Replicas:
             bucket.copies = copies
         further = range(1, len(self.gpus))
         buckets = [bucket for sent in self.sent for bucket in sent]
-        copied = [dict(each for bucket in buckets for each in bucket.of_device(at)) for at in further]
-        wanted = [id(each) for bucket in self.sent[1] for each in bucket.tensors]
+        copied = [dict(pair for bucket in buckets for pair in bucket.of_device(at)) for at in further]
+        wanted = [id(tensor) for bucket in self.sent[1] for tensor in bucket.tensors]
         if wanted:
             late = _Late.apply(hold, [[own[key] for key in wanted] for own in copied], *[params[key] for key in wanted])
             for at, own in enumerate(copied):

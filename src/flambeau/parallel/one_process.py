@@ -41,10 +41,10 @@ def version() -> tuple[int, int, int]:
         >>> torch.cuda.nccl.version() >= (2, 20, 0)
         True
     """
-    found = nccl_version() or (MODELLED_VERSION if _is_virtual() else None)
-    if found is None:
+    numbers = nccl_version() or (MODELLED_VERSION if _is_virtual() else None)
+    if numbers is None:
         raise _no_nccl("version")
-    return found
+    return numbers
 
 
 def _no_nccl(name: str) -> NotSupportedError:
@@ -61,10 +61,10 @@ def unique_id() -> bytes:
     """
     if _is_virtual():
         return os.urandom(UNIQUE_ID_BYTES)
-    found = nccl_unique_id()
-    if found is None:
+    identifier = nccl_unique_id()
+    if identifier is None:
         raise _no_nccl("unique_id")
-    return found
+    return identifier
 
 
 def is_available(tensors: Any) -> bool:
@@ -79,9 +79,9 @@ def is_available(tensors: Any) -> bool:
     if not _is_virtual() and nccl_version() is None:
         warnings.warn("NCCL was not found", stacklevel=2)
         return False
-    found = checks.tensors("is_available", "tensors", tensors)
-    devices = {each.device_index for each in found}
-    return len(devices) == len(found) and all(each.is_cuda and each.is_contiguous() for each in found)
+    checked = checks.tensors("is_available", "tensors", tensors)
+    devices = {tensor.device_index for tensor in checked}
+    return len(devices) == len(checked) and all(tensor.is_cuda and tensor.is_contiguous() for tensor in checked)
 
 
 @contextmanager
@@ -91,42 +91,42 @@ def _on_streams(name: str, inputs: Sequence[TensorBase], streams: Any, comms: An
         raise NotSupportedError(
             f"comms is {shown(comms)}, but communicators are not used", hint="leave comms out", operator=name
         )
-    chosen = chosen_streams(name, streams, [each.device_index for each in inputs])
+    chosen = chosen_streams(name, streams, [tensor.device_index for tensor in inputs])
     with ExitStack() as stack:
         stack.enter_context(GradMode(False))
-        for each in chosen:
-            stack.enter_context(StreamGuard(each))
+        for stream in chosen:
+            stack.enter_context(StreamGuard(stream))
         yield
 
 
 def _inputs(name: str, inputs: Any) -> tuple[Any, ...]:
     """Check that the inputs have one type and size, and are each on a different GPU."""
-    found = checks.tensors(name, "inputs", inputs)
-    if not found:
+    tensors = checks.tensors(name, "inputs", inputs)
+    if not tensors:
         raise CollectiveError("got no tensors", hint="give one per GPU", operator=name)
-    _check_places(name, "inputs", found)
-    for index, each in enumerate(found):
-        if each.dtype is not found[0].dtype or each.numel() != found[0].numel():
+    _check_places(name, "inputs", tensors)
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype is not tensors[0].dtype or tensor.numel() != tensors[0].numel():
             raise CollectiveError(
-                f"inputs[{index}] is {each.describe()}, and inputs[0] is {found[0].describe()}",
+                f"inputs[{index}] is {tensor.describe()}, and inputs[0] is {tensors[0].describe()}",
                 hint="all inputs must have the same type and number of elements",
                 operator=name,
             )
-    return found
+    return tensors
 
 
 def _check_places(name: str, what: str, tensors: Sequence[Any]) -> None:
-    for index, each in enumerate(tensors):
-        if not each.is_cuda or not each.is_contiguous():
+    for index, tensor in enumerate(tensors):
+        if not tensor.is_cuda or not tensor.is_contiguous():
             raise CollectiveError(
-                f"{what}[{index}] is {each.describe()}, with strides {tuple(each.strides)}",
+                f"{what}[{index}] is {tensor.describe()}, with strides {tuple(tensor.strides)}",
                 hint="use contiguous tensors on GPUs",
                 operator=name,
             )
-    devices = [each.device_index for each in tensors]
+    devices = [tensor.device_index for tensor in tensors]
     if len(set(devices)) < len(devices):
         raise CollectiveError(
-            f"{what} are on {', '.join(str(each.device) for each in tensors)}",
+            f"{what} are on {', '.join(str(tensor.device) for tensor in tensors)}",
             hint="pass each tensor on a different GPU",
             operator=name,
         )
@@ -134,23 +134,23 @@ def _check_places(name: str, what: str, tensors: Sequence[Any]) -> None:
 
 def _outputs(name: str, inputs: Sequence[Any], outputs: Any, times: int, parts: int) -> tuple[Any, ...]:
     """Check that each input's GPU has one output, with `times` / `parts` of the input's number of elements."""
-    found = checks.tensors(name, "outputs", outputs)
-    if len(found) != len(inputs):
+    tensors = checks.tensors(name, "outputs", outputs)
+    if len(tensors) != len(inputs):
         raise CollectiveError(
-            f"got {len(inputs)} inputs and {len(found)} outputs", hint="give one output per input", operator=name
+            f"got {len(inputs)} inputs and {len(tensors)} outputs", hint="give one output per input", operator=name
         )
-    _check_places(name, "outputs", found)
-    for index, (each, source) in enumerate(zip(found, inputs)):
-        is_fitting = each.numel() * parts == source.numel() * times and each.dtype is source.dtype
-        if not is_fitting or each.device_index != source.device_index:
+    _check_places(name, "outputs", tensors)
+    for index, (tensor, source) in enumerate(zip(tensors, inputs)):
+        is_fitting = tensor.numel() * parts == source.numel() * times and tensor.dtype is source.dtype
+        if not is_fitting or tensor.device_index != source.device_index:
             raise CollectiveError(
-                f"outputs[{index}] is {each.describe()}, and inputs[{index}] is {source.describe()}",
+                f"outputs[{index}] is {tensor.describe()}, and inputs[{index}] is {source.describe()}",
                 hint=f"an output has {times} of {parts} times the input's elements, its type and its GPU"
                 if times != parts
                 else "an output has the input's elements, type and GPU",
                 operator=name,
             )
-    return found
+    return tensors
 
 
 def _operator(name: str, op: Any) -> str:
@@ -174,8 +174,8 @@ def _root(name: str, root: Any, count: int) -> int:
 def _reduced(parts: Sequence[Any], op: int, device: int) -> Any:
     """Reduce vectors of several GPUs on one of them, in the order of the list."""
     total = to_index(parts[0], device)
-    for each in parts[1:]:
-        total = REGISTRY[FUNCTIONS[op]](total, to_index(each, device))
+    for part in parts[1:]:
+        total = REGISTRY[FUNCTIONS[op]](total, to_index(part, device))
     if op == AVG:
         mode = None if total.is_floating_point() or total.is_complex() else "trunc"
         total = REGISTRY["div"](total, len(parts), rounding_mode=mode)
@@ -183,7 +183,7 @@ def _reduced(parts: Sequence[Any], op: int, device: int) -> Any:
 
 
 def _flat(tensors: Sequence[Any]) -> list[Any]:
-    return [each.detach().reshape(-1) for each in tensors]
+    return [tensor.detach().reshape(-1) for tensor in tensors]
 
 
 def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
@@ -201,13 +201,13 @@ def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = N
         [tensor([3., 3.], device='cuda:0'), tensor([3., 3.], device='cuda:1')]
     """
     name = "all_reduce"
-    found = _inputs(name, inputs)
-    written = found if outputs is None else _outputs(name, found, outputs, 1, 1)
+    tensors = _inputs(name, inputs)
+    written = tensors if outputs is None else _outputs(name, tensors, outputs, 1, 1)
     _operator(name, op)
-    with _on_streams(name, found, streams, comms):
-        total = _reduced(_flat(found), op, found[0].device_index)
-        for each in written:
-            each.copy_(total.reshape(each.shape), non_blocking=True)
+    with _on_streams(name, tensors, streams, comms):
+        total = _reduced(_flat(tensors), op, tensors[0].device_index)
+        for output in written:
+            output.copy_(total.reshape(output.shape), non_blocking=True)
 
 
 def reduce(
@@ -232,18 +232,18 @@ def reduce(
         [tensor([1., 1.], device='cuda:0'), tensor([3., 3.], device='cuda:1')]
     """
     name = "reduce"
-    found = _inputs(name, inputs)
-    place = _root(name, root, len(found))
+    tensors = _inputs(name, inputs)
+    index = _root(name, root, len(tensors))
     if outputs is not None and output is not None:
         raise CollectiveError("got both output and outputs", hint="pass output alone", operator=name)
     listed = output if outputs is None else outputs
     if listed is not None and not isinstance(listed, TensorBase):
         warnings.warn("nccl.reduce: a list of outputs is deprecated, pass output", FutureWarning, stacklevel=2)
-        output = checks.tensors(name, "outputs", listed)[place]
-    target = found[place] if output is None else _outputs(name, [found[place]], [output], 1, 1)[0]
+        output = checks.tensors(name, "outputs", listed)[index]
+    target = tensors[index] if output is None else _outputs(name, [tensors[index]], [output], 1, 1)[0]
     _operator(name, op)
-    with _on_streams(name, found, streams, comms):
-        total = _reduced(_flat(found), op, target.device_index)
+    with _on_streams(name, tensors, streams, comms):
+        total = _reduced(_flat(tensors), op, target.device_index)
         target.copy_(total.reshape(target.shape), non_blocking=True)
 
 
@@ -259,12 +259,12 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
         [tensor([2., 2.], device='cuda:0'), tensor([2., 2.], device='cuda:1')]
     """
     name = "broadcast"
-    found = _inputs(name, inputs)
-    source = found[_root(name, root, len(found))]
-    with _on_streams(name, found, streams, comms):
-        for each in found:
-            if each is not source:
-                each.copy_(source.detach().reshape(each.shape), non_blocking=True)
+    tensors = _inputs(name, inputs)
+    source = tensors[_root(name, root, len(tensors))]
+    with _on_streams(name, tensors, streams, comms):
+        for tensor in tensors:
+            if tensor is not source:
+                tensor.copy_(source.detach().reshape(tensor.shape), non_blocking=True)
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
@@ -281,12 +281,12 @@ def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None
         [tensor([1., 2.], device='cuda:0'), tensor([1., 2.], device='cuda:1')]
     """
     name = "all_gather"
-    found = _inputs(name, inputs)
-    written = _outputs(name, found, outputs, len(found), 1)
-    with _on_streams(name, found, streams, comms):
-        sources = _flat(found)
+    tensors = _inputs(name, inputs)
+    written = _outputs(name, tensors, outputs, len(tensors), 1)
+    with _on_streams(name, tensors, streams, comms):
+        sources = _flat(tensors)
         for whole in _flat(written):
-            for part, source in zip(whole.chunk(len(found)), sources):
+            for part, source in zip(whole.chunk(len(tensors)), sources):
                 part.copy_(source, non_blocking=True)
 
 
@@ -304,11 +304,11 @@ def reduce_scatter(inputs: Any, outputs: Any, op: int = SUM, streams: Any = None
         [tensor([0.], device='cuda:0'), tensor([2.], device='cuda:1')]
     """
     name = "reduce_scatter"
-    found = _inputs(name, inputs)
-    written = _outputs(name, found, outputs, 1, len(found))
+    tensors = _inputs(name, inputs)
+    written = _outputs(name, tensors, outputs, 1, len(tensors))
     _operator(name, op)
-    with _on_streams(name, found, streams, comms):
-        rows = [each.chunk(len(found)) for each in _flat(found)]
-        for index, each in enumerate(written):
-            total = _reduced([row[index] for row in rows], op, each.device_index)
-            each.copy_(total.reshape(each.shape), non_blocking=True)
+    with _on_streams(name, tensors, streams, comms):
+        rows = [tensor.chunk(len(tensors)) for tensor in _flat(tensors)]
+        for index, output in enumerate(written):
+            total = _reduced([row[index] for row in rows], op, output.device_index)
+            output.copy_(total.reshape(output.shape), non_blocking=True)

@@ -240,15 +240,15 @@ def destroy_process_group(group: Any = None) -> None:
         >>> torch.distributed.is_initialized()
         False
     """
-    found = member("destroy_process_group", group)
-    if found is GroupMember.WORLD:
+    process_group = member("destroy_process_group", group)
+    if process_group is GroupMember.WORLD:
         hub = _hub
-        replace_default_group(found, None, None)
+        replace_default_group(process_group, None, None)
         if hub is not None:
             hub.settle()
-    elif found in GroupMember.others:
-        GroupMember.others.remove(found)
-        found.shutdown()
+    elif process_group in GroupMember.others:
+        GroupMember.others.remove(process_group)
+        process_group.shutdown()
 
 
 def replace_default_group(former: ProcessGroup, made: ProcessGroup | None, hub: Hub | None) -> None:
@@ -256,8 +256,8 @@ def replace_default_group(former: ProcessGroup, made: ProcessGroup | None, hub: 
     global _hub
     former.is_destroyed = True
     GroupMember.WORLD = None
-    for each in GroupMember.others:
-        each.is_destroyed = True
+    for group in GroupMember.others:
+        group.is_destroyed = True
     GroupMember.others.clear()
     _retire_hub()  # first, so that ranks which connect again go to the next hub
     if former.client is not None:
@@ -422,7 +422,7 @@ def new_subgroups_by_enumeration(
         >>> torch.distributed.destroy_process_group()
     """
     name = "new_subgroups_by_enumeration"
-    listed = [list(each) for each in ranks_per_subgroup_list] if isinstance(ranks_per_subgroup_list, list) else []
+    listed = [list(ranks) for ranks in ranks_per_subgroup_list] if isinstance(ranks_per_subgroup_list, list) else []
     every = [rank for ranks in listed for rank in ranks]
     if not every or len(set(every)) < len(every):
         raise ValueRangeError(
@@ -431,7 +431,7 @@ def new_subgroups_by_enumeration(
             operator=name,
         )
     groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in listed]
-    mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
+    mine = [group for group in groups if group is not GroupMember.NON_GROUP_MEMBER]
     return mine[0] if mine else None, groups
 
 
@@ -458,8 +458,8 @@ def split_group(
     """
     name = "split_group"
     parent = member(name, parent_pg)
-    is_lists = isinstance(split_ranks, (list, tuple)) and all(isinstance(each, (list, tuple)) for each in split_ranks)
-    listed = [list(each) for each in split_ranks] if is_lists else []
+    is_lists = isinstance(split_ranks, (list, tuple)) and all(isinstance(ranks, (list, tuple)) for ranks in split_ranks)
+    listed = [list(ranks) for ranks in split_ranks] if is_lists else []
     every = [rank for ranks in listed for rank in ranks]
     if any(not hasattr(rank, "__index__") for rank in every):
         raise RankError(f"split_ranks is {shown(split_ranks)}", hint="ranks are integers: [[0, 1], [2]]", operator=name)
@@ -479,8 +479,8 @@ def split_group(
         check_members(parent, name, ranks)
     same = tuple(sorted(tuple(sorted(map(index, ranks))) for ranks in listed))
     several.agree(parent, name, same, f"split_ranks={shown(split_ranks)}")
-    made = [parent.split_group(ranks, timeout, pg_options, None, group_desc) for ranks in listed]
-    return next((each for each in made if each is not None), None)
+    groups = [parent.split_group(ranks, timeout, pg_options, None, group_desc) for ranks in listed]
+    return next((group for group in groups if group is not None), None)
 
 
 def group_count() -> int:
@@ -598,8 +598,8 @@ def get_global_rank(group: Any, group_rank: int) -> int:
         (0, 0)
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("get_global_rank", group)
-    return found.ranks[_place("get_global_rank", "group_rank", group_rank, tuple(range(found.size())))]
+    process_group = member("get_global_rank", group)
+    return process_group.ranks[_place("get_global_rank", "group_rank", group_rank, tuple(range(process_group.size())))]
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
@@ -651,7 +651,7 @@ def rank_in_group(
 
     default: the global rank if neither is given; None raises ArgumentError then, as giving both does.
     """
-    found = member(name, group)
+    process_group = member(name, group)
     if group_rank is not None:
         if rank is not None:
             raise ArgumentError(
@@ -659,11 +659,11 @@ def rank_in_group(
                 hint="pass one of them",
                 operator=name,
             )
-        return _place(name, f"group_{what}", group_rank, tuple(range(found.size())))
+        return _place(name, f"group_{what}", group_rank, tuple(range(process_group.size())))
     rank = default if rank is None else rank
     if rank is None:
         raise ArgumentError(f"{what} is missing", hint=f"name the process: {what}=0, or group_{what}=0", operator=name)
-    return _place(name, what, rank, found.ranks)
+    return _place(name, what, rank, process_group.ranks)
 
 
 # collectives
@@ -688,9 +688,9 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_reduce", group)
+    process_group = member("all_reduce", group)
     checked_tensor("all_reduce", "tensor", tensor)
-    return several.ended(found.allreduce(tensor, op), async_op)
+    return several.ended(process_group.allreduce(tensor, op), async_op)
 
 
 @for_members
@@ -713,9 +713,9 @@ def reduce(
         >>> torch.distributed.reduce(torch.ones(2), dst=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = member("reduce", group), rank_in_group("reduce", "dst", dst, group, group_dst)
+    process_group, target = member("reduce", group), rank_in_group("reduce", "dst", dst, group, group_dst)
     checked_tensor("reduce", "tensor", tensor)
-    return several.ended(found.reduce(tensor, target, op), async_op)
+    return several.ended(process_group.reduce(tensor, target, op), async_op)
 
 
 @for_members
@@ -733,9 +733,9 @@ def broadcast(
         >>> torch.distributed.broadcast(torch.ones(2), src=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, source = member("broadcast", group), rank_in_group("broadcast", "src", src, group, group_src)
+    process_group, source = member("broadcast", group), rank_in_group("broadcast", "src", src, group, group_src)
     checked_tensor("broadcast", "tensor", tensor)
-    return several.ended(found.broadcast(tensor, source), async_op)
+    return several.ended(process_group.broadcast(tensor, source), async_op)
 
 
 @for_members
@@ -754,9 +754,9 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_gather", group)
+    process_group = member("all_gather", group)
     checked_tensor("all_gather", "the input", tensor)
-    return several.ended(found.allgather(tensor_list, tensor), async_op)
+    return several.ended(process_group.allgather(tensor_list, tensor), async_op)
 
 
 @for_members
@@ -776,8 +776,8 @@ def all_gather_into_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_gather_into_tensor", group)
-    return several.ended(found.all_gather_single(output_tensor, input_tensor), async_op)
+    process_group = member("all_gather_into_tensor", group)
+    return several.ended(process_group.all_gather_single(output_tensor, input_tensor), async_op)
 
 
 @for_members
@@ -805,10 +805,10 @@ def gather(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("gather", group)
+    process_group = member("gather", group)
     target = rank_in_group("gather", "dst", dst, group, group_dst, default=0)
     checked_tensor("gather", "the input", tensor)
-    return several.ended(found.gather(gather_list, tensor, target), async_op)
+    return several.ended(process_group.gather(gather_list, tensor, target), async_op)
 
 
 @for_members
@@ -836,10 +836,10 @@ def scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("scatter", group)
+    process_group = member("scatter", group)
     source = rank_in_group("scatter", "src", src, group, group_src, default=0)
     checked_tensor("scatter", "the output", tensor)
-    return several.ended(found.scatter(tensor, scatter_list, source), async_op)
+    return several.ended(process_group.scatter(tensor, scatter_list, source), async_op)
 
 
 @for_members
@@ -860,9 +860,9 @@ def reduce_scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("reduce_scatter", group)
+    process_group = member("reduce_scatter", group)
     checked_tensor("reduce_scatter", "the output", output)
-    return several.ended(found.reduce_scatter(output, input_list, op), async_op)
+    return several.ended(process_group.reduce_scatter(output, input_list, op), async_op)
 
 
 @for_members
@@ -882,9 +882,9 @@ def reduce_scatter_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found, options = member("reduce_scatter_tensor", group), ReduceScatterOptions()
+    process_group, options = member("reduce_scatter_tensor", group), ReduceScatterOptions()
     options.reduceOp = op
-    return several.ended(found.reduce_scatter_single(output, input, options), async_op)
+    return several.ended(process_group.reduce_scatter_single(output, input, options), async_op)
 
 
 @for_members
@@ -905,8 +905,8 @@ def all_to_all(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_to_all", group)
-    return several.ended(found.alltoall(output_tensor_list, input_tensor_list), async_op)
+    process_group = member("all_to_all", group)
+    return several.ended(process_group.alltoall(output_tensor_list, input_tensor_list), async_op)
 
 
 @for_members
@@ -932,8 +932,10 @@ def all_to_all_single(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_to_all_single", group)
-    return several.ended(found.all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op)
+    process_group = member("all_to_all_single", group)
+    return several.ended(
+        process_group.all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op
+    )
 
 
 @for_members
@@ -972,7 +974,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
     """Return every rank's object.  Objects are pickled: the processes of a job trust each other."""
-    return [pickle.loads(each) for each in several.exchange(group, name, _pickled(name, obj))]
+    return [pickle.loads(data) for data in several.exchange(group, name, _pickled(name, obj))]
 
 
 def _pickled(name: str, obj: Any) -> bytes:
@@ -1004,10 +1006,10 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         [{'loss': 1.5}]
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("all_gather_object", group)
-    entries("all_gather_object", "object_list", object_list, found)
-    if found.is_shared:
-        object_list[:] = _objects(found, "all_gather_object", obj)
+    process_group = member("all_gather_object", group)
+    entries("all_gather_object", "object_list", object_list, process_group)
+    if process_group.is_shared:
+        object_list[:] = _objects(process_group, "all_gather_object", obj)
     else:
         object_list[0] = copy.deepcopy(obj)
 
@@ -1034,13 +1036,13 @@ def gather_object(
         ['text']
         >>> torch.distributed.destroy_process_group()
     """
-    found = member("gather_object", group)
+    process_group = member("gather_object", group)
     target = rank_in_group("gather_object", "dst", dst, group, group_dst, default=0)
-    if found.rank() == target:
-        entries("gather_object", "object_gather_list", object_gather_list, found)
-    if found.is_shared:
-        objects = _objects(found, "gather_object", obj)
-        if found.rank() == target:
+    if process_group.rank() == target:
+        entries("gather_object", "object_gather_list", object_gather_list, process_group)
+    if process_group.is_shared:
+        objects = _objects(process_group, "gather_object", obj)
+        if process_group.rank() == target:
             object_gather_list[:] = objects
     else:
         object_gather_list[0] = copy.deepcopy(obj)
@@ -1064,9 +1066,9 @@ def broadcast_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "broadcast_object_list"
-    found, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
-    if found.is_shared:
-        sent = _objects(found, name, object_list if found.rank() == source else None)[source]
+    process_group, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
+    if process_group.is_shared:
+        sent = _objects(process_group, name, object_list if process_group.rank() == source else None)[source]
         if len(sent) != len(object_list):
             raise ArgumentError(
                 f"rank {source} sends {len(sent)} objects, and the list has {len(object_list)}",
@@ -1101,44 +1103,44 @@ def scatter_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "scatter_object_list"
-    found, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
+    own_group, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError(
             f"scatter_object_output_list must be a list with an entry, got {shown(scatter_object_output_list)}",
             hint="pass [None]",
             operator=name,
         )
-    if found.rank() == source:
-        entries(name, "scatter_object_input_list", scatter_object_input_list, found)
-    if found.is_shared:
-        sent = _objects(found, name, scatter_object_input_list if found.rank() == source else None)[source]
-        scatter_object_output_list[0] = sent[found.rank()]
+    if own_group.rank() == source:
+        entries(name, "scatter_object_input_list", scatter_object_input_list, own_group)
+    if own_group.is_shared:
+        sent = _objects(own_group, name, scatter_object_input_list if own_group.rank() == source else None)[source]
+        scatter_object_output_list[0] = sent[own_group.rank()]
     else:
         scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
 def _receiver(name: str, dst: Any, group: Any, group_dst: Any) -> tuple[ProcessGroup, int]:
     """Return the group, and the receiver's rank in it."""
-    found = member(name, group)
-    check_several(found, name)
-    return found, rank_in_group(name, "dst", dst, group, group_dst)
+    process_group = member(name, group)
+    check_several(process_group, name)
+    return process_group, rank_in_group(name, "dst", dst, group, group_dst)
 
 
 def _sender(name: str, src: Any, group: Any, group_src: Any) -> tuple[ProcessGroup, int | None]:
     """Return the group, and the sender's rank in it; None for any sender."""
-    found = member(name, group)
-    check_several(found, name)
+    process_group = member(name, group)
+    check_several(process_group, name)
     if src is None and group_src is None:
-        return found, None
-    return found, rank_in_group(name, "src", src, group, group_src)
+        return process_group, None
+    return process_group, rank_in_group(name, "src", src, group, group_src)
 
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
     member(name, group)
     checked_tensor(name, "tensor", tensor)
     find = _receiver if is_sent else _sender
-    found, other = find(name, peer, group, group_peer)
-    return message(found, name, tensor, other, tag, is_sent)
+    process_group, other = find(name, peer, group, group_peer)
+    return message(process_group, name, tensor, other, tag, is_sent)
 
 
 @for_members
@@ -1222,8 +1224,8 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     """
     work = _message("recv", tensor, src, group, group_src, tag, is_sent=False)
     several.ended(work, async_op=False)
-    found, source = _sender("recv", src, group, group_src)
-    return found.ranks[work.source_rank() if source is None else source]
+    process_group, source = _sender("recv", src, group, group_src)
+    return process_group.ranks[work.source_rank() if source is None else source]
 
 
 @for_members
@@ -1248,8 +1250,8 @@ def send_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "send_object_list"
-    found, other = _receiver(name, dst, group, group_dst)
-    messages.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
+    process_group, other = _receiver(name, dst, group, group_dst)
+    messages.pass_bytes(process_group, name, _pickled(name, object_list), process_group.rank(), other)
 
 
 @for_members
@@ -1276,8 +1278,8 @@ def recv_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "recv_object_list"
-    found, other = _sender(name, src, group, group_src)
-    data, source = messages.pass_bytes(found, name, b"", other, found.rank())
+    process_group, other = _sender(name, src, group, group_src)
+    data, source = messages.pass_bytes(process_group, name, b"", other, process_group.rank())
     sent = pickle.loads(data)
     if len(sent) != len(object_list):
         raise ArgumentError(
@@ -1286,7 +1288,7 @@ def recv_object_list(
             operator=name,
         )
     object_list[:] = sent
-    return found.ranks[source]
+    return process_group.ranks[source]
 
 
 class Spread:

@@ -50,15 +50,15 @@ def assigned(parameters: Sequence[Any], order: Iterable[int], caps: Sequence[flo
     counts: dict[Any, int] = {}  # closed groups
     for index in order:
         parameter = parameters[index]
-        kind = parameter.dtype, parameter.device_index
-        group, nbytes = still_open.get(kind, ([], 0))
+        key = parameter.dtype, parameter.device_index
+        group, nbytes = still_open.get(key, ([], 0))
         group.append(index)
         nbytes += parameter.nbytes
-        still_open[kind] = group, nbytes
-        if nbytes >= caps[min(counts.get(kind, 0), len(caps) - 1)]:
+        still_open[key] = group, nbytes
+        if nbytes >= caps[min(counts.get(key, 0), len(caps) - 1)]:
             closed.append(group)
-            del still_open[kind]
-            counts[kind] = counts.get(kind, 0) + 1
+            del still_open[key]
+            counts[key] = counts.get(key, 0) + 1
     return closed + [group for group, _ in still_open.values()]
 
 
@@ -68,16 +68,16 @@ def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
     Autograd does not treat them as views.
     """
     parts, start = [], flat._offset
-    for each in likes:
-        strides = each._layout.strides if each._layout.compact else contiguous(each.shape)
-        parts.append(alias_of(flat, each.shape, strides, start))
-        start += each.numel()
+    for like in likes:
+        strides = like._layout.strides if like._layout.compact else contiguous(like.shape)
+        parts.append(alias_of(flat, like.shape, strides, start))
+        start += like.numel()
     return parts
 
 
 def joined(tensors: Sequence[Any]) -> Any:
     """Return a flat buffer of compact tensors, in the order of memory."""
-    return cat([_as_it_lies(each) for each in tensors], 0)
+    return cat([_as_it_lies(tensor) for tensor in tensors], 0)
 
 
 def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0) -> None:
@@ -87,8 +87,8 @@ def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0
         layout = target._layout
         if is_same(source, target) and factor == 1:
             continue
-        kind = source._layout.dtype
-        if layout.dtype is kind and kind in FLOATING_TYPES and layout.strides == source._layout.strides:
+        dtype = source._layout.dtype
+        if layout.dtype is dtype and dtype in FLOATING_TYPES and layout.strides == source._layout.strides:
             alike[0].append(_as_it_lies(target))
             alike[1].append(_as_it_lies(source))
         else:
@@ -114,7 +114,7 @@ class Bucket:
         self.indexes = list(indexes)
         self.parameters = [parameters[index] for index in indexes]
         first = self.parameters[0]
-        count = sum(each.numel() for each in self.parameters)
+        count = sum(parameter.numel() for parameter in self.parameters)
         self.flat: Any = empty_tensor((count,), first.dtype, first.device_index, name=NAME)
         self.views = self.parts(self.flat)
         self.missing = 0
@@ -127,11 +127,11 @@ class Bucket:
 
     def pack(self, factor: float) -> None:
         """Write the gradients, multiplied by a factor, into the buffer; zeros for a parameter without one."""
-        found = [(each.grad, view) for each, view in zip(self.parameters, self.views) if each.grad is not None]
+        pairs = [(param.grad, view) for param, view in zip(self.parameters, self.views) if param.grad is not None]
         for parameter, view in zip(self.parameters, self.views):
             if parameter.grad is None:
                 view.zero_()
-        copy_all([grad.detach() for grad, _ in found], [view for _, view in found], factor)
+        copy_all([grad.detach() for grad, _ in pairs], [view for _, view in pairs], factor)
 
 
 def is_same(grad: Any, view: Any) -> bool:
@@ -332,7 +332,7 @@ class Reducer:
     def _assign(self, groups: Sequence[Sequence[int]]) -> None:
         self.buckets: list[Bucket] = []  # free the memory of the former buckets first
         self.buckets = [Bucket(group, self.parameters) for group in groups]
-        self.bucket_of = {index: place for place, group in enumerate(groups) for index in group}
+        self.bucket_of = {index: position for position, group in enumerate(groups) for index in group}
         self.next = len(self.buckets)  # the bucket that is reduced next; here all are done
 
     # before a pass
@@ -413,8 +413,8 @@ class Reducer:
             return
         if not self.has_begun:
             self.has_begun = True
-            for place in self._never_called() if self.is_static else self.unused:
-                self._mark(place)
+            for unused in self._never_called() if self.is_static else self.unused:
+                self._mark(unused)
         if self.is_static:
             self.left[index] = self.left.get(index, 0) - 1
             if self.left[index]:
@@ -457,8 +457,8 @@ class Reducer:
             self._reduce(self.next)
             self.next += 1
 
-    def _reduce(self, place: int) -> None:
-        bucket = self.buckets[place]
+    def _reduce(self, index: int) -> None:
+        bucket = self.buckets[index]
         device = bucket.flat.device_index
         for stream in bucket.streams.values():
             thread.current_stream(device).wait_stream(stream)
@@ -466,13 +466,13 @@ class Reducer:
             bucket.pack(self._factor())
             if self.as_views:
                 self._point(bucket)
-            bucket.work = self._start(place, bucket)
+            bucket.work = self._start(index, bucket)
 
-    def _start(self, place: int, bucket: Bucket) -> Any:
+    def _start(self, index: int, bucket: Bucket) -> Any:
         if self.hook is None:
             return collectives.all_reduce(bucket.flat, group=self.group, async_op=True)
         state, hook = self.hook
-        return hook(state, GradBucket(place, bucket, place == len(self.buckets) - 1))
+        return hook(state, GradBucket(index, bucket, index == len(self.buckets) - 1))
 
     def _factor(self) -> float:
         """Return the factor by which gradients are multiplied before the sum; 1 with a comm hook, which divides."""
@@ -492,7 +492,7 @@ class Reducer:
         """Count, for each parameter, the processes that use it."""
         if not self.finds_unused:
             return
-        used = factories.tensor([int(each) for each in self.is_used], dtype=int32)
+        used = factories.tensor([int(flag) for flag in self.is_used], dtype=int32)
         count = used.to(self.parameters[0].device, non_blocking=True)
         self.used_anywhere = collectives.all_reduce(count, group=self.group, async_op=True), count
 
@@ -522,7 +522,7 @@ class Reducer:
         work.wait()
         if all(self.is_used):
             return set()
-        return {index for index, each in enumerate(count.tolist()) if not each}
+        return {index for index, users in enumerate(count.tolist()) if not users}
 
     def _take(self, bucket: Bucket, keep: set[int]) -> None:
         """Wait for a bucket's reduction and write the results to `grad`."""
@@ -554,9 +554,9 @@ class Reducer:
     def shadow(self) -> None:
         """Take part in the reductions of one backward pass with gradients of zero."""
         with GradMode(False):
-            for place, bucket in enumerate(self.buckets):
+            for index, bucket in enumerate(self.buckets):
                 bucket.flat.zero_()
-                bucket.work = self._start(place, bucket)
+                bucket.work = self._start(index, bucket)
             for bucket in self.buckets:
                 bucket.work.wait()
             if self.finds_unused:

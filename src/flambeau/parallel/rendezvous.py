@@ -46,13 +46,13 @@ def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta 
 
 def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
     """Return the rank and the number of ranks, from the arguments or else from the URL."""
-    found = []
+    numbers = []
     for name, given in (("rank", rank), ("world_size", world_size)):
         texts = parse_qs(urlsplit(url).query).get(name, [""])
         if given < 0 and not is_whole_number(texts[0]):
             raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
-        found.append(given if given >= 0 else int(texts[0]))
-    return found[0], found[1]
+        numbers.append(given if given >= 0 else int(texts[0]))
+    return numbers[0], numbers[1]
 
 
 handlers: dict[str, Handler] = {"env": _of_environment, "tcp": _of_address, "file": _of_file}

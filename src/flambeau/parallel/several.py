@@ -118,9 +118,9 @@ def order_of(name: str, group: Group, device: int, tensors: Sequence[TensorBase]
     Other calls read and write in the order of indexes, so that layouts may differ.
     Raises: ArgumentError for steps between tensors of several layouts.
     """
-    if device < 0 or not group.runs_steps or all(each.is_contiguous() for each in tensors):
+    if device < 0 or not group.runs_steps or all(tensor.is_contiguous() for tensor in tensors):
         return ""
-    layouts = list(dict.fromkeys((tuple(each.shape), tuple(each.strides)) for each in tensors if each.numel()))
+    layouts = list(dict.fromkeys((tuple(tensor.shape), tuple(tensor.strides)) for tensor in tensors if tensor.numel()))
     if len(layouts) > 1:
         (shape, strides), (other_shape, other_strides) = layouts[:2]
         raise ArgumentError(
@@ -180,7 +180,7 @@ def form_of(tensor: Any) -> Form:
     return Form(tensor.dtype.numpy, tuple(tensor.shape), tensor.dtype.itemsize)
 
 
-def _nothing(found: Received) -> Written:
+def _nothing(received: Received) -> Written:
     """Return no values: the host does not compute this collective."""
     return []
 
@@ -226,7 +226,7 @@ class Collective:
         self.rank, self.size = self.members.index(group.ranks[group.rank()]), len(self.members)
         self.timeout = group.timeout.total_seconds()
         self.client: Client = group.client
-        self.written = [index for index, each in enumerate(outputs) if each.numel()]
+        self.written = [index for index, output in enumerate(outputs) if output.numel()]
         self.nbytes = nbytes
         self.group = group.group_name
         self.duration_ns = 0
@@ -270,7 +270,7 @@ class Collective:
     def make_steps(self, stream: Stream | None) -> None:
         """Make the steps, if the stream's device can run all of them."""
         if stream is not None and self.transfers is not None:
-            steps = [_step(each) for each in self.transfers() if not each.is_empty]
+            steps = [_step(transfer) for transfer in self.transfers() if not transfer.is_empty]
             if stream.driver.runs_steps(steps):
                 self.steps, self._device = steps, stream.device_index
 
@@ -312,7 +312,7 @@ class Collective:
     @property
     def streams(self) -> list[StreamHandle]:
         """The streams whose communicators are created together."""
-        return [self.process_group.stream(self._device, each).handle for each in self._kinds]
+        return [self.process_group.stream(self._device, kind).handle for kind in self._kinds]
 
     def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
         """Return the ids of communicators, which the first member creates.  Host: waits for all members.
@@ -328,7 +328,7 @@ class Collective:
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the other ranks the bytes of arrays."""
-        self.client.give(self.key, [_bytes_of(each) for each in inputs], (start_ns, self.duration_ns))
+        self.client.give(self.key, [_bytes_of(array) for array in inputs], (start_ns, self.duration_ns))
 
     @property
     def keys(self) -> list[str]:
@@ -357,9 +357,9 @@ class Collective:
 
     def wait(self, others: Sequence[Collective]) -> None:
         """Wait until one of several collectives, including this one, is ready or has failed.  Host: waits."""
-        timeout, keys = min(each.timeout for each in others), [each.keys for each in others]
-        if all(keys) and not any(each.has_failed() for each in others):  # otherwise one has become ready
-            self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
+        timeout, keys = min(other.timeout for other in others), [other.keys for other in others]
+        if all(keys) and not any(other.has_failed() for other in others):  # otherwise one has become ready
+            self.client.wait([*chain(*keys)], timeout, lambda: any(other.is_over for other in others))
 
     def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
         """Return all ranks' bytes and the modelled end time; 0 if there is none.  Host: waits for the other ranks.
@@ -370,11 +370,11 @@ class Collective:
         try:
             if self.group in self.client.aborted:
                 raise self.error()
-            found = self.client.collect(self.key, seconds, self.name)
+            reply = self.client.collect(self.key, seconds, self.name)
         finally:
             self.is_over = True
-        starts, lengths = [list(each) for each in zip(*found.times.values())] or ([0], [0])
-        data = {self._ranks.index(rank): sent for rank, sent in found.data.items()}
+        starts, lengths = [list(numbers) for numbers in zip(*reply.times.values())] or ([0], [0])
+        data = {self._ranks.index(rank): sent for rank, sent in reply.data.items()}
         return data, max(starts) + max(lengths)
 
     def values(self, data: Received) -> list[tuple[int, Any]]:
@@ -416,9 +416,9 @@ class HostWork(Work):
     def wait(self, timeout: Any = None) -> bool:
         """Wait for the other ranks, write the outputs, and make the current stream wait for them.  Host: waits."""
         if self._collective is not None:
-            for each in list(self._channel):
-                each.finish(timeout)
-                if each is self:
+            for work in list(self._channel):
+                work.finish(timeout)
+                if work is self:
                     break
         return super().wait(timeout)
 
@@ -611,11 +611,11 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     if runs_steps:
         client.watch(stream.driver)
         return _submit(collective, stream, sent, outputs)
-    for tensor in {id(each): each for each in (*sent, *outputs)}.values():
+    for tensor in {id(operand): operand for operand in (*sent, *outputs)}.values():
         tensor.record_stream(stream)
     collective.model(stream.driver)
-    inputs = [_access(each, "r") for each in sent if each.numel()]
-    results = [_access(each, "w") for each in written]
+    inputs = [_access(tensor, "r") for tensor in sent if tensor.numel()]
+    results = [_access(output, "w") for output in written]
     stream.exchange(collective, inputs, results)
     client.end_before_machine()
     client.serve_by(stream.driver)
@@ -734,8 +734,8 @@ def ended(work: Work, async_op: bool) -> Work | None:
 def _reduced(op: ReduceOp, arrays: list[Any]) -> Any:
     """Reduce the ranks' arrays, in rank order."""
     total = arrays[0]
-    for each in arrays[1:]:
-        total = FUNCTIONS[op](total, each)
+    for array in arrays[1:]:
+        total = FUNCTIONS[op](total, array)
     if op is ReduceOp.AVG:
         count = len(arrays)
         if total.dtype.kind in "iub":
@@ -782,10 +782,10 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
 
 def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
     """Raise UnlikeError unless tensors have the type and the number of elements of another tensor."""
-    for each in tensors:
-        if each.numel() != other.numel() or each.dtype is not other.dtype:
+    for tensor in tensors:
+        if tensor.numel() != other.numel() or tensor.dtype is not other.dtype:
             raise UnlikeError(
-                f"an {what} is {each.describe()}, and the {other_what} {other.describe()}",
+                f"an {what} is {tensor.describe()}, and the {other_what} {other.describe()}",
                 hint=f"each {what} needs the type and the number of elements of the {other_what}",
                 operator=name,
             )
@@ -805,8 +805,8 @@ def all_reduce(group: Group, tensor: Any, op: ReduceOp, source: Any) -> Work:
     _check_reduction("all_reduce", op, tensor)
     form, size = form_of(tensor), group.size()
 
-    def compute(found: Received) -> Written:
-        yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
+    def compute(received: Received) -> Written:
+        yield 0, _reduced(op, [form.read(received[rank]) for rank in range(size)])
 
     def transfers() -> list[Transfer]:
         return [Transfer("all_reduce", source, tensor, _step_reduction(op))]
@@ -820,9 +820,9 @@ def reduce(group: Group, tensor: Any, dst: int, op: ReduceOp, source: Any) -> Wo
     _check_reduction("reduce", op, tensor)
     form, size, is_target = form_of(tensor), group.size(), group.rank() == dst
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         if is_target:
-            yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
+            yield 0, _reduced(op, [form.read(received[rank]) for rank in range(size)])
 
     def transfers() -> list[Transfer]:
         return [Transfer("reduce", source, tensor if is_target else None, _step_reduction(op), dst)]
@@ -839,9 +839,9 @@ def broadcast(group: Group, tensor: Any, src: int) -> Work:
         return _again(earlier, *((tensor, None) if is_source else (None, tensor)))
     form = form_of(tensor)
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         if not is_source:
-            yield 0, form.read(found[src])
+            yield 0, form.read(received[src])
 
     def transfers() -> list[Transfer]:
         source, target = (tensor, None) if is_source else (None, tensor)
@@ -857,9 +857,9 @@ def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> 
     _check_alike(name, outputs, "output", tensor, "input")
     form = form_of(tensor)
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         for rank in range(len(outputs)):
-            yield rank, form.read(found[rank])
+            yield rank, form.read(received[rank])
 
     def transfers() -> list[Transfer]:
         return [*_sent([tensor] * len(outputs)), *_received(outputs)]
@@ -876,8 +876,8 @@ def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) ->
         return _again(earlier, tensor, output)
     form, size = form_of(tensor), group.size()
 
-    def compute(found: Received) -> Written:
-        yield 0, host.np.concatenate([form.read(found[rank]) for rank in range(size)])
+    def compute(received: Received) -> Written:
+        yield 0, host.np.concatenate([form.read(received[rank]) for rank in range(size)])
 
     def transfers() -> list[Transfer]:
         return [Transfer("all_gather", tensor, output)]
@@ -889,9 +889,9 @@ def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
     _check_alike("gather", outputs, "output", tensor, "input")
     forms = [form_of(output) for output in outputs]
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         for rank, form in enumerate(forms):
-            yield rank, form.read(found[rank])
+            yield rank, form.read(received[rank])
 
     def transfers() -> list[Transfer]:
         return [Transfer("send", tensor, None, peer=dst), *_received(outputs)]
@@ -904,8 +904,8 @@ def scatter(group: Group, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
     _check_alike("scatter", inputs, "input", tensor, "output")
     form, rank = form_of(tensor), group.rank()
 
-    def compute(found: Received) -> Written:
-        yield 0, form.read(found[src], rank * form.nbytes)
+    def compute(received: Received) -> Written:
+        yield 0, form.read(received[src], rank * form.nbytes)
 
     def transfers() -> list[Transfer]:
         return [*_sent(inputs), Transfer("receive", None, tensor, peer=src)]
@@ -925,15 +925,15 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
         _check_alike(name, inputs, "input", output, "output")
     form, rank, size = form_of(output), group.rank(), group.size()
 
-    def compute(found: Received) -> Written:
-        yield 0, _reduced(op, [form.read(found[each], rank * form.nbytes) for each in range(size)])
+    def compute(received: Received) -> Written:
+        yield 0, _reduced(op, [form.read(received[sender], rank * form.nbytes) for sender in range(size)])
 
     def transfers() -> list[Transfer]:
         if len(inputs) < size:
             return [Transfer("reduce_scatter", inputs[0], output, _step_reduction(op))]
         return [
-            Transfer("reduce", each, output if root == rank else None, _step_reduction(op), root)
-            for root, each in enumerate(inputs)
+            Transfer("reduce", tensor, output if root == rank else None, _step_reduction(op), root)
+            for root, tensor in enumerate(inputs)
         ]
 
     same = op.name, len(inputs), like([output])
@@ -942,19 +942,19 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
 
 def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """Begin an all_to_all.  outputs, inputs: one tensor per rank; rank i's input j fits rank j's output i."""
-    dtypes = list(dict.fromkeys(each.dtype for each in (*inputs, *outputs)))
+    dtypes = list(dict.fromkeys(tensor.dtype for tensor in (*inputs, *outputs)))
     if len(dtypes) > 1:
         raise ArgumentError(
-            f"tensors are of the types {', '.join(each.name for each in dtypes)}",
+            f"tensors are of the types {', '.join(dtype.name for dtype in dtypes)}",
             hint="inputs and outputs have one type",
             operator=name,
         )
     forms = [form_of(output) for output in outputs]
-    sends, takes = (tuple(form_of(each).nbytes for each in tensors) for tensors in (inputs, outputs))
+    sends, takes = (tuple(form_of(tensor).nbytes for tensor in tensors) for tensors in (inputs, outputs))
 
-    def compute(found: Received) -> Written:
+    def compute(received: Received) -> Written:
         for rank, form in enumerate(forms):
-            yield rank, form.read(found[rank])
+            yield rank, form.read(received[rank])
 
     def transfers() -> list[Transfer]:
         return [*_sent(inputs), *_received(outputs)]
@@ -965,37 +965,37 @@ def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence
 
 def _sent(tensors: Sequence[Any]) -> list[Transfer]:
     """Send one tensor to each rank."""
-    return [Transfer("send", each, None, peer=rank) for rank, each in enumerate(tensors)]
+    return [Transfer("send", tensor, None, peer=rank) for rank, tensor in enumerate(tensors)]
 
 
 def _received(tensors: Sequence[Any]) -> list[Transfer]:
     """Receive one tensor from each rank."""
-    return [Transfer("receive", None, each, peer=rank) for rank, each in enumerate(tensors)]
+    return [Transfer("receive", None, tensor, peer=rank) for rank, tensor in enumerate(tensors)]
 
 
 def barrier(group: Group, name: str = "barrier") -> Work:
     """Wait for all ranks.  Host: once GPUs have run collectives, waits for the current stream too, as NCCL does."""
     if client_of(group).is_watched:
         thread.current_stream(cuda_index()).synchronize()
-    return _exchange(group, name, b"", lambda found: [])
+    return _exchange(group, name, b"", lambda received: [])
 
 
 def exchange(group: Group, name: str, data: bytes) -> list[bytes]:
     """Exchange bytes; return every rank's bytes, by rank.  Host: waits."""
-    found: list[bytes] = []
+    replies: list[bytes] = []
 
     def compute(received: Received) -> Written:
-        found.extend(received[rank] for rank in range(group.size()))
+        replies.extend(received[rank] for rank in range(group.size()))
         return []
 
     _exchange(group, name, data, compute).wait()
-    return found
+    return replies
 
 
 def agree(group: Group, name: str, argument: Any, text: str) -> None:
     """Wait until all ranks have made a call with the same argument.  text: the argument in errors."""
     if group.is_shared:
-        _exchange(group, name, b"", lambda found: [], argument, text).wait()
+        _exchange(group, name, b"", lambda received: [], argument, text).wait()
 
 
 def _exchange(

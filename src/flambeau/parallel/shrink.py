@@ -65,18 +65,18 @@ def shrink_group(
     else:
         client.finish(parent.group_name)
     name = next_name(parent, f"shrunk {'.'.join(map(str, remaining))} ")
-    ranks = tuple(parent.ranks[each] for each in remaining)
-    made = _group(parent, name, ranks, remaining, client, f"{parent.group_name}:shrunk")
+    ranks = tuple(parent.ranks[rank] for rank in remaining)
+    shrunk = _group(parent, name, ranks, remaining, client, f"{parent.group_name}:shrunk")
     parent.shutdown()
     GroupMember.others.remove(parent)
-    GroupMember.others.append(made)
-    return made
+    GroupMember.others.append(shrunk)
+    return shrunk
 
 
 def _remaining(excluded: Any, flags: Any, group: ProcessGroup) -> list[int]:
     """Check the arguments; return the ranks that remain."""
     size, own = group.size(), group.rank()
-    if not isinstance(excluded, list) or not all(isinstance(each, int) for each in excluded):
+    if not isinstance(excluded, list) or not all(isinstance(rank, int) for rank in excluded):
         raise ArgumentTypeError(
             f"ranks_to_exclude must be a list of ints, got {shown(excluded)}",
             hint="pass [3] for one rank",
@@ -109,9 +109,9 @@ def _shrink_job(parent: ProcessGroup, client: Client, remaining: Sequence[int], 
         client.abort("the default group was aborted by shrink_group")
     else:
         client.complete(NAME)
-    made, hub = _new_job(parent, client, remaining)
-    replace_default_group(parent, made, hub)
-    return made
+    shrunk, hub = _new_job(parent, client, remaining)
+    replace_default_group(parent, shrunk, hub)
+    return shrunk
 
 
 def _new_job(parent: ProcessGroup, client: Client, remaining: Sequence[int]) -> tuple[ProcessGroup, Hub | None]:
@@ -131,15 +131,15 @@ def _new_job(parent: ProcessGroup, client: Client, remaining: Sequence[int]) -> 
                 store.set(key, "{}:{}".format(*hub.address))
             host, _, port = store.get(key).decode().rpartition(":")
             other = Client(host, int(port), secret, seconds, own, size)
-            made = _group(parent, "0", ranks, remaining, other, description)
-            several.barrier(made, NAME).wait()
+            shrunk = _group(parent, "0", ranks, remaining, other, description)
+            several.barrier(shrunk, NAME).wait()
         except BaseException:
             if other is not None:
                 other.close()
             if hub is not None:
                 hub.retire()
             raise
-        return made, hub
+        return shrunk, hub
     return _group(parent, "0", ranks, remaining, other, description), None
 
 

@@ -295,7 +295,7 @@ def _names(operator: str, keys: Any) -> list[str]:
             hint="for example ['name']",
             operator=f"Store.{operator}",
         )
-    return [_name(operator, each) for each in keys]
+    return [_name(operator, key) for key in keys]
 
 
 def _amount(amount: Any) -> int:
@@ -329,8 +329,8 @@ class ContentsStore(Store):
 
     def get(self, key: str) -> bytes:
         self.wait([_name("get", key)])
-        found: str = self._ask(do="get", key=key) or ""  # "" if it has a queue alone
-        return found.encode("latin-1")
+        value: str = self._ask(do="get", key=key) or ""  # "" if it has a queue alone
+        return value.encode("latin-1")
 
     def add(self, key: str, amount: int) -> int:
         total: int = self._ask(do="add", key=_name("add", key), value=_amount(amount))
@@ -341,24 +341,24 @@ class ContentsStore(Store):
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         expected, desired = _text("Store.compare_set", expected_value), _text("Store.compare_set", desired_value)
-        found: str = self._ask(do="compare_set", key=_name("compare_set", key), expected=expected, value=desired)
-        return found.encode("latin-1")
+        value: str = self._ask(do="compare_set", key=_name("compare_set", key), expected=expected, value=desired)
+        return value.encode("latin-1")
 
     def check(self, keys: Sequence[str]) -> bool:
-        found: bool = self._ask(do="check", keys=_names("check", keys))
-        return found
+        exists: bool = self._ask(do="check", keys=_names("check", keys))
+        return exists
 
     def delete_key(self, key: str) -> bool:
-        found: bool = self._ask(do="delete", key=_name("delete_key", key))
-        return found
+        existed: bool = self._ask(do="delete", key=_name("delete_key", key))
+        return existed
 
     def num_keys(self) -> int:
-        found: int = self._ask(do="count")
-        return found
+        count: int = self._ask(do="count")
+        return count
 
     def list_keys(self) -> list[str]:
-        found: list[str] = self._ask(do="keys")
-        return found
+        keys: list[str] = self._ask(do="keys")
+        return keys
 
     def queue_push(self, key: str, value: str | bytes) -> None:
         self._ask(do="push", key=_name("queue_push", key), value=_text("Store.queue_push", value))
@@ -367,9 +367,9 @@ class ContentsStore(Store):
         seconds = self.timeout.total_seconds()
         end = time.monotonic() + seconds
         while True:
-            found: str | None = self._ask(do="pop", key=_name("queue_pop", key))
-            if found is not None:
-                return found.encode("latin-1")
+            value: str | None = self._ask(do="pop", key=_name("queue_pop", key))
+            if value is not None:
+                return value.encode("latin-1")
             if not block:
                 raise QueueEmptyError(
                     f"the queue of {key!r} is empty", hint="pass block=True to wait", operator="Store.queue_pop"
@@ -384,8 +384,8 @@ class ContentsStore(Store):
                 ) from None
 
     def queue_len(self, key: str) -> int:
-        found: int = self._ask(do="length", key=_name("queue_len", key))
-        return found
+        length: int = self._ask(do="length", key=_name("queue_len", key))
+        return length
 
 
 class LocalStore(ContentsStore):

@@ -22,38 +22,38 @@ class Contents:
 
     def answer(self, request: Mapping[str, Any]) -> Any:
         """Answer the request named by the entry "do".  Raises ValueError for a value that is not a number, KeyError."""
-        kind, key, values = request["do"], str(request.get("key")), self.values
+        action, key, values = request["do"], str(request.get("key")), self.values
         value: Any = None
-        if kind == "set":
+        if action == "set":
             values[key] = request["value"]
-        elif kind == "get":
+        elif action == "get":
             value = values.get(key)
-        elif kind == "add":
+        elif action == "add":
             value = self._number(key) + int(request["value"])
             values[key] = str(value)
-        elif kind == "append":
+        elif action == "append":
             values[key] = values.get(key, "") + request["value"]
-        elif kind == "compare_set":
+        elif action == "compare_set":
             expected = request["expected"]
             if values.get(key) == expected or (key not in values and not expected):
                 values[key] = request["value"]
             value = values.get(key, expected)
-        elif kind == "delete":
+        elif action == "delete":
             value = values.pop(key, None) is not None
-        elif kind == "keys":
+        elif action == "keys":
             value = list(values)
-        elif kind == "count":
+        elif action == "count":
             value = len(values)
-        elif kind == "check":
+        elif action == "check":
             value = self.has(request["keys"])
-        elif kind == "push":
+        elif action == "push":
             self.queues.setdefault(key, deque()).append(request["value"])
-        elif kind == "pop":
+        elif action == "pop":
             value = self._pop(key)
-        elif kind == "length":
+        elif action == "length":
             value = len(self.queues.get(key, ()))
         else:
-            raise KeyError(kind)
+            raise KeyError(action)
         return value
 
     def _number(self, key: str) -> int:
