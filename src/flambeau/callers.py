@@ -37,7 +37,7 @@ before_warning: Callable[[], None] = _none  # called before a warning; raises in
 
 _operators: dict[str, list[str]] = {}  # operators by the name of a kernel or library operation
 PACKAGE = native.PACKAGE
-_INNER = tuple(PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
+_INNER = tuple(PACKAGE + path for path in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
 
 
 def uses(entry: str, operator: str) -> None:
@@ -65,23 +65,23 @@ def fold_traceback(error: BaseException, keep: str = "") -> None:
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
     while pending:
-        each = pending.pop()
-        if each is None or id(each) in seen:
+        exception = pending.pop()
+        if exception is None or id(exception) in seen:
             continue
-        seen.add(id(each))
-        pending += [each.__cause__, each.__context__]
+        seen.add(id(exception))
+        pending += [exception.__cause__, exception.__context__]
         steps: list[TracebackType] = []
-        step = each.__traceback__
+        step = exception.__traceback__
         while step is not None:
             steps.append(step)
             step = step.tb_next
-        if each is error and all(_is_internal(step) for step in steps):
+        if exception is error and all(_is_internal(step) for step in steps):
             continue
         kept: TracebackType | None = None
         for step in reversed(steps):
             if not _is_internal(step) or step.tb_frame.f_code.co_filename == keep:
                 kept = TracebackType(kept, step.tb_frame, step.tb_lasti, step.tb_lineno)
-        each.__traceback__ = kept
+        exception.__traceback__ = kept
 
 
 def _is_internal(step: TracebackType) -> bool:

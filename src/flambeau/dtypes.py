@@ -230,12 +230,12 @@ _by_numpy: dict[Any, dtype] = {}  # by numpy.dtype, whose name takes microsecond
 
 def from_numpy(numpy_dtype: Any) -> dtype | None:
     """Return the type with the same bits as a numpy.dtype, or None."""
-    found = _by_numpy.get(numpy_dtype)
-    if found is None:
-        found = BY_NAME.get(numpy_dtype.name)
-        if found is not None:
-            _by_numpy[numpy_dtype] = found
-    return found
+    result = _by_numpy.get(numpy_dtype)
+    if result is None:
+        result = BY_NAME.get(numpy_dtype.name)
+        if result is not None:
+            _by_numpy[numpy_dtype] = result
+    return result
 
 
 def can_store(source: dtype, target: dtype) -> bool:

@@ -114,11 +114,11 @@ BLOCK = 1 << 15  # elements of a block, whose intermediate results stay in the p
 
 def blocks_of(*arrays: Any) -> list[list[Any]] | None:
     """Return the arrays in blocks if they are contiguous and of one shape, else None.  Other values are unchanged."""
-    found = [array for array in arrays if isinstance(array, numpy().ndarray)]
-    if any(array.shape != found[0].shape or not array.flags.c_contiguous for array in found):
+    ndarrays = [array for array in arrays if isinstance(array, numpy().ndarray)]
+    if any(array.shape != ndarrays[0].shape or not array.flags.c_contiguous for array in ndarrays):
         return None
     flat = [array.reshape(-1) if isinstance(array, numpy().ndarray) else array for array in arrays]
-    starts = range(0, found[0].size, BLOCK)
+    starts = range(0, ndarrays[0].size, BLOCK)
     return [
         [array[start : start + BLOCK] if isinstance(array, numpy().ndarray) else array for array in flat]
         for start in starts

@@ -106,7 +106,7 @@ class Gemm(NamedTuple):
         if self.dtype.itemsize == 2 and self.dtype.compute == "float":
             wide = np.float32
             product = np.empty(out.shape, wide)
-            a, b, bias = (each if each is None else each.astype(wide) for each in (a, b, bias))
+            a, b, bias = (array if array is None else array.astype(wide) for array in (a, b, bias))
         np.matmul(a, b, out=product)
         if bias is not None:
             np.add(product, bias, out=product)

@@ -127,7 +127,9 @@ strided = layout("strided")
 # PyTorch's other layouts, which flambeau's tensors cannot have
 sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
 sparse_bsr, sparse_bsc, jagged = layout("sparse_bsr"), layout("sparse_bsc"), layout("jagged")
-LAYOUTS = {repr(each): each for each in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged)}
+LAYOUTS = {
+    repr(value): value for value in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged)
+}
 
 
 def check_layout(name: str, wanted: Any) -> None:

@@ -235,14 +235,14 @@ def preferred_linalg_library(backend: str | None = None) -> str:
     return _prefer("linalg", LINALG_LIBRARIES, backend)
 
 
-def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
+def _prefer(library: str, known: tuple[str, ...], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in known:
             raise ModeError(
-                f"preferred_{kind}_library: Unknown input value {wanted!r}. Choose from: {', '.join(known)}"
+                f"preferred_{library}_library: Unknown input value {wanted!r}. Choose from: {', '.join(known)}"
             )
-        switches.libraries[kind] = wanted
-    return switches.libraries.get(kind, known[0])
+        switches.libraries[library] = wanted
+    return switches.libraries.get(library, known[0])
 
 
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # kernels of attention

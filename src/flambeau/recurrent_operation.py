@@ -37,18 +37,18 @@ def steps_of(sizes: Sequence[int], is_reverse: bool) -> Steps:
 
 def states_before(first: Any, results: Any, steps: Steps) -> Any:
     """Return the state before each step: the state after the previous step, or the initial state."""
-    found = np.empty_like(results)
+    before = np.empty_like(results)
     now = first.copy()
     for start, count in steps.places:
-        found[start : start + count] = now[:count]
+        before[start : start + count] = now[:count]
         now[:count] = results[start : start + count]
-    return found
+    return before
 
 
-def _scales(hidden: int, is_sigmoid: Sequence[bool], kind: Any) -> tuple[Any, Any]:
+def _scales(hidden: int, is_sigmoid: Sequence[bool], dtype: Any) -> tuple[Any, Any]:
     """Return (factors, summands) of gates for a sigmoid as (tanh(x / 2) + 1) / 2."""
     halves = np.repeat(np.array(is_sigmoid), hidden)
-    return np.where(halves, 0.5, 1.0).astype(kind), np.where(halves, 0.5, 0.0).astype(kind)
+    return np.where(halves, 0.5, 1.0).astype(dtype), np.where(halves, 0.5, 0.0).astype(dtype)
 
 
 # one layer: (results, last states, values for backward) of the projected inputs, which are overwritten
@@ -90,7 +90,7 @@ def _lstm(x: Any, weight: Any, bias: Any, steps: Steps, states: Arrays) -> tuple
         x += bias
     x *= factors
     turned = np.ascontiguousarray(weight.T) * factors
-    now, cell = (each.copy() for each in states)
+    now, cell = (state.copy() for state in states)
     results, cells = np.empty((2, len(x), hidden), x.dtype)
     product, part = np.empty_like(x, shape=(steps.batch, 4 * hidden)), np.empty_like(x, shape=(steps.batch, hidden))
     for start, count in steps.places:
@@ -115,7 +115,7 @@ def _lstm_slopes(
 ) -> tuple[Any, Any, Arrays]:
     gates, cells = kept
     hidden = weight.shape[1]
-    enter, keep, new, leave = (gates[:, each * hidden : (each + 1) * hidden] for each in range(4))
+    enter, keep, new, leave = (gates[:, gate * hidden : (gate + 1) * hidden] for gate in range(4))
     bent = np.tanh(cells)
     flow = gates * (1 - gates)
     flow[:, :hidden] *= new
@@ -173,7 +173,7 @@ def _gru_slopes(
 ) -> tuple[Any, Any, Arrays]:
     gates, of_new = kept
     hidden = weight.shape[1]
-    reset, update, new = (gates[:, each * hidden : (each + 1) * hidden] for each in range(3))
+    reset, update, new = (gates[:, gate * hidden : (gate + 1) * hidden] for gate in range(3))
     before = states_before(states[0], results, steps)
     of_x = np.empty_like(gates)
     of_x[:, 2 * hidden :] = into_new = (1 - update) * (1 - new * new)
@@ -229,7 +229,7 @@ def packed_order(count: int, has_biases: bool) -> list[int]:
     """
     if not has_biases:
         return [*range(count)]
-    return [at + each for first in (0, 2) for at in range(first, count, 4) for each in (0, 1)]
+    return [at + offset for first in (0, 2) for at in range(first, count, 4) for offset in (0, 1)]
 
 
 class Recurrent(NamedTuple):
@@ -328,7 +328,7 @@ class Recurrent(NamedTuple):
     def _run(self, data: Any, h_0: Any, c_0: Any, weights: Any) -> tuple[Any, list[Arrays], list[Arrays]]:
         """Return (results, last states, what `_gradients` needs) of each layer and direction, in float32 or wider."""
         wide = self.dtype.wide.numpy
-        data, h_0, c_0, weights = (each if each is None else each.astype(wide) for each in (data, h_0, c_0, weights))
+        data, h_0, c_0, weights = (x if x is None else x.astype(wide) for x in (data, h_0, c_0, weights))
         last, kept = [], []
         for number, places in enumerate(self.places()):
             is_reverse = self.directions == 2 and number % 2 == 1
@@ -341,7 +341,7 @@ class Recurrent(NamedTuple):
             last.append(final)
             kept.append((data, of_x, of_h, steps, states, results, saved))
             if number % self.directions == self.directions - 1:
-                parts = [each[5] for each in kept[-self.directions :]]
+                parts = [entry[5] for entry in kept[-self.directions :]]
                 data = parts[0] if self.directions == 1 else np.concatenate(parts, 1)
         return data, last, kept
 
@@ -394,13 +394,13 @@ class RecurrentBackward(NamedTuple):
                 data, of_x, of_hidden, steps, states, results, saved = kept[number]
                 part = np.ascontiguousarray(flow[:, direction * hidden : (direction + 1) * hidden])
                 last = (of_h_n,) if of_c_n is None else (of_h_n, of_c_n)
-                grads = part, *(each[number].astype(wide) for each in last)
+                grads = part, *(array[number].astype(wide) for array in last)
                 by_x, by_h, first = LOOPS[of.mode][1](grads, of_hidden, steps, states, results, saved)
                 below = below + by_x @ of_x
-                made = by_x.T @ data, by_h.T @ states_before(states[0], results, steps), by_x.sum(0), by_h.sum(0)
-                for (at, _), each in zip(places[number], made):
-                    of_weights[at : at + each.size] += each.ravel().astype(of_weights.dtype)
-                for target, each in zip((of_h, of_c), first):
-                    target[number] = each
+                gradients = by_x.T @ data, by_h.T @ states_before(states[0], results, steps), by_x.sum(0), by_h.sum(0)
+                for (at, _), gradient in zip(places[number], gradients):
+                    of_weights[at : at + gradient.size] += gradient.ravel().astype(of_weights.dtype)
+                for target, gradient in zip((of_h, of_c), first):
+                    target[number] = gradient
             flow = below
         of_data[...] = flow

@@ -65,11 +65,11 @@ class Solver:
 
     @property
     def operations(self) -> float:
-        return float(max(prod(each.shape) * max(each.shape[-1:], default=1) for each in self.arguments))
+        return float(max(prod(arg.shape) * max(arg.shape[-1:], default=1) for arg in self.arguments))
 
     def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]:
         rows = zip(addresses, self.arguments)
-        return [Access(at, each.dtype, ACCESSES[each.mode], each.shape, each.strides) for at, each in rows]
+        return [Access(at, arg.dtype, ACCESSES[arg.mode], arg.shape, arg.strides) for at, arg in rows]
 
     def reference(self, *arrays: Any) -> None:
         inputs, outputs = self._uses
@@ -80,7 +80,7 @@ class Solver:
     @cached_property
     def _uses(self) -> tuple[list[int], list[int]]:
         """The indexes of the operands that the routine reads, and of those that it returns."""
-        modes = list(enumerate(each.mode for each in self.arguments))
+        modes = list(enumerate(arg.mode for arg in self.arguments))
         inputs = [index for index, mode in modes if mode in (READ, UPDATED, SPENT)]
         return inputs, [index for index, mode in modes if mode in (WRITTEN, UPDATED)]
 
@@ -114,12 +114,12 @@ def _each(function: Callable[..., Any], *arrays: Any, core: Sequence[int]) -> li
     """Call a function on every matrix of batches.  core: how many last dimensions one call takes, per array."""
     count = prod(arrays[0].shape[: arrays[0].ndim - core[0]])
     flat = [array.reshape(count, *array.shape[array.ndim - dims :]) for array, dims in zip(arrays, core)]
-    return [function(*each) for each in zip(*flat)]
+    return [function(*matrices) for matrices in zip(*flat)]
 
 
-def _filled(shape: Sequence[int], kind: Any, values: Sequence[Any]) -> Any:
+def _filled(shape: Sequence[int], dtype: Any, values: Sequence[Any]) -> Any:
     """Return an array of a batch's results."""
-    return np.array(values, kind).reshape(shape)
+    return np.array(values, dtype).reshape(shape)
 
 
 def has_nan(a: Any) -> bool:
@@ -154,9 +154,9 @@ def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
         factor = np.linalg.cholesky(a)
         codes: Any = _nan_pivots(factor)
     except np.linalg.LinAlgError:
-        found = _each(_cholesky_or_code, a, core=[2])
-        codes = _filled(a.shape[:-2], "int32", [code for _, code in found])
-        factor = _filled(a.shape, a.dtype, [matrix for matrix, _ in found])
+        results = _each(_cholesky_or_code, a, core=[2])
+        codes = _filled(a.shape[:-2], "int32", [code for _, code in results])
+        factor = _filled(a.shape, a.dtype, [matrix for matrix, _ in results])
     return factor.swapaxes(-2, -1) if upper else factor, codes
 
 
@@ -187,9 +187,9 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
     if _are_many(a):
         return _eliminated(a, True)
     columns = np.array(a.reshape(-1, m, n).swapaxes(1, 2), order="C")
-    found = [getrf(each.T, True) for each in columns]  # in place
-    pivots = np.concatenate([pivots for _, pivots, _ in found]).reshape(*batch, min(m, n)) + 1
-    codes = _filled(batch, "int32", [max(code, 0) for _, _, code in found])
+    results = [getrf(transposed.T, True) for transposed in columns]  # in place
+    pivots = np.concatenate([pivots for _, pivots, _ in results]).reshape(*batch, min(m, n)) + 1
+    codes = _filled(batch, "int32", [max(code, 0) for _, _, code in results])
     return columns.swapaxes(1, 2).reshape(a.shape), codes, pivots
 
 
@@ -249,14 +249,14 @@ def solution(a: Any, b: Any) -> tuple[Any, Any]:
     try:
         return np.linalg.solve(a, b), 0
     except np.linalg.LinAlgError:
-        found = _each(_solution_or_code, a, b, core=[2, 2])
-        codes = _filled(a.shape[:-2], "int32", [code for _, code in found])
-        return _filled(b.shape, b.dtype, [matrix for matrix, _ in found]), codes
+        results = _each(_solution_or_code, a, b, core=[2, 2])
+        codes = _filled(a.shape[:-2], "int32", [code for _, code in results])
+        return _filled(b.shape, b.dtype, [matrix for matrix, _ in results]), codes
 
 
 def _solution_or_code(a: Any, b: Any) -> tuple[Any, int]:
-    _, _, found, code = lapack("gesv")(a, b)
-    return found, max(code, 0)
+    _, _, x, code = lapack("gesv")(a, b)
+    return x, max(code, 0)
 
 
 @routine(LU_SOLUTION)
@@ -285,8 +285,8 @@ def triangular_solution(a: Any, b: Any, upper: bool, unit: bool) -> tuple[Any]:
     trtrs = lapack("trtrs", a.dtype.char)
 
     def one(a: Any, b: Any) -> Any:
-        found, code = trtrs(a, b, not upper, 0, unit)
-        return found if code <= 0 else _substituted(a[None], b[None], upper, unit)[0]
+        x, code = trtrs(a, b, not upper, 0, unit)
+        return x if code <= 0 else _substituted(a[None], b[None], upper, unit)[0]
 
     matrix, right = single(a), single(b)
     if matrix is not None and right is not None:
@@ -332,8 +332,8 @@ def reflected_columns(a: Any, factors: Any) -> tuple[Any]:
     lwork = 64 * a.shape[-1]
     if matrix is not None:
         return (orgqr(matrix, factors.reshape(-1), lwork)[0],)
-    found = _each(lambda a, factors: orgqr(a, factors, lwork)[0], a, factors, core=[2, 1])
-    return (_filled(a.shape, a.dtype, found),)
+    columns = _each(lambda a, factors: orgqr(a, factors, lwork)[0], a, factors, core=[2, 1])
+    return (_filled(a.shape, a.dtype, columns),)
 
 
 @routine(REFLECTION)
@@ -397,7 +397,7 @@ def singular_values(a: Any, full: bool) -> tuple[Any, Any, Any, Any]:
 def _converged(*results: Any) -> tuple[Any, ...]:
     """Return the results of a LAPACK call, the code last; NaN and 1 if the algorithm did not converge."""
     if results[-1]:
-        return *(np.full_like(each, np.nan) for each in results[:-1]), 1
+        return *(np.full_like(result, np.nan) for result in results[:-1]), 1
     return results
 
 
@@ -406,13 +406,13 @@ def _or_nan(decompose: Callable[..., Any], a: Any) -> tuple[Any, ...]:
     try:
         return *decompose(a), 0
     except np.linalg.LinAlgError:
-        shapes = [each.shape for each in decompose(np.zeros(a.shape, a.dtype))]
+        shapes = [result.shape for result in decompose(np.zeros(a.shape, a.dtype))]
     results = [np.full(shape, np.nan, a.dtype) for shape in shapes]
     codes = np.ones(a.shape[:-2], "int32")
     for index in np.ndindex(*a.shape[:-2]):
         try:
-            for target, found in zip(results, decompose(a[index])):
-                target[index] = found
+            for target, value in zip(results, decompose(a[index])):
+                target[index] = value
         except np.linalg.LinAlgError:
             continue
         codes[index] = 0

@@ -62,7 +62,7 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 def to_devices(tensors: Sequence[TensorBase], devices: Sequence[int]) -> list[TensorBase]:
     """Copy tensors of GPUs as `to_device` does, each to another GPU.  The streams wait for each other once."""
-    sources = [each if each._layout.compact else _compact_copy(each) for each in tensors]
+    sources = [tensor if tensor._layout.compact else _compact_copy(tensor) for tensor in tensors]
     targets = [_like(source, device, False) for source, device in zip(sources, devices)]
     copy_between(
         [
@@ -186,10 +186,10 @@ def converted(input: Any, wanted: dtype) -> Any:
 def converted_two(one: TensorBase, other: TensorBase, wanted: dtype) -> tuple[TensorBase, TensorBase]:
     """Copy two dense tensors of one type and device as another type, in one launch; differentiable."""
     if hooks.on_convert is not None:
-        for each in (one, other):
-            hooks.on_convert(each, wanted, each.device_index)
-    found: tuple[TensorBase, TensorBase] = _CAST_TWO(one, other, wanted, one._layout.dtype)
-    return found
+        for tensor in (one, other):
+            hooks.on_convert(tensor, wanted, tensor.device_index)
+    copies: tuple[TensorBase, TensorBase] = _CAST_TWO(one, other, wanted, one._layout.dtype)
+    return copies
 
 
 @whole

@@ -83,7 +83,7 @@ def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
         return list(map(array_of, tensors))
     _thread.makes_batch = True
     try:
-        return [each.array() for each in tensors]
+        return [tensor.array() for tensor in tensors]
     finally:
         _thread.makes_batch = False
 
@@ -157,9 +157,13 @@ class LeftOut:
         draws = isinstance(step, HostDraw) and any(access.nbytes > LARGE for access in written)
         if not draws and not (self._storages and any(self.around(access.address) is not None for access in touched)):
             return False
-        storages = {each._storage.address(): each._storage for each in _tensors(operands) if each.device_index < 0}
+        storages = {
+            tensor._storage.address(): tensor._storage for tensor in _tensors(operands) if tensor.device_index < 0
+        }
         for access in written:
-            held = next((each for low, each in storages.items() if low <= access.address < low + each.nbytes), None)
+            held = next(
+                (storage for low, storage in storages.items() if low <= access.address < low + storage.nbytes), None
+            )
             if held is not None:
                 self.add(held)
             if access.nbytes and (held is None or held.nbytes <= LARGE):

@@ -134,8 +134,8 @@ class History:
 
     def _kind(self, kind: Kind, pool: PoolId) -> Kind:
         """Intern a kind of event with the label of a pool and of the metadata."""
-        made = kind[0], kind[1], self._label(pool)
-        return self._kinds.setdefault(made, made)
+        labelled = kind[0], kind[1], self._label(pool)
+        return self._kinds.setdefault(labelled, labelled)
 
     def _label(self, pool: PoolId) -> int:
         key = pool, self.metadata
@@ -160,13 +160,13 @@ class History:
                 return NO_STACK
             code = frame.f_code
             key = id(code), frame.f_lasti
-            found = known(key)
-            while found is None and frame.f_back is not None and code.co_filename.startswith(_PACKAGE):
+            stack = known(key)
+            while stack is None and frame.f_back is not None and code.co_filename.startswith(_PACKAGE):
                 frame = frame.f_back
                 code = frame.f_code
                 key = id(code), frame.f_lasti
-                found = known(key)
-            return new(key, ((code, frame.f_lasti),)) if found is None else found
+                stack = known(key)
+            return new(key, ((code, frame.f_lasti),)) if stack is None else stack
 
         return line
 
@@ -182,9 +182,9 @@ class History:
             add(frame.f_lasti)
             frame = frame.f_back
         key = tuple(parts)
-        found = self._ids.get(key)
-        if found is not None:
-            return found
+        stack = self._ids.get(key)
+        if stack is not None:
+            return stack
         frame, frames = _getframe(depth), []
         while frame is not None:
             frames.append((frame.f_code, frame.f_lasti))

@@ -136,14 +136,14 @@ class Shortage(NamedTuple):
         if not self.is_recorded:
             return [RECORD] if self.active else []
         is_fragmented = self.missing <= 0 and not self.capturing and self.room < self.block
-        key = _kept if is_fragmented and any(each.kept for each in self.holders) else _nbytes
-        ranked = sorted(self.holders, key=lambda each: (-key(each), each.site))[:LINES]
+        key = _kept if is_fragmented and any(holder.kept for holder in self.holders) else _nbytes
+        ranked = sorted(self.holders, key=lambda holder: (-key(holder), holder.site))[:LINES]
         return [
-            f"{callers.shown_site(each.site) or 'an unknown line'} holds {size(each.nbytes)} in {each.blocks} "
-            f"block{'s' * (each.blocks != 1)}"
-            + (f" and keeps {size(each.kept)} of free memory from being returned" if key is _kept else "")
-            for each in ranked
-            if key(each)
+            f"{callers.shown_site(holder.site) or 'an unknown line'} holds {size(holder.nbytes)} in {holder.blocks} "
+            f"block{'s' * (holder.blocks != 1)}"
+            + (f" and keeps {size(holder.kept)} of free memory from being returned" if key is _kept else "")
+            for holder in ranked
+            if key(holder)
         ]
 
     def _fragments(self) -> str:

@@ -26,7 +26,7 @@ class PoolSet:
 
     def __init__(self, small: Pool, large: Pool) -> None:
         self.plain = small, large
-        self.expandable = tuple(Pool(each.is_small, each.total, each.counters, each.id, True) for each in self.plain)
+        self.expandable = tuple(Pool(pool.is_small, pool.total, pool.counters, pool.id, True) for pool in self.plain)
 
     @property
     def all(self) -> tuple[Pool, ...]:

@@ -21,7 +21,7 @@ def current(flow: Flow) -> int:
 
 def flows_of(counters: Counters) -> list[tuple[str, Flow]]:
     """Return the flows of a pool, with their names."""
-    return [(kind, getattr(counters, kind)) for kind in KINDS]
+    return [(name, getattr(counters, name)) for name in KINDS]
 
 
 def copied(counters: Counters) -> Counters:
@@ -43,8 +43,8 @@ def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
 
 def settle(small: Counters, large: Counters, total: Counters) -> None:
     """Update every flow, so that all can be read or reset."""
-    for kind in ("allocation", "allocated_bytes", "requested_bytes"):
-        one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
+    for name in ("allocation", "allocated_bytes", "requested_bytes"):
+        one, other, both = getattr(small, name), getattr(large, name), getattr(total, name)
         both.allocated = one.allocated + other.allocated
         both.freed = one.freed + other.freed
     total.awaiting = small.awaiting + large.awaiting
@@ -88,8 +88,8 @@ def report(total: Counters, small: Counters, large: Counters) -> dict[str, int]:
     """Return every counter of both pools together and of each, by name."""
     counts: dict[str, int] = {}
     for name, counters in (("all", total), ("small_pool", small), ("large_pool", large)):
-        for kind, flow in flows_of(counters):
-            report_flow(flow, f"{kind}.{name}", counts)
+        for metric, flow in flows_of(counters):
+            report_flow(flow, f"{metric}.{name}", counts)
     return counts
 
 

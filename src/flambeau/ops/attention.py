@@ -80,15 +80,15 @@ def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scal
 
 
 def _fused_samples() -> Iterator[Sample]:
-    def each(shape: Sizes, keys: Sizes, value: Sizes, *attributes: Any, layout: str = "dense") -> Sample:
+    def sample(shape: Sizes, keys: Sizes, value: Sizes, *attributes: Any, layout: str = "dense") -> Sample:
         sizes = enumerate((shape, keys, value))
         arrays = (Array(tuple(size), -1, 1, seed=seed, layout=layout, grad=False) for seed, size in sizes)
         return Sample((*arrays, *attributes))
 
-    yield each((2, 2, 3, 8), (2, 2, 5, 8), (2, 2, 5, 8), False, 0.35)
-    yield each((1, 4, 5, 16), (1, 2, 4, 16), (1, 2, 4, 8), True, 0.25)
-    yield each((1, 2, 33, 8), (1, 2, 40, 8), (1, 2, 40, 8), True, 0.3, layout="strided")
-    yield each((1, 1, 1, 8), (1, 1, 1, 8), (1, 1, 1, 8), True, 1.0)
+    yield sample((2, 2, 3, 8), (2, 2, 5, 8), (2, 2, 5, 8), False, 0.35)
+    yield sample((1, 4, 5, 16), (1, 2, 4, 16), (1, 2, 4, 8), True, 0.25)
+    yield sample((1, 2, 33, 8), (1, 2, 40, 8), (1, 2, 40, 8), True, 0.3, layout="strided")
+    yield sample((1, 1, 1, 8), (1, 1, 1, 8), (1, 1, 1, 8), True, 1.0)
 
 
 @operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
@@ -167,8 +167,8 @@ def _(
     """Return the gradients of grad_output, query, key and value, from products of whole matrices of scores."""
     inputs, wide, per_group = (query, key, value), query.dtype.wide, query.shape[1] // key.shape[1]
     given = [like.new_zeros(like.shape) if grad is None else grad for grad, like in zip(grads, inputs)]
-    grad, query, along_query = (each.to(wide) for each in (grad_output, query, given[0]))
-    key, value, along_key, along_value = (_repeated(each, per_group).to(wide) for each in (key, value, *given[1:]))
+    grad, query, along_query = (tensor.to(wide) for tensor in (grad_output, query, given[0]))
+    key, value, along_key, along_value = (_repeated(tensor, per_group).to(wide) for tensor in (key, value, *given[1:]))
     weights = softmax(_scores(query, key, None, is_causal, scale)[0], -1)
 
     def of_scores(of_weights: Any) -> Any:
@@ -185,7 +185,7 @@ def _(
     of_query = scale * (matmul(first, along_key) + matmul(second, key))
     of_key = scale * (matmul(first.transpose(-2, -1), along_query) + matmul(second.transpose(-2, -1), query))
     of_value = matmul(changed.transpose(-2, -1), grad)
-    of_key, of_value = (each.unflatten(1, (-1, per_group)).sum(2) for each in (of_key, of_value))
+    of_key, of_value = (tensor.unflatten(1, (-1, per_group)).sum(2) for tensor in (of_key, of_value))
     dtype = grad_output.dtype
     return of_grad.to(dtype), None, None, of_query.to(dtype), of_key.to(dtype), of_value.to(dtype)
 

@@ -69,8 +69,8 @@ class ChannelPointwise(Pointwise):
 
     def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], *_: Any) -> Kernel:
         kernel = super()._make_kernel(out, inputs, computes)
-        for kind, source_of in ((CHANNELS, self._channel_source), (PLANES, self._plane_source)):
-            self.others[kind, kernel.entry] = super()._make_kernel(out, inputs, computes, f"_{kind}", source_of)
+        for form, source_of in ((CHANNELS, self._channel_source), (PLANES, self._plane_source)):
+            self.others[form, kernel.entry] = super()._make_kernel(out, inputs, computes, f"_{form}", source_of)
         return kernel
 
     def _channel_source(self, entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
@@ -108,10 +108,10 @@ class ChannelPointwise(Pointwise):
         return values_of(inputs, lambda name, _: (of_whole if name in self.whole else of_number).format(n=name))
 
     def _source(
-        self, kind: str, entry: str, out: dtype, inputs: Sequence[Input], cuda: str, parts: dict[str, str]
+        self, form: str, entry: str, out: dtype, inputs: Sequence[Input], cuda: str, parts: dict[str, str]
     ) -> str:
-        loads, blocks = LOADS_AND_BLOCKS[kind][len(self.whole)]
-        body = Template(_BODIES[kind]).substitute(parts, T=out.cuda)
+        loads, blocks = LOADS_AND_BLOCKS[form][len(self.whole)]
+        body = Template(_BODIES[form]).substitute(parts, T=out.cuda)
         return entry_source(entry, out, inputs, cuda, blocks, f"loads = {loads}", body)
 
 

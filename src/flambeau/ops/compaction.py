@@ -89,10 +89,10 @@ def _places_kernel(dtype: dtype) -> Kernel:
     ]  # fmt: skip
 
     def reference(places: Any, count: Any, input: Any, numel: int, ndim: int) -> None:
-        found = np.argwhere(input != 0)
-        count[...] = len(found)
+        indexes = np.argwhere(input != 0)
+        count[...] = len(indexes)
         if places is not None:
-            places[: len(found)] = found
+            places[: len(indexes)] = indexes
 
     return _kernel(
         f"few_places_{dtype.name}", f"long long* places, long long* count, const {dtype.cuda}* input, Layout<1> layout",
@@ -128,9 +128,9 @@ def _chosen_kernel(dtype: dtype) -> Kernel:
     ]  # fmt: skip
 
     def reference(values: Any, count: Any, input: Any, mask: Any, numel: int) -> None:
-        found = input[mask]
-        count[...] = len(found)
-        values[: len(found)] = found
+        elements = input[mask]
+        count[...] = len(elements)
+        values[: len(elements)] = elements
 
     return _kernel(
         f"few_chosen_{8 * dtype.itemsize}",
@@ -142,7 +142,7 @@ def _chosen_kernel(dtype: dtype) -> Kernel:
 def _layout_of_both(input: Any, mask: Any) -> tuple[tuple[int, ...], tuple[Any, Any]]:
     """Return (the shape to which input and mask broadcast, their common layout)."""
     shape = st.broadcast([input.shape, mask.shape], "mask")
-    return shape, st.collapse(shape, [st.expand(each.shape, each.strides, shape) for each in (input, mask)])
+    return shape, st.collapse(shape, [st.expand(operand.shape, operand.strides, shape) for operand in (input, mask)])
 
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)

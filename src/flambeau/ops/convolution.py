@@ -256,7 +256,7 @@ def per_dimension(name: str, what: str, value: Any, count: int, least: int) -> S
             hint=f"as in {what}={(1,) * count}",
             operator=name,
         )
-    numbers = tuple(each.__index__() for each in listed)
+    numbers = tuple(number.__index__() for number in listed)
     if len(numbers) not in (1, count):
         raise ValueRangeError(
             f"expected {what} to be a single integer value or a list of {count} values to match the convolution "
@@ -335,8 +335,8 @@ def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int,
 
 def is_channels_last(*operands: Any) -> bool:
     """Return whether a convolution of these operands gives a channels-last result."""
-    found = (memory_formats.suggested(operand.shape, operand.strides) for operand in operands)
-    return any(format is not memory_formats.contiguous_format for format in found)
+    formats = (memory_formats.suggested(operand.shape, operand.strides) for operand in operands)
+    return any(format is not memory_formats.contiguous_format for format in formats)
 
 
 def _padding_of(name: str, padding: Any, stride: Sizes, dilation: Sizes, kernel: Sizes) -> tuple[Sizes, Sizes]:
@@ -349,13 +349,13 @@ def _padding_of(name: str, padding: Any, stride: Sizes, dilation: Sizes, kernel:
                 operator=name,
             )
         total = tuple(spread * (size - 1) for spread, size in zip(dilation, kernel))
-        return tuple(each // 2 for each in total), total
+        return tuple(pad // 2 for pad in total), total
     if isinstance(padding, str) and padding != VALID:
         raise ValueRangeError(
             f"Invalid padding string: {padding!r}", hint="use 'same', 'valid' or numbers", operator=name
         )
     front = per_dimension(name, "padding", 0 if padding == VALID else padding, len(kernel), 0)
-    return front, tuple(2 * each for each in front)
+    return front, tuple(2 * pad for pad in front)
 
 
 def _convolved(

@@ -24,8 +24,8 @@ LENGTHS = ("starts", "lengths", "target_lengths")
 def _states(targets: Any, starts: Any, target_lengths: Any, classes: int, width: int, blank: int) -> tuple[Any, Any]:
     """Return (label of each state, whether it may be reached from two states before), both [batch, width]."""
     number = np.arange(width)
-    place = np.minimum(number // 2, np.maximum(target_lengths - 1, 0)[:, None]) + starts[:, None]
-    held = targets[np.minimum(place, max(len(targets) - 1, 0))] if len(targets) else np.zeros(place.shape, np.int64)
+    index = np.minimum(number // 2, np.maximum(target_lengths - 1, 0)[:, None]) + starts[:, None]
+    held = targets[np.minimum(index, max(len(targets) - 1, 0))] if len(targets) else np.zeros(index.shape, np.int64)
     is_label = (number % 2 == 1) & (number < 2 * target_lengths[:, None] + 1)
     labels = np.where(is_label, held, blank)
     check_range("ctc_loss", labels, classes, "classes", "target")
@@ -63,8 +63,8 @@ def _parameters(own: dtype, first: list[Any]) -> list[Any]:
 
 def _source(name: str, own: dtype, arguments: str, values: str, more: str = "") -> tuple[str, str]:
     entry, t = f"{name}_{own.name}", own.cuda
-    pointers = ", ".join(f"const long long* {each}" for each in ("targets", *LENGTHS))
-    numbers = ", ".join(f"long long {each}" for each in SIZES)
+    pointers = ", ".join(f"const long long* {pointer}" for pointer in ("targets", *LENGTHS))
+    numbers = ", ".join(f"long long {size}" for size in SIZES)
     return (
         entry,
         f"""{PRELUDE}{source_text("ctc.cu")}
@@ -101,8 +101,8 @@ def _forward_kernel(own: dtype) -> Kernel:
                     row = _log_sum(row, _pushed(row, 1), skipped).astype(losses.dtype) + scores
                 alpha[time] = row
                 last = np.where(ends > 0, row[every, np.maximum(ends - 1, 0)], -np.inf)
-                found = -_log_sum(row[every, ends], last)
-                losses[...] = np.where(lengths == time + 1, found, losses)
+                loss = -_log_sum(row[every, ends], last)
+                losses[...] = np.where(lengths == time + 1, loss, losses)
 
     states = ("times", "batch", "width")
     first = [Pointer("losses", own.wide, "w", ("batch",)), Pointer("alpha", own.wide, "w", states)]
@@ -203,7 +203,7 @@ def ctc_paths(
     losses, alpha = call.output((batch,), own.wide), call.output((times, batch, width), own.wide)
     if batch:
         grid = Grid((min(batch, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-        operands = [call.contiguous(each) for each in (log_probs, targets, starts, input_lengths, target_lengths)]
+        operands = [call.contiguous(operand) for operand in (log_probs, targets, starts, input_lengths, target_lengths)]
         numbers = times, batch, classes, width, targets.numel(), blank
         call.launch(_forward_kernel(own), grid, losses, alpha, *operands, *numbers)
     return losses, alpha
@@ -238,7 +238,7 @@ def ctc_slope(
     if not out.numel():
         return out
     both, beta = call.scratch(alpha.shape, own.wide), call.scratch((batch, 2, width), own.wide)
-    operands = [call.contiguous(each) for each in (log_probs, targets, starts, input_lengths, target_lengths)]
+    operands = [call.contiguous(operand) for operand in (log_probs, targets, starts, input_lengths, target_lengths)]
     numbers = times, batch, classes, width, targets.numel(), blank
     grid = Grid((min(batch, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     call.launch(_backward_kernel(own), grid, both, beta, call.contiguous(alpha), *operands, *numbers)

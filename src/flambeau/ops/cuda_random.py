@@ -96,13 +96,13 @@ def normals(wide: dtype, words: Words) -> list[Any]:
         radius = np.sqrt(-2.0 * np.log(_wide_fractions(words[0], words[1])))
         angle = math.pi * (2 * _wide_fractions(words[2], words[3]))
         return [np.sin(angle) * radius, np.cos(angle) * radius]
-    found: list[Any] = []
+    values: list[Any] = []
     step = np.float32(1.46291807926716e-09)
     for length, turn in ((words[0], words[1]), (words[2], words[3])):
         radius = np.sqrt(np.float32(-2) * np.log(open_fractions(length)))
         angle = fused(turn.astype(np.float32), step, step / np.float32(2))
-        found += [np.sin(angle) * radius, np.cos(angle) * radius]
-    return found
+        values += [np.sin(angle) * radius, np.cos(angle) * radius]
+    return values
 
 
 def pairs(words: Words) -> list[Any]:
@@ -389,9 +389,9 @@ def choice_kernel(wide: dtype) -> Kernel:
         words = words_of(seed, first + row // span, row % span * lanes + sample)
         drawn = open_fractions(words[0]).reshape(rows, samples).astype(wide.numpy)
         for at in range(rows):
-            found = np.minimum(np.searchsorted(sums[at], drawn[at]), size - 1)
+            index = np.minimum(np.searchsorted(sums[at], drawn[at]), size - 1)
             is_chosen = np.where(chances[at] != 0, np.arange(size), 0)
-            out[at] = np.maximum.accumulate(is_chosen)[found]
+            out[at] = np.maximum.accumulate(is_chosen)[index]
 
     names = ("rows", "size", "samples", "lanes", "span")
     inputs = [Pointer(name, wide, "r", ("rows", "size")) for name in ("sums", "chances")]

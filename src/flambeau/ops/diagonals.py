@@ -201,9 +201,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 def count_in_triangle(row: int, col: int, offset: int, lower: bool) -> int:
     """Return the number of elements of a triangle of a matrix."""
-    rows = np.arange(row)
-    held = rows + offset + 1 if lower else col - rows - offset
-    return int(np.clip(held, 0, col).sum())
+    if not lower:
+        return row * col - count_in_triangle(row, col, offset - 1, True)
+    return _held_up_to(offset + row, col) - _held_up_to(offset, col)
+
+
+def _held_up_to(last: int, col: int) -> int:
+    """Return the number of elements in rows that hold 1, 2, ... and `last` elements, but at most `col`."""
+    growing = max(min(last, col), 0)
+    return growing * (growing + 1) // 2 + max(last - col, 0) * col
 
 
 def _indices_samples() -> Iterator[Sample]:

@@ -45,7 +45,7 @@ def _(grad: Any) -> Any:
 
 
 def _squares() -> Iterator[Sample]:
-    return (Sample((each.args[0]._replace(low=0.5, high=3.0),)) for each in singles())
+    return (Sample((sample.args[0]._replace(low=0.5, high=3.0),)) for sample in singles())
 
 
 @pointwise(
@@ -95,8 +95,8 @@ def cosine_similarity(x1: Operand, x2: Operand, dim: int = 1, eps: float = 1e-8)
         )
     shape = st.broadcast([x1.shape, x2.shape], "cosine_similarity")
     units = []
-    for each in (x1, x2):
-        vectors: Any = each.to(common)
+    for x in (x1, x2):
+        vectors: Any = x.to(common)
         whole = vectors.expand(shape)
         units.append(whole / raised(whole.norm(2, dim, True), eps))
     return (units[0] * units[1]).sum(dim)
@@ -180,16 +180,16 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
         tensor([[5.],
                 [4.]])
     """
-    for each in (x1, x2):
-        if len(each.shape) < 2:
+    for x in (x1, x2):
+        if len(x.shape) < 2:
             raise ShapeError(
-                f"both inputs need at least two dimensions, got {list(each.shape)}",
+                f"both inputs need at least two dimensions, got {list(x.shape)}",
                 hint="each row is a vector: add a dimension with unsqueeze(0)",
                 operator="cdist",
             )
-        if not each.dtype.is_floating_point:
+        if not x.dtype.is_floating_point:
             raise DtypeError(
-                f"inputs must be floating point, got {each.dtype.name}", hint="convert with .float()", operator="cdist"
+                f"inputs must be floating point, got {x.dtype.name}", hint="convert with .float()", operator="cdist"
             )
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(

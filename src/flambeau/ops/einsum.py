@@ -239,9 +239,9 @@ def einsum_of(equation: str, operands: Operands) -> Any:
             term = _contracted(term, other, set(result).union(*(labels for _, labels in (*terms, *chosen[at:]))))
         terms.append(term)
     tensor, labels = terms[0]
-    found = _ordered(*_summed(tensor, labels, set(labels) - set(result)), result)
+    output = _ordered(*_summed(tensor, labels, set(labels) - set(result)), result)
     first: Any = operands[0]
-    return first.view_as(first) if found is first else found  # never the operand itself
+    return first.view_as(first) if output is first else output  # never the operand itself
 
 
 # products of two tensors
@@ -380,7 +380,7 @@ def inner(input: Operand, other: Operand) -> Any:
             operator="inner",
         )
     k = input.shape[-1]
-    rows, columns = (each.reshape((prod(each.shape[:-1]), k)) for each in (input, other))
+    rows, columns = (operand.reshape((prod(operand.shape[:-1]), k)) for operand in (input, other))
     return matmul(rows, columns.transpose(0, 1)).reshape((*input.shape[:-1], *other.shape[:-1]))
 
 
@@ -407,7 +407,7 @@ def kron(input: Operand, other: Operand) -> Any:
                 [0, 1, 0, 2]])
     """
     rank = max(len(input.shape), len(other.shape))
-    a, b = ((*[1] * (rank - len(each.shape)), *each.shape) for each in (input, other))
+    a, b = ((*[1] * (rank - len(operand.shape)), *operand.shape) for operand in (input, other))
     left = input.reshape([part for size in a for part in (size, 1)])
     right = other.reshape([part for size in b for part in (1, size)])
     return (left * right).reshape([one * two for one, two in zip(a, b)])
@@ -443,7 +443,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 """
 
     def reference(out: Any, input: Any, other: Any, count: int) -> None:
-        a, b = [each.astype(dtype.wide.numpy, copy=False) for each in (input, other)]
+        a, b = [array.astype(dtype.wide.numpy, copy=False) for array in (input, other)]
         out[...] = np.roll(a, -1, 0) * np.roll(b, -2, 0) - np.roll(a, -2, 0) * np.roll(b, -1, 0)
 
     params: list[Param] = [
@@ -495,7 +495,7 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
         for vectors in (input, other):
             given = vectors if vectors.dtype is common else call.contiguous(vectors, common)
             operands.append(copy_if_same(call, given, out))
-        rows = [st.expand(each.shape, each.strides, shape) for each in operands]
+        rows = [st.expand(operand.shape, operand.strides, shape) for operand in operands]
         sizes, steps = st.collapse((*shape[:at], *shape[at + 1 :]), [(*row[:at], *row[at + 1 :]) for row in rows])
         layout = (3, *sizes), [(row[at], *rest) for row, rest in zip(rows, steps)]
         call.launch(_cross_kernel(common), grid_over(3 * count), *operands, layout, count)

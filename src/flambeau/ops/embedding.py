@@ -394,8 +394,8 @@ def embedding_bag(
         if is_left_out is not None:
             count = (~is_left_out).sum(1, True).clamp_min(1)
         return rows.sum(1) / count
-    found = rows.max(1)[0]
-    return found if is_left_out is None else found.masked_fill(is_left_out.all(1, True), 0)
+    largest = rows.max(1)[0]
+    return largest if is_left_out is None else largest.masked_fill(is_left_out.all(1, True), 0)
 
 
 def _flat_bags(rows: Any, offsets: Any, mode: str, is_left_out: Any, include_last: bool) -> Any:

@@ -255,11 +255,11 @@ def _check_reduce(reduce: str) -> None:
 
 def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     """Return scratch memory of this shape, filled with a number."""
-    made = call.scratch(shape, dtype)
-    if made.numel():
+    scratch = call.scratch(shape, dtype)
+    if scratch.numel():
         number = passed_as(value, partial(converted, call.called, dtype), PYTHON[dtype.category])
-        call.launch(fill_kernel(dtype), grid_over(made.numel()), made, number, made.numel())
-    return made
+        call.launch(fill_kernel(dtype), grid_over(scratch.numel()), scratch, number, scratch.numel())
+    return scratch
 
 
 @operator(

@@ -221,8 +221,8 @@ def permutation(state: Any, out: Any, dtype: Any) -> None:
 
 def _exchanged(values: list[int], places: Iterable[int], others: Iterable[int]) -> list[int]:
     """Exchange pairs of values, one after another."""
-    for place, other in zip(places, others):
-        values[place], values[other] = values[other], values[place]
+    for index, other in zip(places, others):
+        values[index], values[other] = values[other], values[index]
     return values
 
 

@@ -486,8 +486,8 @@ def _flat_kernel(count: int) -> Kernel:
         f"long long {name}" for name in numbers
     )
     step = " ".join(
-        f"at = at * {size} + checked({place}[offset(layout, {i}, i)], -{size}, {size});"
-        for i, (place, size) in enumerate(zip(places, sizes))
+        f"at = at * {size} + checked({name}[offset(layout, {i}, i)], -{size}, {size});"
+        for i, (name, size) in enumerate(zip(places, sizes))
     )
     body = f"long long at = 0; {step} out[i] = at;"
     loop = f"for (long long i = first_index(); i < numel; i += index_step()) {{ {body} }}"

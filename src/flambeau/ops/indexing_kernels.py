@@ -222,9 +222,9 @@ def _join_reference(dtype: dtype, how: str) -> Any:
         if scale != 1:
             added = added * wide.numpy.type(scale)
         if is_mean or not includes:
-            found, starts, counts = np.unique(rows, return_index=True, return_counts=True)
+            unique_rows, starts, counts = np.unique(rows, return_index=True, return_counts=True)
         if not includes:  # the first entry of a row replaces the row
-            total[:, found] = added[:, starts]
+            total[:, unique_rows] = added[:, starts]
             is_later = np.ones(count, bool)
             is_later[starts] = False
             rows, added = rows[is_later], added[:, is_later]
@@ -233,7 +233,7 @@ def _join_reference(dtype: dtype, how: str) -> Any:
         getattr(np, ufunc).at(total.reshape(-1), rows.reshape(-1), added.reshape(-1))
         if is_mean:
             divide = np.divide if dtype.category == FLOATING else np.floor_divide
-            total[:, found] = divide(total[:, found], (counts + includes).astype(wide.numpy)[:, None])
+            total[:, unique_rows] = divide(total[:, unique_rows], (counts + includes).astype(wide.numpy)[:, None])
         if total is not out:
             out[...] = total
 

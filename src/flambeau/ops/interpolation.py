@@ -53,19 +53,19 @@ def taps_of(kind: str, size: int, results: int, scale: float, align: bool, real:
     at = np.arange(results)
     if kind.startswith("nearest"):
         shift = np.float32(0.5 if kind == "nearest-exact" else 0)
-        place = np.floor((at.astype(np.float32) + shift) * np.float32(scale)).astype(np.int64)
-        return np.minimum(place, size - 1)[:, None], np.ones((results, 1), real)
+        position = np.floor((at.astype(np.float32) + shift) * np.float32(scale)).astype(np.int64)
+        return np.minimum(position, size - 1)[:, None], np.ones((results, 1), real)
     at, scale = at.astype(real), real(scale)
     if kind in ("linear", "cubic"):
-        place = scale * at if align else scale * (at + real(0.5)) - real(0.5)
-        place = np.maximum(place, 0) if kind == "linear" else place
-        below = np.floor(place)
+        position = scale * at if align else scale * (at + real(0.5)) - real(0.5)
+        position = np.maximum(position, 0) if kind == "linear" else position
+        below = np.floor(position)
         if kind == "linear":
             below = np.minimum(below, size - 1)
-            rest = np.minimum(place - below, 1)
+            rest = np.minimum(position - below, 1)
             first, weights = below.astype(np.int64), np.stack([1 - rest, rest], 1)
         else:
-            rest, first = place - below, below.astype(np.int64) - 1
+            rest, first = position - below, below.astype(np.int64) - 1
             weights = _cubic(np.stack([rest + 1, rest, 1 - rest, 2 - rest], 1), -0.75)
         count = weights.shape[1]
         return np.clip(first[:, None] + np.arange(count), 0, size - 1), weights.astype(real)
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out,
     params = [
         Pointer("out", out, "w", whole),
         Pointer("input", source, "r", given),
-        *[Scalar(each, "int64") for each in ("outer", "size", "results", "inner")],
+        *[Scalar(parameter, "int64") for parameter in ("outer", "size", "results", "inner")],
         Scalar("scale", "float64"),
         Scalar("align", "int64"),
     ]
@@ -182,7 +182,7 @@ def _(grad: Any, input_shape: Any, dim: int, scale: float, kind: str, align: boo
 def _back_samples() -> Iterator[Sample]:
     for sample in _line_samples():
         array, dim, size, *rest = sample.args
-        shape = tuple(size if axis == dim else each for axis, each in enumerate(array.shape))
+        shape = tuple(size if axis == dim else length for axis, length in enumerate(array.shape))
         yield Sample((array._replace(shape=shape), dim, array.shape[dim], *rest))
 
 
@@ -257,7 +257,7 @@ def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any, mode: str) 
     shape = input.shape
     if size is not None:
         return st.as_ints(_listed("size", shape, size)), [None] * (len(shape) - 2)
-    factors = [float(each) for each in _listed("scale_factor", shape, scale_factor)]
+    factors = [float(factor) for factor in _listed("scale_factor", shape, scale_factor)]
     if not all(map(isfinite, factors)):
         raise ValueRangeError(f"scale_factor must be finite, got {factors}", hint="as in 2.0", operator="interpolate")
     sizes = [floor(float(have) * factor) for have, factor in zip(shape[2:], factors)]
@@ -342,7 +342,7 @@ def interpolate(
         for dim, (have, wanted, factor) in enumerate(zip(images, sizes, factors), first)
         if have != wanted or factor not in (None, 1.0)
     ]
-    changed.sort(key=lambda each: each[2] / each[1])  # the dimensions that shrink most are first
+    changed.sort(key=lambda change: change[2] / change[1])  # the dimensions that shrink most are first
     for number, (dim, have, wanted, factor) in enumerate(changed, 1):
         distance = _distance(have, wanted, factor, align, real)
         result = own if number == len(changed) and own.is_floating_point else wide
@@ -386,10 +386,10 @@ def _read(input: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
     n, c = input.shape[:2]
     index: Any = None
     is_inside: Any = None
-    for place, size in zip(places, sizes):
-        fits = (place >= 0) & (place <= size - 1)
+    for coordinate, size in zip(places, sizes):
+        fits = (coordinate >= 0) & (coordinate <= size - 1)
         is_inside = fits if is_inside is None else is_inside & fits
-        whole = place.clamp(0, size - 1).masked_fill(place != place, 0).to(int64)
+        whole = coordinate.clamp(0, size - 1).masked_fill(coordinate != coordinate, 0).to(int64)
         index = whole if index is None else index * size + whole
     wide = index.unsqueeze(1).expand((n, c, index.shape[1]))
     return input.reshape((n, c, prod(sizes))).gather(2, wide).masked_fill(~is_inside.unsqueeze(1), 0)
@@ -445,7 +445,7 @@ class _Reads:
             below = np.rint(at) if mode == "nearest" else np.floor(at)
             steps = range(-1, 3) if mode == "bicubic" else range(1 if mode == "nearest" else 2)
             near = [below + step for step in steps]
-            self.taps.append([_kept_inside(each, size, padding, align) for each in near] if mode == "bicubic" else near)
+            self.taps.append([_kept_inside(tap, size, padding, align) for tap in near] if mode == "bicubic" else near)
             rest = at - below
             if mode == "bicubic":
                 apart = [rest - step for step in steps]
@@ -694,7 +694,7 @@ def _differentiable_gradients(
     """
     image, places = input.view(input.shape), grid.view(grid.shape)
     root: Any = record.edge_of(_composed(image, places, mode, padding, align))
-    edges = [record.edge_of(each) if need else None for each, need in zip((image, places), needs)]
+    edges = [record.edge_of(operand) if need else None for operand, need in zip((image, places), needs)]
     task = GraphTask([edge for edge in edges if edge is not None], True, True, False)
     gradients = iter(task.run([root], [grad]))
     return [None if edge is None else next(gradients) for edge in edges]
@@ -717,7 +717,7 @@ def sample_points_slopes(
     out = call.output(grid.shape, grid.dtype)
     if out.numel():
         numbers = _point_numbers(input.shape, grid, padding, align)
-        operands = [call.contiguous(each) for each in (grad, input, grid)]
+        operands = [call.contiguous(operand) for operand in (grad, input, grid)]
         kernel = _slopes_kernel(grid.dtype, mode, grid.shape[-1])
         call.launch(kernel, grid_over(out.numel() // grid.shape[-1], 1), out, *operands, *numbers)
     return out
@@ -815,10 +815,10 @@ def _composed(input: Any, grid: Any, mode: str, padding_mode: str, align_corners
         at = (at + 1) * ((size - 1) / 2) if align_corners else ((at + 1) * size - 1) / 2
         places.append(at if mode == "bicubic" else _padded(at, size, padding_mode, align_corners))
     if mode == "nearest":
-        found = _read(input, [at.round() for at in places], sizes)
+        values = _read(input, [at.round() for at in places], sizes)
     else:
-        found = _blended(input, places, sizes, mode, padding_mode, align_corners)
-    return found.reshape((n, c, *grid.shape[1:-1]))
+        values = _blended(input, places, sizes, mode, padding_mode, align_corners)
+    return values.reshape((n, c, *grid.shape[1:-1]))
 
 
 def _blended(input: Any, places: Any, sizes: Any, mode: str, padding: str, align: bool) -> Any:
@@ -879,7 +879,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const 
         for axis, count in list(enumerate((depth, height, width), 1))[3 - dims :]:
             last = max(count - 1, 1) if align else count
             places = (2 * np.arange(count) - (count - 1)).astype(wide) / wide.type(last)
-            line = places.reshape([-1 if each == axis else 1 for each in range(5)])
+            line = places.reshape([-1 if dim == axis else 1 for dim in range(5)])
             total = total + line * maps[..., 3 - axis]
         out[...] = total
 
@@ -945,7 +945,7 @@ def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
                 [ 0.0000,  0.0000],
                 [ 0.6667,  0.0000]])
     """
-    sizes = [int(each) for each in size]
+    sizes = [int(length) for length in size]
     if len(sizes) not in (4, 5):
         raise NotSupportedError(
             f"size needs 4 or 5 numbers, got {sizes}", hint="(n, c, h, w) or (n, c, d, h, w)", operator="affine_grid"

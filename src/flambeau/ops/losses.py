@@ -831,7 +831,7 @@ def margin_ranking_loss(
         tensor([0., 2.])
     """
     reduction = reduction_of("margin_ranking_loss", size_average, reduce, reduction)
-    shapes = [list(each.shape) for each in (input1, input2, target)]
+    shapes = [list(operand.shape) for operand in (input1, input2, target)]
     if len({len(shape) for shape in shapes}) > 1:
         raise ShapeError(
             f"all inputs should have the same number of dimensions, got shapes {', '.join(map(str, shapes))}",
@@ -872,7 +872,7 @@ def cosine_embedding_loss(
     """
     reduction = reduction_of("cosine_embedding_loss", size_average, reduce, reduction)
     ndim = len(target.shape)
-    shapes = [list(each.shape) for each in (input1, input2)]
+    shapes = [list(operand.shape) for operand in (input1, input2)]
     if ndim > 1 or any(len(shape) != ndim + 1 for shape in shapes):
         wanted = "a 0D or 1D target is expected" if ndim > 1 else f"a {ndim}D target expects {ndim + 1}D inputs"
         raise ShapeError(
@@ -907,7 +907,7 @@ def check_triplet(name: str, margin: float, anchor: Any, positive: Any, negative
     """Raise ArgumentError for a margin that is not positive, ShapeError for other numbers of dimensions."""
     if margin <= 0:
         raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
-    ranks = [len(each.shape) for each in (anchor, positive, negative)]
+    ranks = [len(operand.shape) for operand in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
         raise ShapeError(
             "anchor, positive and negative are expected to have the same number of dimensions, but are "

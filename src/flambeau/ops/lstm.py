@@ -169,29 +169,29 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) {entry}({of}* flow, {
     return Kernel(entry, source, params, reference, 2.0 * GROUPS * form.rows)
 
 
-def _made(kind: dtype) -> list[Pointer]:
+def _made(dtype: dtype) -> list[Pointer]:
     """Return kernel parameters: the arrays that a forward step writes."""
     shapes = {"gates": WIDE, "results": NARROW, "cells": NARROW}
-    return [Pointer(name, kind, "w", shape) for name, shape in shapes.items()]
+    return [Pointer(name, dtype, "w", shape) for name, shape in shapes.items()]
 
 
-def _sloped(kind: dtype) -> list[Pointer]:
+def _sloped(dtype: dtype) -> list[Pointer]:
     """Return kernel parameters: the arrays that a backward step writes."""
-    return [Pointer("flow", kind, "w", WIDE), Pointer("cell_grad", kind, "rw", NARROW)]
+    return [Pointer("flow", dtype, "w", WIDE), Pointer("cell_grad", dtype, "rw", NARROW)]
 
 
-def _known(kind: dtype) -> list[Pointer]:
+def _known(dtype: dtype) -> list[Pointer]:
     """Return kernel parameters: the arrays that a backward step reads."""
     shapes = {"grad": NARROW, "gates": WIDE, "cells": NARROW, "before": NARROW}
-    return [Pointer(name, kind, "r", shape) for name, shape in shapes.items()]
+    return [Pointer(name, dtype, "r", shape) for name, shape in shapes.items()]
 
 
-def _form(batch: int, hidden: int, kind: dtype, is_backward: bool) -> Form | None:
+def _form(batch: int, hidden: int, dtype: dtype, is_backward: bool) -> Form | None:
     """Return the form of the kernels that also compute the recurrent product, or None where a library is faster."""
     if 4 * batch * hidden * hidden > MOST_PRODUCTS or hidden < MOST_UNITS:
         return None
     columns = 4 * hidden if is_backward else hidden
-    vectors = (each for each in (4, 2) if columns % each == 0 and each * kind.itemsize <= 16)
+    vectors = (width for width in (4, 2) if columns % width == 0 and width * dtype.itemsize <= 16)
     units = min(-(-hidden // BLOCKS), MOST_UNITS)
     units = max(units, LEAST_UNITS) if is_backward else units
     return Form(-(-min(batch, MOST) // GROUPS), next(vectors, 1), units, is_backward)
@@ -223,9 +223,9 @@ def _each(count: int) -> Grid:
 
 
 def _filled(call: Call, like: Any) -> Any:
-    made = call.output(like.shape, like.dtype)
-    call.assign(made, like)
-    return made
+    copy = call.output(like.shape, like.dtype)
+    call.assign(copy, like)
+    return copy
 
 
 # hidden units and sequences of samples: without and with the kernels that compute the product, with each vector size
@@ -253,26 +253,26 @@ def lstm_layer(
     Shapes: data [steps * n, features], the steps one below the other; states [n, hidden]; gates [steps * n, 4 * hidden]
     Host:   returns at once.
     """
-    (rows, _), (batch, hidden), kind = data.shape, h_0.shape, data.dtype
-    results, cells = call.output((rows, hidden), kind), call.output((rows, hidden), kind)
-    h, c = call.output(h_0.shape, kind), call.output(c_0.shape, kind)
-    gates, projected = call.output((rows, 4 * hidden), kind), call.scratch((rows, 4 * hidden), kind)
+    (rows, _), (batch, hidden), dtype = data.shape, h_0.shape, data.dtype
+    results, cells = call.output((rows, hidden), dtype), call.output((rows, hidden), dtype)
+    h, c = call.output(h_0.shape, dtype), call.output(c_0.shape, dtype)
+    gates, projected = call.output((rows, 4 * hidden), dtype), call.scratch((rows, 4 * hidden), dtype)
     bias = None if bias is None else call.contiguous(bias)
     _multiply(call, projected, call.contiguous(data), call.contiguous(weight_ih), False, True, bias)
     weight, states = dense(call, weight_hh), (dense(call, h_0), call.contiguous(c_0))
-    form = _form(batch, hidden, kind, False)
-    product = None if form else call.scratch((batch, 4 * hidden), kind)
+    form = _form(batch, hidden, dtype, False)
+    product = None if form else call.scratch((batch, 4 * hidden), dtype)
     firsts = range(0, rows, batch)
     for first in reversed(firsts) if is_reverse else firsts:
-        made = [_rows(call, each, first, batch) for each in (gates, results, cells)]
+        written = [_rows(call, operand, first, batch) for operand in (gates, results, cells)]
         given, sizes = _rows(call, projected, first, batch), (batch, hidden, 4 * hidden)
         if form:
-            kernel, grid = step_kernel(kind, form), _grid(form, batch, hidden)
-            call.launch(kernel, grid, *made, *states, given, weight, *sizes, form.units)
+            kernel, grid = step_kernel(dtype, form), _grid(form, batch, hidden)
+            call.launch(kernel, grid, *written, *states, given, weight, *sizes, form.units)
         else:
             _multiply(call, product, states[0], weight, False, True)
-            call.launch(gates_kernel(kind), _each(batch * hidden), *made, states[1], given, product, *sizes)
-        states = made[1], made[2]
+            call.launch(gates_kernel(dtype), _each(batch * hidden), *written, states[1], given, product, *sizes)
+        states = written[1], written[2]
     call.assign(h, states[0])
     call.assign(c, states[1])
     return results, h, c, gates, cells
@@ -296,27 +296,27 @@ def lstm_layer_backward(
 
     Host:   returns at once.
     """
-    (rows, features), (batch, hidden), kind = data.shape, h_0.shape, data.dtype
-    flow, of_h, of_c = call.output((rows, 4 * hidden), kind), _filled(call, h_n_grad), _filled(call, c_n_grad)
-    grad, results, gates, cells = (call.contiguous(each) for each in (grad, results, gates, cells))
-    data, of_x, weight, h_0, c_0 = (call.contiguous(each) for each in (data, weight_ih, weight_hh, h_0, c_0))
-    form = _form(batch, hidden, kind, True)
-    turned = call.scratch((hidden, 4 * hidden), kind) if form else None
+    (rows, features), (batch, hidden), dtype = data.shape, h_0.shape, data.dtype
+    flow, of_h, of_c = call.output((rows, 4 * hidden), dtype), _filled(call, h_n_grad), _filled(call, c_n_grad)
+    grad, results, gates, cells = (call.contiguous(operand) for operand in (grad, results, gates, cells))
+    data, of_x, weight, h_0, c_0 = (call.contiguous(operand) for operand in (data, weight_ih, weight_hh, h_0, c_0))
+    form = _form(batch, hidden, dtype, True)
+    turned = call.scratch((hidden, 4 * hidden), dtype) if form else None
     if form:
         call.assign(turned, call.part(weight, (hidden, 4 * hidden), (1, hidden), 0))
-    states = call.scratch((rows, hidden), kind)  # the state before each step
+    states = call.scratch((rows, hidden), dtype)  # the state before each step
     step, sizes, after = -batch if is_reverse else batch, (batch, hidden, 4 * hidden), None
     last = range(0, rows, batch) if is_reverse else range(rows - batch, -1, -batch)
     for first in last:
         is_first = not 0 <= first - step < rows
         before = c_0 if is_first else _rows(call, cells, first - step, batch)
-        read = (_rows(call, each, first, batch) for each in (grad, gates, cells))
+        read = (_rows(call, operand, first, batch) for operand in (grad, gates, cells))
         here = _rows(call, flow, first, batch)
         if form and after is not None:
-            kernel, grid = step_slopes_kernel(kind, form), _grid(form, batch, hidden)
+            kernel, grid = step_slopes_kernel(dtype, form), _grid(form, batch, hidden)
             call.launch(kernel, grid, here, of_c, after, turned, *read, before, *sizes)
         else:
-            call.launch(slopes_kernel(kind), _each(batch * hidden), here, of_c, of_h, *read, before, *sizes)
+            call.launch(slopes_kernel(dtype), _each(batch * hidden), here, of_c, of_h, *read, before, *sizes)
         if is_first or not form:
             _multiply(call, of_h, here, weight, False, False)
         after = here
@@ -324,8 +324,8 @@ def lstm_layer_backward(
     if kept:
         call.assign(_rows(call, states, start, kept), _rows(call, results, batch - start, kept))
     call.assign(_rows(call, states, kept if is_reverse else 0, batch), h_0)
-    of_data, of_weight = call.output((rows, features), kind), call.output(weight_ih.shape, kind)
-    of_hidden = call.output(weight_hh.shape, kind)
+    of_data, of_weight = call.output((rows, features), dtype), call.output(weight_ih.shape, dtype)
+    of_hidden = call.output(weight_hh.shape, dtype)
     _multiply(call, of_data, flow, of_x, False, False)
     _multiply(call, of_weight, flow, data, True, False)
     _multiply(call, of_hidden, flow, states, True, False)

@@ -239,15 +239,15 @@ def _grid(rows: int, lanes: int, most: int) -> Grid:
     return Grid((max(1, min(-(-rows * lanes // THREADS), most)), 1, 1), THREADS)
 
 
-def _launch_loss(call: Any, kernel: Any, operands: Any, shape: Any, lanes: int, each: Any, reduction: str) -> Any:
+def _launch_loss(call: Any, kernel: Any, operands: Any, shape: Any, lanes: int, row_shape: Any, reduction: str) -> Any:
     """Launch kernel(type, type of its result), and reduce its results.  Returns the loss.
 
-    operands: its arguments between the result and the sizes.  shape: of the input.  each: the shape of the losses of
-    rows.
+    operands: its arguments between the result and the sizes.  shape: of the input.  row_shape: the shape of the losses
+    of rows.
     """
     dtype, (rows, size) = operands[0].dtype, sizes_of(shape)
     divisor = _divisor(shape, reduction)
-    out = call.output(each if reduction == "none" else (), dtype)
+    out = call.output(row_shape if reduction == "none" else (), dtype)
     if not rows:
         if reduction != "none":
             call.launch(fill_kernel(dtype), grid_over(1), out, math.nan if reduction == "mean" else 0.0, 1)

@@ -144,8 +144,8 @@ def update(
         present = [number for number, tensors in enumerate(given) if tensors]
         written_from = len([number for number in present if number < read])
         dense: list[list[Any]] = [[] for _ in given]
-        for place in range(len(indexes)):
-            entry = _in_one_order(call, [given[number][place] for number in present], common, written_from)
+        for position in range(len(indexes)):
+            entry = _in_one_order(call, [given[number][position] for number in present], common, written_from)
             for number, tensor in zip(present, entry):
                 dense[number].append(tensor)
         others = [[values[index] for index in indexes] for values in beside]
@@ -369,8 +369,8 @@ def _clamp_kernel(dtype: dtype) -> Kernel:
 
 def _unscale_samples() -> Iterator[Sample]:
     (tensors,) = list_samples(-2)
-    found, factor = Array((), 0.0, 0.0, dtype="float32"), Array((), 0.25, 0.25, dtype="float32")
-    yield Sample((tensors, [found], factor))
+    flag, factor = Array((), 0.0, 0.0, dtype="float32"), Array((), 0.25, 0.25, dtype="float32")
+    yield Sample((tensors, [flag], factor))
 
 
 def _unscale_errors() -> Iterator[ErrorSample]:
@@ -387,9 +387,9 @@ def unscale_many(call: Call, tensors: Operands, found_inf: Operands, inv_scale: 
     Raises: DtypeError for tensors that are not floating point.
     """
     check_floating("unscale_many", "tensors", tensors)
-    (found,) = found_inf
-    update(call, _unscale_kernel, [tensors], 0, found, inv_scale)
-    return (*tensors, found)
+    (flag,) = found_inf
+    update(call, _unscale_kernel, [tensors], 0, flag, inv_scale)
+    return (*tensors, flag)
 
 
 @cache
@@ -410,9 +410,9 @@ def _unscale_kernel(dtype: dtype) -> Kernel:
 
 def _scale_samples() -> Iterator[Sample]:
     scale, tracker = Array((), 8.0, 8.0, dtype="float32"), Array((), 1, 1, dtype="int32")
-    for found in (0.0, 2.0):
+    for value in (0.0, 2.0):
         for interval in (2, 3):
-            yield Sample(([scale], [tracker], Array((), found, found, dtype="float32"), 2.0, 0.5, interval))
+            yield Sample(([scale], [tracker], Array((), value, value, dtype="float32"), 2.0, 0.5, interval))
 
 
 @operator(samples=_scale_samples, mutates=("scale", "growth_tracker"), **HIDDEN | {"dtypes": (float32,)})

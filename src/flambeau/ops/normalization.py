@@ -406,8 +406,8 @@ def layer_norm(
                 [-0.7071, -0.7071,  1.4142]])
     """
     shape = tuple(st.as_ints(normalized_shape))
-    affine = [each for each in (weight, bias) if each is not None]
-    if affine and input.dtype in (bfloat16, float16) and all(each.dtype is float32 for each in affine):
+    affine = [parameter for parameter in (weight, bias) if parameter is not None]
+    if affine and input.dtype in (bfloat16, float16) and all(parameter.dtype is float32 for parameter in affine):
         return native_layer_norm(input.to(float32), shape, weight, bias, eps)[0].to(input.dtype)
     return native_layer_norm(input, shape, weight, bias, eps)[0]
 
@@ -1081,8 +1081,8 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
             run_fold(call, SUM, call.scratch((0, outputs), wide), (0,), out, wide)
         return results
     slope, mean, rstd = (slope if slope.dtype is input.dtype else call.contiguous(slope, input.dtype)), mean, rstd
-    operands = [slope, input, *(each if each.dtype is wide else call.contiguous(each, wide) for each in (mean, rstd))]
-    steps = [st.expand(each.shape, each.strides, shape) for each in operands]
+    operands = [slope, input, *(stat if stat.dtype is wide else call.contiguous(stat, wide) for stat in (mean, rstd))]
+    steps = [st.expand(operand.shape, operand.strides, shape) for operand in operands]
     outer, outer_steps = st.collapse([shape[dim] for dim in kept], [[row[dim] for dim in kept] for row in steps])
     inner, inner_steps = st.collapse([shape[dim] for dim in dims], [[row[dim] for dim in dims] for row in steps])
     if len(outer) + len(inner) > MAX_DIMS:
@@ -1223,7 +1223,7 @@ def _norm_gradients(
         scale = 1.0 if weight is None else weight
         of_sum, of_product, factor = sums, products, scale
         if rest := [dim for dim in dims if dim not in alike]:
-            of_sum, of_product = [(each * scale).sum(rest, True) for each in (sums, products)]
+            of_sum, of_product = [(terms * scale).sum(rest, True) for terms in (sums, products)]
             factor = 1.0
         through = normal_slope(input, grad, mean, rstd, scale, of_sum, of_product, factor, 1 / max(count, 1))
         of_input = through if of_input is None else of_input + through
@@ -1261,7 +1261,7 @@ def update_statistics(
     wide, own = mean.dtype, running[0].dtype
     count = running[0].numel()
     if count:
-        targets = [call.contiguous(each, own) for each in running]
+        targets = [call.contiguous(stat, own) for stat in running]
         operands = call.contiguous(mean), call.contiguous(variance)
         numbers = count, momentum, unbiased
         call.launch(_update_kernel(own, wide), grid_over(count), *targets, *operands, *numbers)
@@ -1271,9 +1271,9 @@ def update_statistics(
 
 def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> None:
     """Copy the converted running statistics back to the originals."""
-    for target, each in zip(targets, running):
-        if target is not each:
-            call.assign(each, target)
+    for target, original in zip(targets, running):
+        if target is not original:
+            call.assign(original, target)
 
 
 # public operators
@@ -1339,9 +1339,9 @@ def batch_norm_of_batch(
     """
     ndim, channels = len(input.shape), input.shape[1]
     dims = (0, *range(2, ndim))
-    scale, shift = (None if each is None else _along(call, each, ndim) for each in (weight, bias))
+    scale, shift = (None if parameter is None else _along(call, parameter, ndim) for parameter in (weight, bias))
     count = reduced_count(input.shape, dims)
-    targets = [call.contiguous(each, running[0].dtype) for each in running] if count * channels else []
+    targets = [call.contiguous(stat, running[0].dtype) for stat in running] if count * channels else []
     unbiased = count / (count - 1) if count > 1 else float("nan")
     results = _normalized(call, input, dims, scale, shift, eps, None, targets, momentum, unbiased)
     _copy_back(call, running, targets)
@@ -1360,7 +1360,7 @@ def _(grads: Any, out1: Any, out2: Any, input: Any, weight: Any, bias_shape: Any
     shape = None if bias_shape is None else (1, *bias_shape, *[1] * (ndim - 2))
     dims, row = (0, *range(2, ndim)), along_channels(weight, ndim)
     of_input, *rest = _norm_gradients((*grads, None), out1, out2, input, dims, row, shape, needs)
-    return of_input, *(None if each is None else each.reshape(-1) for each in rest), *[None] * (len(needs) - 3)
+    return of_input, *(None if grad is None else grad.reshape(-1) for grad in rest), *[None] * (len(needs) - 3)
 
 
 def _running_samples() -> Iterator[Sample]:
@@ -1377,7 +1377,7 @@ def batch_norm_of_running(
     """Apply batch norm with given statistics."""
     ndim, wide = len(input.shape), input.dtype.wide
     rstd = (running_var.to(wide) + eps).rsqrt()
-    mean, rstd, weight, bias = (along_channels(each, ndim) for each in (running_mean, rstd, weight, bias))
+    mean, rstd, weight, bias = (along_channels(operand, ndim) for operand in (running_mean, rstd, weight, bias))
     return normalize_by(input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias)
 
 
@@ -1439,5 +1439,5 @@ def group_norm(
     per_group = channels // num_groups
     grouped = input.reshape((n, num_groups, per_group, *rest))
     shape = (1, num_groups, per_group, *[1] * len(rest))
-    affine = [None if each is None else each.reshape(shape) for each in (weight, bias)]
+    affine = [None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias)]
     return native_norm(grouped, tuple(range(2, len(shape))), *affine, eps)[0].reshape(input.shape)

@@ -97,7 +97,7 @@ def _pair(name: str, values: Any, dim: Any) -> tuple[int, int]:
             hint="linalg.vector_norm takes any dimensions",
             operator=name,
         )
-    rows, columns = (st.wrap_dim(each, len(values.shape), name) for each in dims)
+    rows, columns = (st.wrap_dim(axis, len(values.shape), name) for axis in dims)
     if rows == columns:
         raise ShapeError(
             f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="pass two", operator=name
@@ -117,21 +117,21 @@ def _matrix_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> A
         )
     of_values = ord == "nuc" or abs(ord) == 2  # norms of the singular values
     if of_values:
-        found = linalg_svdvals(values.movedim((rows, columns), LAST))
+        norms = linalg_svdvals(values.movedim((rows, columns), LAST))
         of_largest = -1
     else:
         if abs(ord) == inf:
             rows, columns = columns, rows
-        found = values.abs().sum(rows)
+        norms = values.abs().sum(rows)
         of_largest = columns - (rows < columns)
-    if ord == "nuc" or ord > 0 and not found.shape[of_largest]:  # the norm of no elements is 0
-        found = found.sum(of_largest)
+    if ord == "nuc" or ord > 0 and not norms.shape[of_largest]:  # the norm of no elements is 0
+        norms = norms.sum(of_largest)
     else:
-        found = found.amax(of_largest) if ord > 0 else found.amin(of_largest)
+        norms = norms.amax(of_largest) if ord > 0 else norms.amin(of_largest)
     if keepdim:
         for at in sorted((rows, columns)):
-            found = found.unsqueeze(at)
-    return found
+            norms = norms.unsqueeze(at)
+    return norms
 
 
 def _matrix_samples() -> Iterator[Sample]:

@@ -126,8 +126,8 @@ def _counted_samples() -> Iterator[Sample]:
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
     rate = Array((), 0.25, 0.25, dtype="float32")
     yield Sample((params, grads, means, squares, [], steps, 0.0, 0.9, 0.99, 1e-8, 1.0, 0.5, False, rate, True))
-    found = Array((), 1.0, 1.0, dtype="float32")
-    yield Sample((params, grads, means, squares, [], steps, 0.1, 0.9, 0.99, 1e-8, 1.0, 0.0, False, None, False, found))
+    flag = Array((), 1.0, 1.0, dtype="float32")
+    yield Sample((params, grads, means, squares, [], steps, 0.1, 0.9, 0.99, 1e-8, 1.0, 0.0, False, None, False, flag))
 
 
 def _counted_errors() -> Iterator[ErrorSample]:
@@ -210,9 +210,9 @@ def _count_kernel() -> Kernel:
     return lists_kernel("count_steps", float32, {"steps": "rw"}, "add_one(lists, found)", [FOUND], reference, 1.0)
 
 
-def _is_set(found: Any) -> bool:
+def _is_set(flag: Any) -> bool:
     """Return whether the step is skipped because its gradients are not finite."""
-    return found is not None and bool(found)
+    return flag is not None and bool(flag)
 
 
 @cache
@@ -258,8 +258,8 @@ def _sgd_samples() -> Iterator[Sample]:
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
     yield Sample((params, grads, [], 0.0, 0.0, 1.0, 0.05, False, False, Array((), 0.1, 0.1, dtype="float32")))
-    found = Array((), 1.0, 1.0, dtype="float32")
-    yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.0, False, False, None, found))
+    flag = Array((), 1.0, 1.0, dtype="float32")
+    yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.0, False, False, None, flag))
 
 
 def _sgd_errors() -> Iterator[ErrorSample]:
@@ -361,10 +361,10 @@ class Rule:
         return tuple(params)
 
     def _kernel(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
-        found = self._kernels.get((dtype, present))
-        if found is None:
-            found = self._kernels[dtype, present] = self._made(dtype, present)
-        return found
+        kernel = self._kernels.get((dtype, present))
+        if kernel is None:
+            kernel = self._kernels[dtype, present] = self._made(dtype, present)
+        return kernel
 
     def _made(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
         wide, names = dtype.wide.cuda, ("grad", "param", *present)

@@ -79,9 +79,9 @@ def choice_kernel(dtype: dtype) -> Kernel:
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, size: int, choice: int, k: int) -> None:
         elements, order, keys = _sorted(input, dtype, False, rows, n)
         is_nan = keys == ~keys.dtype.type(0) if dtype.category == FLOATING else np.zeros(keys.shape, bool)
-        place = _place(CHOICES[choice], keys, is_nan, k)
+        position = _place(CHOICES[choice], keys, is_nan, k)
         every = np.arange(rows)
-        indexes[...] = order[every, place]
+        indexes[...] = order[every, position]
         values[...] = elements[every, indexes]
 
     statement = f"choose<{t}, {c}>(values, indexes, of, (Choice)choice, (int)k)"
@@ -143,7 +143,7 @@ def row_choice(call: Call, input: Operand, dim: int, keepdim: bool, choice: str,
 def _(grads: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
     if grads[0] is None:
         return None
-    grad, indices = (restore_dims(each, input_shape, dim, keepdim) for each in (grads[0], out1))
+    grad, indices = (restore_dims(tensor, input_shape, dim, keepdim) for tensor in (grads[0], out1))
     return grad.new_zeros(input_shape).scatter(dim, indices, grad)
 
 

@@ -64,13 +64,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, con
             ends = [(max(a, 0), min(a + have, size)) for a, have, size in zip(before, input.shape, out.shape)]
             if all(start < stop for start, stop in ends):
                 source = tuple(slice(start - a, stop - a) for (start, stop), a in zip(ends, before))
-                out[tuple(slice(*each) for each in ends)] = input[source]
+                out[tuple(slice(*bounds) for bounds in ends)] = input[source]
             return
-        found = input
+        result = input
         for dim, (size, a, count) in enumerate(zip(input.shape, before, out.shape)):
             if a or size != count:
-                found = np.take(found, _places(mode, size, a, count), axis=dim)
-        out[...] = found
+                result = np.take(result, _places(mode, size, a, count), axis=dim)
+        out[...] = result
 
     params = [
         Pointer("out", dtype, "w", "frame"),
@@ -115,7 +115,7 @@ def _padded_samples() -> Iterator[Sample]:
 @operator(samples=_padded_samples, dtypes=dtypes.ALL, method=False, function=False)
 def padded(call: Call, input: Operand, pads: Any, mode: str, value: Any = 0) -> Any:
     """Pad every dimension.  pads: (before, after) for each; negative numbers cut elements off."""
-    shape = [size + sum(each) for size, each in zip(input.shape, pads)]
+    shape = [size + sum(margins) for size, margins in zip(input.shape, pads)]
     if len(shape) > MAX_DIMS:
         raise ShapeError(
             f"padding takes at most {MAX_DIMS} dimensions, got shape {list(input.shape)}",

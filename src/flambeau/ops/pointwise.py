@@ -149,7 +149,7 @@ def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
             read = f"store<{compute.cuda}>(widen({read}))"
         return f"load<{compute.wide.cuda}>({read})"
 
-    return ", ".join(value(*each) for each in inputs)
+    return ", ".join(value(*operand) for operand in inputs)
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
@@ -158,8 +158,8 @@ def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[
     def every(statement: str) -> str:
         return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
 
-    def values(place: str) -> str:
-        return values_of(inputs, lambda name, at: place.format(n=name, at=at))
+    def values(template: str) -> str:
+        return values_of(inputs, lambda name, at: template.format(n=name, at=at))
 
     aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned<pack>({n}_data))")
     return {
@@ -289,7 +289,7 @@ class Pointwise(Operator):
         self.rounds = [self.index_of[name] for name in rounds]
         self.source = source
         self.ufunc = ufunc
-        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # unpromoted numbers
+        self.weak = [not param.is_tensor or param.name == factor for param in self.parameters]  # unpromoted numbers
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:

@@ -74,7 +74,7 @@ def _grid(operand: Any) -> Grid:
 
 
 def _samples_of(*samples: tuple[Any, ...]) -> Any:
-    return lambda: iter([Sample(each) for each in samples])
+    return lambda: iter([Sample(args) for args in samples])
 
 
 def _x(*shape: int, seed: int = 0, layout: str = "dense") -> Array:
@@ -266,7 +266,7 @@ def per_dimension(name: str, what: str, value: Any, count: int) -> Sizes:
             hint=f"as in {what}={(2,) * count}",
             operator=name,
         )
-    numbers = tuple(each.__index__() for each in listed)
+    numbers = tuple(number.__index__() for number in listed)
     return numbers * count if len(numbers) == 1 else numbers
 
 
@@ -606,7 +606,7 @@ def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any
     listed = [output_size] * spatial if output_size is None or hasattr(output_size, "__index__") else output_size
     if isinstance(listed, (tuple, list)) and len(listed) == 1:
         listed = [*listed] * spatial
-    if not isinstance(listed, (tuple, list)) or not st.are_integers([0 if each is None else each for each in listed]):
+    if not isinstance(listed, (tuple, list)) or not st.are_integers([0 if size is None else size for size in listed]):
         raise ArgumentTypeError(
             f"output_size must be an int, ints or None, got {shown(output_size)}",
             hint=f"as in output_size={(2,) * spatial}; None keeps a size",
@@ -618,7 +618,7 @@ def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any
             hint=f"as in output_size={(2,) * spatial}; None keeps a size",
             operator=name,
         )
-    sizes = tuple(size if each is None else each.__index__() for each, size in zip(listed, own))
+    sizes = tuple(size if wanted is None else wanted.__index__() for wanted, size in zip(listed, own))
     if min(sizes) < 0:
         raise ValueRangeError(
             f"elements of output_size must be greater than or equal to 0, got {list(sizes)}",
@@ -890,7 +890,7 @@ def col2im(
     shape = _positive("fold", "output_size", output_size, 2)
     windows = _sliding("fold", shape, kernel_size, dilation, padding, stride)
     *lead, rows, places = input.shape
-    terms, found = prod(windows.kernel), prod(windows.places)
+    terms, blocks = prod(windows.kernel), prod(windows.places)
     if rows % terms:
         raise ShapeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
@@ -898,11 +898,11 @@ def col2im(
             hint=f"each channel has {terms} rows",
             operator="fold",
         )
-    if places != found:
+    if places != blocks:
         raise ShapeError(
             f"Given output_size={shape}, kernel_size={windows.kernel}, dilation={windows.dilation}, "
             f"padding={windows.padding}, stride={windows.stride}, expected size of input's dimension 2 to match the "
-            f"calculated number of sliding blocks {' * '.join(map(str, windows.places))} = {found}, but got "
+            f"calculated number of sliding blocks {' * '.join(map(str, windows.places))} = {blocks}, but got "
             f"input.size(2)={places}",
             hint="unfold with the same arguments returns such an input",
             operator="fold",

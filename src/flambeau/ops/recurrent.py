@@ -43,19 +43,19 @@ def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
     """Return one array of the weights of all layers and directions: all matrices, then all biases."""
     if len(weights) == 1:
         return dense(call, weights[0])
-    flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
+    flat = [call.part(call.contiguous(weight), (weight.numel(),), (1,), 0) for weight in weights]
     return cat.lower(call, [flat[at] for at in packed_order(len(flat), has_biases)], 0)
 
 
 def _weights(mode: str, inputs: int, hidden: int, layers: int, directions: int, has_biases: bool) -> list[Array]:
     gates = GATES[mode] * hidden
-    found: list[Array] = []
+    arrays: list[Array] = []
     for layer in range(layers):
         for _ in range(directions):
             shapes: list[tuple[int, ...]] = [(gates, directions * hidden if layer else inputs), (gates, hidden)]
             shapes += [(gates,), (gates,)] if has_biases else []
-            found += [Array(shape, -1, 1, seed=len(found) + at, grad=False) for at, shape in enumerate(shapes)]
-    return found
+            arrays += [Array(shape, -1, 1, seed=len(arrays) + at, grad=False) for at, shape in enumerate(shapes)]
+    return arrays
 
 
 def _cases() -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
@@ -74,7 +74,7 @@ def _samples() -> Iterator[Sample]:
     for operands, attributes in _cases():
         yield Sample((*operands, *attributes, False))
     data, state, _, weights = operands
-    whole = Array((sum(prod(each.shape) for each in weights),), -1, 1, grad=False)
+    whole = Array((sum(prod(weight.shape) for weight in weights),), -1, 1, grad=False)
     yield Sample((data, state, None, [whole], *attributes, False))
 
 
@@ -98,7 +98,7 @@ def recurrent(
     h_n = call.output(h_0.shape, data.dtype)
     c_n = None if c_0 is None else call.output(h_0.shape, data.dtype)
     reserve = call.output((nbytes,), uint8)
-    inputs = *(dense(call, each) for each in (data, h_0, c_0)), _joined(call, weights, has_biases)
+    inputs = *(dense(call, operand) for operand in (data, h_0, c_0)), _joined(call, weights, has_biases)
     call.library(operation, out, h_n, c_n, reserve if nbytes else None, *inputs)
     return out, h_n, c_n, reserve
 
@@ -132,7 +132,7 @@ def recurrent_backward(
     before, call.given = call.given, of_weights
     fill.lower(call, of_weights, 0)
     call.given = before
-    operands = [dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
+    operands = [dense(call, operand) for operand in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
     joined = _joined(call, weights, has_biases)
     nbytes = call.reserve(forward)
     is_given = bool(reserve.numel())
@@ -140,8 +140,8 @@ def recurrent_backward(
     if is_given and not is_last:
         call.assign(used, reserve)
     elif nbytes and not is_given:
-        made = [None if each is None else call.scratch(each.shape, each.dtype) for each in (out, of_h, of_c)]
-        call.library(forward, *made, used, *operands[4:], joined)
-        operands[3] = made[0]
+        results = [None if like is None else call.scratch(like.shape, like.dtype) for like in (out, of_h, of_c)]
+        call.library(forward, *results, used, *operands[4:], joined)
+        operands[3] = results[0]
     call.library(RecurrentBackward(forward), of_data, of_h, of_c, of_weights, used, *operands, joined)
     return of_data, of_h, of_c, of_weights

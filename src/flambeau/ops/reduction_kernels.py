@@ -395,8 +395,8 @@ def _fold_pieces(fold: Fold, rows: Any, chunk: int, total: Any) -> None:
         for first, pieces in host_pieces(rows, chunk, len(total)):
             join(pieces, 2, dtype, total[first : first + pieces.shape[1]].T)
         return
-    for place, pieces in cached_pieces(rows, chunk):
-        join(fold.mapped(pieces.astype(dtype, copy=False)), 2, dtype, total[place].T)
+    for index, pieces in cached_pieces(rows, chunk):
+        join(fold.mapped(pieces.astype(dtype, copy=False)), 2, dtype, total[index].T)
 
 
 def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, wide: dtype, scale: float = 1.0) -> None:

@@ -65,15 +65,15 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
         count: int, parts: int, chunk: int, *_: int,
     ) -> None:  # fmt: skip
         rows = host_rows(input, outputs, count, source.wide)
-        for place, pieces in cached_pieces(rows, chunk):
+        for region, pieces in cached_pieces(rows, chunk):
             center = pieces.sum(axis=2) / pieces.dtype.type(pieces.shape[2])  # NaN of no values
             apart = np.square(pieces - center[..., None]).sum(axis=2)
             if means is None:
-                out[place[1]] = _finish_variance(apart[:, 0], scale, root)
+                out[region[1]] = _finish_variance(apart[:, 0], scale, root)
                 if centers is not None:
-                    centers[place[1]] = center[:, 0]
+                    centers[region[1]] = center[:, 0]
             else:
-                means[place], squares[place] = center.T, apart.T
+                means[region], squares[region] = center.T, apart.T
 
     params = [
         Pointer("out", source, "w", ("outputs",)),
@@ -543,10 +543,10 @@ def logsumexp_kernel(source: dtype, out: dtype, across: bool) -> Kernel:
 
     def reference(result: Any, input: Any, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
         rows = host_rows(input, outputs, count, source.wide)
-        for place, pieces in cached_pieces(rows, chunk):
+        for region, pieces in cached_pieces(rows, chunk):
             top = pieces.max(axis=2, keepdims=True, initial=-inf)
             top = np.where(np.isfinite(top), top, 0).astype(pieces.dtype)
-            result[place] = (np.log(np.exp(pieces - top).sum(axis=2)) + top[..., 0]).T
+            result[region] = (np.log(np.exp(pieces - top).sum(axis=2)) + top[..., 0]).T
 
     params = [
         Pointer("out", out, "w", ("parts", "outputs")),
@@ -946,8 +946,8 @@ def extremes_kernel(source: dtype, across: bool) -> Kernel:
     def reference(low: Any, high: Any, input: Any, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
         rows = host_rows(input, outputs, count, source.wide)
         for first, pieces in host_pieces(rows, chunk, parts):
-            place = slice(first, first + pieces.shape[1])
-            low[place], high[place] = pieces.min(axis=2).T, pieces.max(axis=2).T
+            region = slice(first, first + pieces.shape[1])
+            low[region], high[region] = pieces.min(axis=2).T, pieces.max(axis=2).T
 
     params = [
         *[Pointer(name, source, "w", ("parts", "outputs")) for name in ("low", "high")],
@@ -1252,8 +1252,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
 
 def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan: bool) -> Any:
     if dim is not None:
-        found = _row_medians(name, input, dim, keepdim, skip_nan)
-        return found if type(found) is make else make(*found)
+        medians = _row_medians(name, input, dim, keepdim, skip_nan)
+        return medians if type(medians) is make else make(*medians)
     _require_dim(name, keepdim)
     if prod(input.shape):
         return _row_medians(name, reshape(input, (-1,)), 0, False, skip_nan)[0]
@@ -1390,8 +1390,8 @@ def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
     is_new = REGISTRY["ne"](ordered.values.narrow(at, 1, size - 1), ordered.values.narrow(at, 0, size - 1))
     starts = REGISTRY["where"](is_new, places.narrow(at, 1, size - 1), 0)
     lengths = places.narrow(at, 1, size - 1) - running_extreme(starts, at, True).values
-    place = REGISTRY["where"](lengths.amax(at, True) > 0, lengths.argmax(at, True) + 1, 0)
-    return results.mode(*_picked(input, REGISTRY["gather"](ordered.indices, at, place), at, keepdim))
+    position = REGISTRY["where"](lengths.amax(at, True) > 0, lengths.argmax(at, True) + 1, 0)
+    return results.mode(*_picked(input, REGISTRY["gather"](ordered.indices, at, position), at, keepdim))
 
 
 def positions(like: Any, count: int, dim: int) -> Any:
@@ -1420,13 +1420,13 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
         ranks = ranks * last
     else:
         ranks = (ranks * (size - 1)).masked_fill(is_nan.narrow(at, size - 1, 1), size - 1)
-    found = _between(ordered, ranks, at, several, interpolation)
-    found = squeeze(found, at + several)
+    quantiles = _between(ordered, ranks, at, several, interpolation)
+    quantiles = squeeze(quantiles, at + several)
     if not keepdim:
-        return found
+        return quantiles
     if dim is not None and input.shape:
-        return unsqueeze(found, at + several)
-    return reshape(found, (*found.shape[:several], *(1 for _ in input.shape)))
+        return unsqueeze(quantiles, at + several)
+    return reshape(quantiles, (*quantiles.shape[:several], *(1 for _ in input.shape)))
 
 
 def _between(ordered: Any, ranks: Any, dim: int, several: bool, interpolation: str) -> Any:
@@ -1546,11 +1546,11 @@ def _cov_errors() -> Iterator[ErrorSample]:
 
 def _check_weights(weights: Any, are_counts: bool) -> None:
     """Raise DtypeError for weights of `cov` of the wrong type; on the CPU, ValueRangeError for their values."""
-    name, kind = ("fweights", "integers") if are_counts else ("aweights", "floating point")
+    name, expected = ("fweights", "integers") if are_counts else ("aweights", "floating point")
     if weights.dtype is bool_ or weights.dtype.is_floating_point is are_counts:
         convert = ".long()" if are_counts else ".float()"
         raise DtypeError(
-            f"{name} must be {kind}, got {weights.dtype.name}", hint=f"convert with {convert}", operator="cov"
+            f"{name} must be {expected}, got {weights.dtype.name}", hint=f"convert with {convert}", operator="cov"
         )
     if weights.device_index < 0 and weights.shape[0] and not (weights.min() >= 0 and weights.any()):
         raise ValueRangeError(

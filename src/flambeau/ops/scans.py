@@ -122,14 +122,14 @@ struct Meaning {{
         values = input.astype(wide.numpy, copy=False).reshape(rows, size)[:, ::step]
         scanned = np.empty((rows, size), wide.numpy)
         for part, piece in _host_parts(values, chunk, chunks):
-            made = ufunc.accumulate(piece, axis=1, dtype=wide.numpy)
+            accumulated = ufunc.accumulate(piece, axis=1, dtype=wide.numpy)
             if result is None:
-                totals[:, part] = made[:, -1]
+                totals[:, part] = accumulated[:, -1]
                 continue
             if part:
                 last = scanned[:, part * chunk - 1] if before is None else before[:, part - 1]
-                made = ufunc(last[:, None], made)
-            scanned[:, part * chunk : (part + 1) * chunk] = made
+                accumulated = ufunc(last[:, None], accumulated)
+            scanned[:, part * chunk : (part + 1) * chunk] = accumulated
         if result is not None:
             result[...] = scanned[:, ::step].reshape(result.shape)
 
@@ -262,14 +262,14 @@ def _slopes_of_products(grad: Any, input: Any, dim: int, reverse: bool) -> Any:
     where, rows, slopes = REGISTRY["where"], input.transpose(dim, -1), grad.transpose(dim, -1)
     if reverse:
         rows, slopes = rows.flip(-1), slopes.flip(-1)
-    place = rows.new_ones(rows.shape[-1], dtype=int64).cumsum(0)
-    is_later = place.unsqueeze(1) < place
+    positions = rows.new_ones(rows.shape[-1], dtype=int64).cumsum(0)
+    is_later = positions.unsqueeze(1) < positions
     between = running_product(where(is_later, rows.unsqueeze(-2), 1), -1)  # [k, i]: of the elements k + 1 to i
-    after = where(place.unsqueeze(1) <= place, between, 0) * slopes.unsqueeze(-2)
+    after = where(positions.unsqueeze(1) <= positions, between, 0) * slopes.unsqueeze(-2)
     one = rows.new_ones((*rows.shape[:-1], 1))
     before = running_product(REGISTRY["cat"]([one, rows.narrow(-1, 0, rows.shape[-1] - 1)], -1), -1)
-    found = before * after.sum(-1)
-    return (found.flip(-1) if reverse else found).transpose(dim, -1)
+    result = before * after.sum(-1)
+    return (result.flip(-1) if reverse else result).transpose(dim, -1)
 
 
 @composite(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
@@ -388,7 +388,7 @@ def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
             _extremes_so_far(pick, data, source, values, indexes)
             return
         wide = data.astype(source.wide.numpy, copy=False)
-        found = np.empty((rows, size), np.int64)
+        chosen = np.empty((rows, size), np.int64)
         kept = np.empty((rows, size), data.dtype)
         for part, piece in _host_parts(wide, chunk, chunks):
             here = slice(part * chunk, (part + 1) * chunk)
@@ -396,17 +396,17 @@ def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
             hits = np.where((piece == best) | (piece != piece), np.arange(piece.shape[1]), 0)
             places = part * chunk + np.maximum.accumulate(hits, axis=1)
             kept[:, here] = np.take_along_axis(data, places, 1)
-            found[:, here] = places if numbers is None else np.take_along_axis(numbers.reshape(rows, size), places, 1)
+            chosen[:, here] = places if numbers is None else np.take_along_axis(numbers.reshape(rows, size), places, 1)
             if part and before is not None:
                 last, last_number = before[:, part - 1, None], before_numbers[:, part - 1, None]
                 earlier = last.astype(wide.dtype)
                 is_earlier = (best == best) & ((earlier != earlier) | (pick(earlier, best) != best))
                 kept[:, here] = np.where(is_earlier, last, kept[:, here])
-                found[:, here] = np.where(is_earlier, last_number, found[:, here])
+                chosen[:, here] = np.where(is_earlier, last_number, chosen[:, here])
             if values is None:
-                totals[:, part], total_numbers[:, part] = kept[:, here][:, -1], found[:, here][:, -1]
+                totals[:, part], total_numbers[:, part] = kept[:, here][:, -1], chosen[:, here][:, -1]
         if values is not None:
-            values[...], indexes[...] = kept.reshape(values.shape), found.reshape(values.shape)
+            values[...], indexes[...] = kept.reshape(values.shape), chosen.reshape(values.shape)
 
     params: list[Param] = [
         Pointer("values", source, "w", "layout"), Pointer("indexes", int64, "w", "layout"),
@@ -527,7 +527,7 @@ def diff(
     values: Any = input
     if n == 0:
         return values.clone()
-    parts = [each for each in (prepend, input, append) if each is not None]
+    parts = [tensor for tensor in (prepend, input, append) if tensor is not None]
     if len(parts) > 1:
         values = REGISTRY["cat"](parts, at)
     for _ in range(min(n, values.shape[at])):
@@ -572,14 +572,14 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     after, before = _neighbours(y, at)
     if x is None:
         return after + before, at
-    place = 0 if len(x.shape) == 1 else at - len(y.shape) + len(x.shape)
-    if x.shape[place] != y.shape[at]:
+    x_dim = 0 if len(x.shape) == 1 else at - len(y.shape) + len(x.shape)
+    if x.shape[x_dim] != y.shape[at]:
         raise ShapeError(
-            f"there are {x.shape[place]} points along dimension {at}, and {y.shape[at]} values",
+            f"there are {x.shape[x_dim]} points along dimension {at}, and {y.shape[at]} values",
             hint="pass a point for each value",
             operator=name,
         )
-    right, left = _neighbours(x, place)
+    right, left = _neighbours(x, x_dim)
     apart = right - left
     if len(x.shape) == 1:
         apart = apart.reshape((-1,) + (1,) * (len(y.shape) - 1 - at))
@@ -675,27 +675,27 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     if input.dtype is uint8:
         raise DtypeError("input of type uint8 is not supported", hint="convert with .float()", operator="gradient")
     ndim = len(input.shape)
-    dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
+    dims = range(ndim) if dim is None else [st.wrap_dim(axis, ndim, "gradient") for axis in st.as_ints(dim)]
     dims_of("gradient", dim, ndim)  # raises for a repeated one
     spacings = spacing if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(dims)
     if len(spacings) != len(dims):
         raise ValueRangeError(
             f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"
         )
-    for each in dims:
+    for axis in dims:
         if not input.shape:
             raise IndexRangeError(
-                f"Dimension specified as {each} but tensor has no dimensions",
+                f"Dimension specified as {axis} but tensor has no dimensions",
                 hint="pass a vector of values",
                 operator="gradient",
             )
-        if input.shape[each] <= edge_order:
+        if input.shape[axis] <= edge_order:
             raise ShapeError(
-                f"edge_order {edge_order} needs {edge_order + 1} elements, dimension {each} has {input.shape[each]}",
+                f"edge_order {edge_order} needs {edge_order + 1} elements, dimension {axis} has {input.shape[axis]}",
                 hint="leave that dimension out of dim",
                 operator="gradient",
             )
-    return tuple(_slopes(input, each, gap, edge_order) for each, gap in zip(dims, spacings))
+    return tuple(_slopes(input, axis, gap, edge_order) for axis, gap in zip(dims, spacings))
 
 
 def _slopes(values: Any, dim: int, gap: Any, edge_order: int) -> Any:

@@ -124,8 +124,8 @@ def _as_rows(name: str, input: Any, dim: int) -> tuple[Any, int]:
 
 
 def _chosen(unique: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
-    found = (unique, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
-    return found if len(found) > 1 else unique
+    outputs = (unique, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return outputs if len(outputs) > 1 else unique
 
 
 def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts: bool) -> Any:
@@ -155,9 +155,9 @@ def _used_bits(keys: Any) -> int | None:
 def _few_unique(input: Any, sorts: bool, return_inverse: bool, return_counts: bool) -> Any:
     """Compute `unique` of a small tensor; `unique_consecutive` if the elements are not to be sorted first."""
     values, count, inverse, counts = few_runs(input, sorts, return_inverse, return_counts)
-    found = count.item()
-    lengths = first_rows(counts, found) if return_counts else None
-    return _chosen(first_rows(values, found), inverse, lengths, return_inverse, return_counts)
+    number = count.item()
+    lengths = first_rows(counts, number) if return_counts else None
+    return _chosen(first_rows(values, number), inverse, lengths, return_inverse, return_counts)
 
 
 def _unique_samples() -> Iterator[Sample]:
@@ -215,10 +215,10 @@ def unique(
     is_new = run_begins(ordered)
     starts = _starts(is_new)
     first: Any = starts if dim is None else order.index_select(0, starts)
-    found = (ordered if dim is None else source).index_select(at, first)
+    values = (ordered if dim is None else source).index_select(at, first)
     inverse = keys.new_zeros(keys.shape, dtype=int64).scatter(0, order, _groups(is_new)) if return_inverse else None
     counts = _counts(starts, keys.shape[0]) if return_counts else None
-    return _chosen(found, None if inverse is None else reshape(inverse, shape), counts, return_inverse, return_counts)
+    return _chosen(values, None if inverse is None else reshape(inverse, shape), counts, return_inverse, return_counts)
 
 
 def _consecutive_samples() -> Iterator[Sample]:
@@ -261,10 +261,10 @@ def unique_consecutive(
         is_new = any_(run_begins(rows.t()), 0)
         shape = tuple(is_new.shape)
     starts = _starts(is_new)
-    found = (keys if dim is None else source).index_select(at, starts)
+    values = (keys if dim is None else source).index_select(at, starts)
     inverse = reshape(_groups(is_new), shape) if return_inverse else None
     counts = _counts(starts, is_new.shape[0]) if return_counts else None
-    return _chosen(found, inverse, counts, return_inverse, return_counts)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
 # places in sorted sequences
@@ -355,12 +355,12 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
             operator=name,
         )
     if not hasattr(values, "strides"):
-        kind = sequence.dtype
-        if not kind.is_floating_point and isinstance(values, float):
-            kind = float64
-        elif kind is dtypes.bool_ and type(values) is int:  # an int may exceed True, such as 2
-            kind = int64
-        sequence, values = sequence.to(kind), sequence.new_full((), values, dtype=kind)
+        dtype = sequence.dtype
+        if not dtype.is_floating_point and isinstance(values, float):
+            dtype = float64
+        elif dtype is dtypes.bool_ and type(values) is int:  # an int may exceed True, such as 2
+            dtype = int64
+        sequence, values = sequence.to(dtype), sequence.new_full((), values, dtype=dtype)
     if not sequence.shape:
         raise ShapeError(
             "the sequence must have at least one dimension, got shape []", hint="reshape it to (1,)", operator=name
@@ -464,7 +464,7 @@ def _member_errors() -> Iterator[ErrorSample]:
 
 
 @cache
-def _host_isin_kernel(kind: dtype) -> Kernel:
+def _host_isin_kernel(dtype: dtype) -> Kernel:
     """Return the kernel of `isin` on the CPU, without device code."""
 
     def reference(out: Any, elements: Any, members: Any, numel: int, count: int, invert: int) -> None:
@@ -472,7 +472,7 @@ def _host_isin_kernel(kind: dtype) -> Kernel:
             out[...] = False
             for member in members:
                 out |= elements == member
-        elif kind is bool_ or int(members.max()) - int(members.min()) < LARGEST_TABLE:
+        elif dtype is bool_ or int(members.max()) - int(members.min()) < LARGEST_TABLE:
             out[...] = np.isin(elements, members, kind="table")
         else:
             ordered = np.sort(members)
@@ -481,10 +481,10 @@ def _host_isin_kernel(kind: dtype) -> Kernel:
         if invert:
             np.logical_not(out, out=out)
 
-    arrays = [Pointer("out", bool_, "w", ("numel",)), Pointer("elements", kind, "r", ("numel",))]
-    arrays.append(Pointer("members", kind, "r", ("count",)))
+    arrays = [Pointer("out", bool_, "w", ("numel",)), Pointer("elements", dtype, "r", ("numel",))]
+    arrays.append(Pointer("members", dtype, "r", ("count",)))
     numbers = [Scalar(name, "int64") for name in ("numel", "count", "invert")]
-    return Kernel(f"host_isin_{kind.name}", "", [*arrays, *numbers], reference)
+    return Kernel(f"host_isin_{dtype.name}", "", [*arrays, *numbers], reference)
 
 
 @operator(samples=tuple, method=False, function=False, differentiable=False)
@@ -523,19 +523,19 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
             operator="isin",
         )
     if not hasattr(members, "strides"):
-        found = REGISTRY["eq"](values, members)
-        return REGISTRY["logical_not"](found) if invert else found
+        is_member = REGISTRY["eq"](values, members)
+        return REGISTRY["logical_not"](is_member) if invert else is_member
     if not hasattr(values, "strides"):
-        found = any_(REGISTRY["eq"](members, values))
-        return REGISTRY["logical_not"](found) if invert else found
+        is_member = any_(REGISTRY["eq"](members, values))
+        return REGISTRY["logical_not"](is_member) if invert else is_member
     common = promote_types(values.dtype, members.dtype)
     source, few = values.to(common), reshape(members.to(common), (-1,))
     count = few.shape[0]
     if not source.is_cuda and (count <= FEW_MEMBERS or not common.is_floating_point):
         return host_isin(source, few, bool(invert))
     if count <= FEW_MEMBERS:
-        found = any_(REGISTRY["eq"](source.unsqueeze(-1), few), -1)
-        return REGISTRY["logical_not"](found) if invert else found
+        is_member = any_(REGISTRY["eq"](source.unsqueeze(-1), few), -1)
+        return REGISTRY["logical_not"](is_member) if invert else is_member
     ordered = sort_values(few)
     limit: Any = count
     if common.is_floating_point:
@@ -545,8 +545,8 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     flat = reshape(source, (-1,))
     places = search_rows(ordered, flat)
     same = REGISTRY["eq"](ordered.index_select(0, places.clamp(max=count - 1)), flat)
-    found = reshape(same & (places < limit), tuple(source.shape))
-    return REGISTRY["logical_not"](found) if invert else found
+    is_member = reshape(same & (places < limit), tuple(source.shape))
+    return REGISTRY["logical_not"](is_member) if invert else is_member
 
 
 # counts of bins
@@ -795,7 +795,7 @@ def _edges_of(name: str, flat: Any, bounds: Any, bins: int) -> Any:
         low, high = low - apart, high + apart
     elif low == high:
         low, high = low - 0.5, high + 0.5
-    low, high = (each if hasattr(each, "strides") else flat.new_full((), each) for each in (low, high))
+    low, high = (bound if hasattr(bound, "strides") else flat.new_full((), bound) for bound in (low, high))
     step = ((high - low) / bins).to(float64)
     places = REGISTRY["arange"](flat.new_empty((bins + 1,), dtype=float64))
     is_first = REGISTRY["lt"](places, (bins + 1) // 2)
@@ -855,10 +855,10 @@ def histogram(
     edges = bins if hasattr(bins, "strides") else _edges_of("histogram", flat, range, bins)
     count = edges.shape[0] - 1
     places = _places_between(edges, flat)
-    found = _counted(flat, places, count, weight)
+    counts = _counted(flat, places, count, weight)
     if density:
-        found = found / (found.sum() * REGISTRY["diff"](edges))
-    return results.histogram(found, edges)
+        counts = counts / (counts.sum() * REGISTRY["diff"](edges))
+    return results.histogram(counts, edges)
 
 
 def _histogramdd_samples() -> Iterator[Sample]:
@@ -927,7 +927,7 @@ def histogramdd(
         raise ValueRangeError(
             f"range must be {2 * dims} numbers, got {len(range)}", hint="two for each dimension", operator=name
         )
-    edges, place = [], None
+    edges, index = [], None
     for at, wanted in enumerate(given):
         column = points.select(1, at).contiguous()
         if hasattr(wanted, "strides"):
@@ -936,18 +936,18 @@ def histogramdd(
         else:
             edges.append(_edges_of(name, column, None if range is None else range[2 * at : 2 * at + 2], wanted))
         here = _places_between(edges[at], column)
-        if place is None:
-            place = here
+        if index is None:
+            index = here
         else:
-            is_outside = REGISTRY["lt"](place, 0) | REGISTRY["lt"](here, 0)
-            place = (place * (edges[at].shape[0] - 1) + here).masked_fill(is_outside, -1)
+            is_outside = REGISTRY["lt"](index, 0) | REGISTRY["lt"](here, 0)
+            index = (index * (edges[at].shape[0] - 1) + here).masked_fill(is_outside, -1)
     shape = [edge.shape[0] - 1 for edge in edges]
-    found = _counted(points, place, prod(shape), weight).reshape(shape)
+    counts = _counted(points, index, prod(shape), weight).reshape(shape)
     if density:
-        found = found / found.sum()
+        counts = counts / counts.sum()
         for at, edge in enumerate(edges):
-            found = found / REGISTRY["diff"](edge).reshape([-1 if dim == at else 1 for dim, _ in enumerate(edges)])
-    return results.histogramdd(found, tuple(edges))
+            counts = counts / REGISTRY["diff"](edge).reshape([-1 if dim == at else 1 for dim, _ in enumerate(edges)])
+    return results.histogramdd(counts, tuple(edges))
 
 
 def _counted(values: Any, places: Any, bins: int, weight: Any) -> Any:

@@ -41,7 +41,7 @@ MANY_MATRICES = 132 * 2
 
 def is_small(*operands: Any) -> bool:
     """Return whether matrices have elements, and at most as many rows and columns as the kernels support."""
-    return all(each.numel() and max(each.shape[-2:]) <= SMALL_SIDE for each in operands)
+    return all(operand.numel() and max(operand.shape[-2:]) <= SMALL_SIDE for operand in operands)
 
 
 # launches
@@ -119,8 +119,8 @@ def _launch(
     first = strided[0]
     batch = prod(first.shape[:-2])
     operands, layouts = [], []
-    for each in strided:
-        operand, layout = (None, ((batch, *first.shape[-2:]), [(0, 0, 0)])) if each is None else _batched(call, each)
+    for array in strided:
+        operand, layout = (None, ((batch, *first.shape[-2:]), [(0, 0, 0)])) if array is None else _batched(call, array)
         operands.append(operand)
         layouts.append(layout)
     grid = Grid((min(batch, MAX_BLOCKS[0]), 1, 1), threads)
@@ -150,18 +150,18 @@ def _turned(call: Call, operand: Any) -> Any:
 
 
 def _kernel(
-    name: str, kind: dtype, dense: Sequence[Param], strided: str, numbers: Sequence[Param], reference: Any,
+    name: str, dtype: dtype, dense: Sequence[Param], strided: str, numbers: Sequence[Param], reference: Any,
     threads: int = WARP,
 ) -> Kernel:  # fmt: skip
     """Return a kernel that is one template of small_matrices.cu, whose parameters are in the order of `_launch`."""
     operands = strided.split()
-    layouts = [Strided(f"{each}_layout", (each,)) for each in operands]
-    params: list[Param] = [*dense, *(Pointer(each, kind, "r", f"{each}_layout") for each in operands), *layouts]
+    layouts = [Strided(f"{array}_layout", (array,)) for array in operands]
+    params: list[Param] = [*dense, *(Pointer(array, dtype, "r", f"{array}_layout") for array in operands), *layouts]
     params += [Scalar("batch", "int64"), *numbers]
     declared = ", ".join(map(_declared, params))
-    entry = f"{name}_{kind.name}"
+    entry = f"{name}_{dtype.name}"
     head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({declared})'
-    call = f"{name}({', '.join(each.name for each in params)});"
+    call = f"{name}({', '.join(param.name for param in params)});"
     source = f"{PRELUDE}{source_text('small_matrices.cu')}\n{head} {{\n    {call}\n}}\n"
     return Kernel(entry, source, params, reference, 32.0)
 
@@ -174,9 +174,9 @@ def _declared(param: Param) -> str:
     return f"const __grid_constant__ Layout<1> {param.name}"
 
 
-def _matrices(name: str, kind: dtype, columns: str, rows: str) -> Pointer:
+def _matrices(name: str, dtype: dtype, columns: str, rows: str) -> Pointer:
     """Return a result of matrices whose columns are contiguous."""
-    return Pointer(name, kind, "w", ("batch", columns, rows))
+    return Pointer(name, dtype, "w", ("batch", columns, rows))
 
 
 def _flags(*names: str) -> list[Param]:
@@ -202,8 +202,8 @@ def lu_kernel(kind: dtype) -> Kernel:
     def reference(
         factors: Any, pivots: Any, codes: Any, a: Any, _: int, __: int, ___: int, count: int, exchanges: bool
     ) -> None:
-        found = ROUTINES[LU](a) if exchanges else (*ROUTINES[LU_IN_ORDER](a), np.arange(1, count + 1))
-        _set((factors, _by_columns(found[0])), (codes, found[1]), (pivots, found[2]))
+        results = ROUTINES[LU](a) if exchanges else (*ROUTINES[LU_IN_ORDER](a), np.arange(1, count + 1))
+        _set((factors, _by_columns(results[0])), (codes, results[1]), (pivots, results[2]))
 
     dense = _matrices("factors", kind, "columns", "rows"), Pointer("pivots", int32, "w", ("batch", "count")), CODES
     numbers = [*scalars("rows", "columns", "count"), *_flags("exchanges")]
@@ -213,8 +213,8 @@ def lu_kernel(kind: dtype) -> Kernel:
 @cache
 def solution_kernel(kind: dtype) -> Kernel:
     def reference(x: Any, codes: Any, a: Any, b: Any, *_: int) -> None:
-        found = ROUTINES["inverse"](a) if b is None else ROUTINES[SOLUTION](a, b)
-        _set((x, _by_columns(found[0])), (codes, found[1]))
+        results = ROUTINES["inverse"](a) if b is None else ROUTINES[SOLUTION](a, b)
+        _set((x, _by_columns(results[0])), (codes, results[1]))
 
     dense = _matrices("x", kind, "columns", "rows"), CODES
     return _kernel("small_solution", kind, dense, "a b", scalars("rows", "columns"), reference)
@@ -243,8 +243,8 @@ def triangular_kernel(kind: dtype) -> Kernel:
 @cache
 def cholesky_kernel(kind: dtype) -> Kernel:
     def reference(factor: Any, codes: Any, a: Any, _: int, __: int, by_rows: bool) -> None:
-        found = ROUTINES[CHOLESKY](a, False)
-        _set((factor, found[0] if by_rows else _by_columns(found[0])), (codes, found[1]))
+        results = ROUTINES[CHOLESKY](a, False)
+        _set((factor, results[0] if by_rows else _by_columns(results[0])), (codes, results[1]))
 
     dense = _matrices("factor", kind, "rows", "rows"), CODES
     return _kernel("small_cholesky", kind, dense, "a", [*scalars("rows"), *_flags("by_rows")], reference)
@@ -253,8 +253,8 @@ def cholesky_kernel(kind: dtype) -> Kernel:
 @cache
 def reflectors_kernel(kind: dtype) -> Kernel:
     def reference(packed: Any, factors: Any, a: Any, *_: int) -> None:
-        found = ROUTINES[REFLECTORS](a)
-        _set((packed, _by_columns(found[0])), (factors, found[1]))
+        results = ROUTINES[REFLECTORS](a)
+        _set((packed, _by_columns(results[0])), (factors, results[1]))
 
     dense = _matrices("packed", kind, "columns", "rows"), Pointer("factors", kind, "w", ("batch", "count"))
     return _kernel("small_reflectors", kind, dense, "a", scalars("rows", "columns", "count"), reference)
@@ -263,8 +263,8 @@ def reflectors_kernel(kind: dtype) -> Kernel:
 @cache
 def qr_kernel(kind: dtype) -> Kernel:
     def reference(q: Any, r: Any, a: Any, _: int, __: int, ___: int, width: int) -> None:
-        found = ROUTINES["qr"](a, width)
-        _set((q, _by_columns(found[0])), (r, found[1]))
+        results = ROUTINES["qr"](a, width)
+        _set((q, _by_columns(results[0])), (r, results[1]))
 
     dense = _matrices("q", kind, "width", "rows"), Pointer("r", kind, "w", ("batch", "width", "columns"))
     return _kernel("small_qr", kind, dense, "a", scalars("rows", "columns", "width"), reference)
@@ -273,8 +273,8 @@ def qr_kernel(kind: dtype) -> Kernel:
 @cache
 def eigen_kernel(kind: dtype) -> Kernel:
     def reference(values: Any, vectors: Any, codes: Any, a: Any, _: int, __: int, lower: bool) -> None:
-        found = ROUTINES[EIGEN](a, lower)
-        _set((values, found[1]), (vectors, _by_columns(found[0])), (codes, found[2]))
+        results = ROUTINES[EIGEN](a, lower)
+        _set((values, results[1]), (vectors, _by_columns(results[0])), (codes, results[2]))
 
     dense = Pointer("values", kind, "w", ("batch", "rows")), _matrices("vectors", kind, "rows", "rows"), CODES
     numbers = [*scalars("rows"), *_flags("lower")]
@@ -286,8 +286,8 @@ def singular_kernel(kind: dtype) -> Kernel:
     def reference(
         u: Any, values: Any, vt: Any, codes: Any, a: Any, _: int, __: int, ___: int, count: int, *widths: int
     ) -> None:
-        found = ROUTINES[SINGULAR](a, max(widths) > count)
-        _set((u, _by_columns(found[0])), (values, found[1]), (vt, found[2]), (codes, found[3]))
+        results = ROUTINES[SINGULAR](a, max(widths) > count)
+        _set((u, _by_columns(results[0])), (values, results[1]), (vt, results[2]), (codes, results[3]))
 
     dense = (
         _matrices("u", kind, "u_width", "rows"), Pointer("values", kind, "w", ("batch", "count")),

@@ -187,8 +187,8 @@ def _are_long(rows: RowPlan, operands: Sequence[Any], strides: Sequence[Sequence
     return (
         rows.tiles > 1
         and rows.rows <= MAX_BLOCKS[0]
-        and all(each.dtype is out.dtype and each.is_aligned() for each in operands)
-        and all(each == strides[0] for each in strides)
+        and all(operand.dtype is out.dtype and operand.is_aligned() for operand in operands)
+        and all(steps == strides[0] for steps in strides)
     )
 
 

@@ -232,8 +232,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
             a, left = vectors.swapaxes(1, 2), row_step == 1
             other = target if left else target.swapaxes(1, 2)
             arguments = (other, left, left != last_first)
-            (found,) = reflected_columns(a, factors) if of_identity else reflection(a, factors, *arguments)
-            other[...] = found
+            (result,) = reflected_columns(a, factors) if of_identity else reflection(a, factors, *arguments)
+            other[...] = result
             return
         if of_identity:
             target[...] = np.eye(rows, columns)
@@ -253,8 +253,8 @@ def apply_reflections(vectors: Any, factors: Any, target: Any, last_first: bool)
     count = factors.shape[-1]
     if len(target) <= LEAST_TOGETHER * count:
         order, lwork, ormqr = "N" if last_first else "T", 64 * max(target.shape[1:]), lapack("ormqr", target.dtype.char)
-        for columns, each, mine in zip(vectors[:, :count].swapaxes(1, 2), factors, target):
-            mine[...] = ormqr("L", order, columns, each, mine, lwork)[0]
+        for columns, tau, mine in zip(vectors[:, :count].swapaxes(1, 2), factors, target):
+            mine[...] = ormqr("L", order, columns, tau, mine, lwork)[0]
         return
     ones = np.ones((len(target), 1), factors.dtype)
     for at in reversed(range(count)) if last_first else range(count):

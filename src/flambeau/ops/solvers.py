@@ -96,15 +96,15 @@ def has_solver(device: Any) -> bool:
     """Return whether a device computes solver operations: the CPU, virtual GPUs, and NVIDIA GPUs with cuSOLVER."""
     if device.index < 0:
         return True
-    found = _HAVE_SOLVERS.get(device)
-    if found is None:
+    is_supported = _HAVE_SOLVERS.get(device)
+    if is_supported is None:
         try:
             device.library_plan(_SMALLEST)
-            found = True
+            is_supported = True
         except NotSupportedError:
-            found = False
-        _HAVE_SOLVERS[device] = found
-    return found
+            is_supported = False
+        _HAVE_SOLVERS[device] = is_supported
+    return is_supported
 
 
 def to_solver(name: str, value: Any) -> Any:
@@ -146,16 +146,16 @@ def solver_operator() -> Any:
 
 def queue(call: Call, kind: str, *operands: tuple[str, Any], options: tuple[Any, ...] = ()) -> None:
     """Queue a solver operation.  operands: pairs of an access mode, such as READ or WRITTEN, and a tensor."""
-    arguments = tuple(Argument(mode, each.dtype, tuple(each.shape), tuple(each.strides)) for mode, each in operands)
-    call.library(Solver(kind, arguments, options), *(each for _, each in operands))
+    arguments = tuple(Argument(mode, array.dtype, tuple(array.shape), tuple(array.strides)) for mode, array in operands)
+    call.library(Solver(kind, arguments, options), *(array for _, array in operands))
 
 
 def run_on_host(call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *inputs: Any) -> Any:
     """Run a routine that exists only on the CPU; return its results."""
-    results = tuple(call.output(shape, kind) for shape, kind in outputs)
+    results = tuple(call.output(shape, dtype) for shape, dtype in outputs)
     if any(result.numel() for result in results):
         written = ((WRITTEN, result) for result in results)
-        queue(call, kind, *written, *((READ, each) for each in inputs))
+        queue(call, kind, *written, *((READ, array) for array in inputs))
     return results if len(results) > 1 else results[0]
 
 
@@ -862,15 +862,15 @@ def singular_values_of(call: Call, A: Operand, full_matrices: bool) -> Any:
     u, s = column_output(call, (*batch, m, rows), A.dtype), call.output((*batch, k), A.dtype)
     vh = call.output((*batch, columns, n), A.dtype)
     if not A.numel():
-        for each in (u, vh):
-            if each.numel():
-                set_identity(call, each)
+        for matrices in (u, vh):
+            if matrices.numel():
+                set_identity(call, matrices)
         return u, s, vh, no_failures(call, batch)
     info = call.output(batch, int32)
     if not call.is_on_host and is_small(A):
         write_singular(call, u, s, vh, info, A)
         return u, s, vh, info
-    results = ((WRITTEN, each) for each in (u, s, vh, info))
+    results = ((WRITTEN, output) for output in (u, s, vh, info))
     queue(call, SINGULAR, spent(call, A), *results, options=(full_matrices,))
     return u, s, vh, info
 
@@ -888,7 +888,7 @@ def singular_values_alone_of(call: Call, A: Operand) -> Any:
         write_singular(call, None, s, None, info, A)
         return s, info
     u, vh = column_scratch(call, (*batch, m, k), A.dtype), call.scratch((*batch, k, n), A.dtype)
-    results = ((WRITTEN, each) for each in (u, s, vh, info))
+    results = ((WRITTEN, output) for output in (u, s, vh, info))
     queue(call, SINGULAR, spent(call, A), *results, options=(False,))
     return s, info
 

@@ -328,9 +328,9 @@ SOURCE = PRELUDE + source_text("radix.cu")
 
 def _key(dtype: dtype) -> str:
     """Return the C type that converts elements to keys."""
-    kind = "AS_FLOATING" if dtype.category == FLOATING else "AS_SIGNED" if dtype.is_signed else "AS_UNSIGNED"
-    kind = "AS_UNSIGNED" if dtype.category == BOOL else kind
-    return f"Key<{dtype.cuda}, {kind}, {INFINITE.get(dtype, 0):#x}ull>"
+    category = "AS_FLOATING" if dtype.category == FLOATING else "AS_SIGNED" if dtype.is_signed else "AS_UNSIGNED"
+    category = "AS_UNSIGNED" if dtype.category == BOOL else category
+    return f"Key<{dtype.cuda}, {category}, {INFINITE.get(dtype, 0):#x}ull>"
 
 
 def keys_of(values: Any, dtype: dtype, descending: bool) -> Any:
@@ -385,9 +385,9 @@ def _count_kernel(dtype: dtype) -> Kernel:
     numbers, declared = _numbers("rows", "n", "tiles", "passes", "flip")
 
     def reference(totals: Any, keys: Any, rows: int, n: int, tiles: int, passes: int, flip: int) -> None:
-        found = keys_of(keys, dtype, bool(flip))
+        sort_keys = keys_of(keys, dtype, bool(flip))
         for at in range(passes):
-            combined = np.arange(rows)[:, None] * DIGITS + _digits(found, DIGIT_BITS * at)
+            combined = np.arange(rows)[:, None] * DIGITS + _digits(sort_keys, DIGIT_BITS * at)
             totals[at] = np.bincount(combined.reshape(-1), minlength=rows * DIGITS).reshape(rows, DIGITS)
 
     params = [Pointer("totals", int32, "rw", ("passes", "rows", DIGITS)), Pointer("keys", dtype, "r", ("rows", "n"))]
@@ -561,9 +561,9 @@ def _selected_kernel(dtype: dtype) -> Kernel:
     numbers, declared = _numbers("rows", "n", "tiles", "flip")
 
     def reference(counts: Any, input: Any, chosen: Any, rows: int, n: int, tiles: int, flip: int) -> None:
-        found = keys_of(input, dtype, bool(flip))
-        last = _last_keys(chosen, found)
-        counts[:, 0], counts[:, 1] = _by_tile(found < last, tiles), _by_tile(found == last, tiles)
+        keys = keys_of(input, dtype, bool(flip))
+        last = _last_keys(chosen, keys)
+        counts[:, 0], counts[:, 1] = _by_tile(keys < last, tiles), _by_tile(keys == last, tiles)
 
     params = [Pointer("counts", int32, "w", ("rows", 2, "tiles")), Pointer("input", dtype, "r", ("rows", "n")), CHOSEN]
     arguments = f"int* counts, const {dtype.cuda}* input, const long long* chosen, {declared}"
@@ -579,8 +579,8 @@ def _write_kernel(dtype: dtype) -> Kernel:
         values: Any, indexes: Any, input: Any, chosen: Any, counts: Any, totals: Any, rows: int, n: int, tiles: int,
         count: int, flip: int,
     ) -> None:  # fmt: skip
-        found = keys_of(input, dtype, bool(flip))
-        indexes[...] = _selected(found, _last_keys(chosen, found), count)
+        keys = keys_of(input, dtype, bool(flip))
+        indexes[...] = _selected(keys, _last_keys(chosen, keys), count)
         values[...] = np.take_along_axis(input, indexes, 1)
 
     params = [
@@ -643,10 +643,10 @@ def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
         counts = np.full(rows, n) if is_nan is None or not is_nan.any() else n - np.count_nonzero(is_nan, axis=1)
         middles = np.maximum(counts - 1, 0) // 2 if skips_nan else np.full(rows, (n - 1) // 2)
         places = np.full(rows, k) if k >= 0 else middles
-        for place in np.unique(places):
-            chosen = np.flatnonzero(places == place)
-            found = values if len(chosen) == rows else values[chosen]
-            indexes[chosen, 0] = _kth_places(found, int(place))
+        for rank in np.unique(places):
+            chosen = np.flatnonzero(places == rank)
+            selected = values if len(chosen) == rows else values[chosen]
+            indexes[chosen, 0] = _kth_places(selected, int(rank))
         if k < 0 and not skips_nan and is_nan is not None:
             for row in np.flatnonzero(counts < n):
                 indexes[row] = is_nan[row].argmax()
@@ -715,7 +715,7 @@ def host_select_kernel(dtype: dtype) -> Kernel:
         indexes[...] = places
         values[...] = np.take_along_axis(input, indexes, 1)
 
-    results = [Pointer(name, kind, "w", ("rows", "count")) for name, kind in (("values", dtype), ("indexes", int64))]
+    results = [Pointer(name, own, "w", ("rows", "count")) for name, own in (("values", dtype), ("indexes", int64))]
     numbers = _numbers("rows", "n", "count", "flip")[0]
     params = [*results, Pointer("input", dtype, "r", ("rows", "n")), *numbers]
     return Kernel(f"host_select_{dtype.name}", "", params, reference)

@@ -13,7 +13,7 @@ from math import sqrt as root
 from typing import Any
 
 from .. import dtypes
-from ..errors import DerivativeError, DtypeError, ValueRangeError
+from ..errors import DerivativeError, DtypeError, OutOfMemoryError, ValueRangeError
 from ..host import np, special
 from .arithmetic import sign
 from .compare import le, logical_and, masked_fill, where
@@ -135,6 +135,9 @@ def _no_dimensions() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "p has to be greater than or equal to 1, got 0")
 
 
+MAX_DIMENSION = 2**31 - 1  # an int of the kernel; PyTorch's memory ends there too, with four bytes for each term
+
+
 class Mvlgamma(Pointwise):
     """The operator `mvlgamma`, which checks its dimension."""
 
@@ -142,6 +145,12 @@ class Mvlgamma(Pointwise):
         if p < 1:
             raise ValueRangeError(
                 f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
+            )
+        if p > MAX_DIMENSION:
+            raise OutOfMemoryError(
+                f"p={p} needs {p} terms for each of {input.numel()} elements: at most {MAX_DIMENSION} are supported",
+                hint="it is a dimension: check how it was computed",
+                operator="mvlgamma",
             )
         return super().lower(call, input, p)
 

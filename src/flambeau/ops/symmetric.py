@@ -34,8 +34,8 @@ def _ldl(a: Any) -> tuple[Any, Any, Any]:
     factors, pivots, codes = np.zeros_like(a), np.zeros(a.shape[:-1], "int32"), np.zeros(a.shape[:-2], "int32")
     for index in np.ndindex(*a.shape[:-2]):
         if a.shape[-1]:
-            found, pivots[index], codes[index] = sytrf(a[index], lower=1)
-            factors[index] = np.tril(found)
+            packed, pivots[index], codes[index] = sytrf(a[index], lower=1)
+            factors[index] = np.tril(packed)
     return factors, pivots, codes
 
 

@@ -118,8 +118,8 @@ def _flat(rows: Sequence[Any], sizes: Sizes) -> Any:
 
 def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None:
     """Write the largest element of each window and its index.  NaN is the largest, and of several NaN the last."""
-    kind = image.dtype
-    wide = np.dtype(np.float32) if kind.itemsize == 2 and kind.kind not in "iu" else kind
+    dtype = image.dtype
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
     image = image.astype(wide, copy=False)
     is_float = wide.kind == "f"
     has_nan = is_float and bool(image.size) and bool(np.isnan(image.max()))
@@ -145,17 +145,17 @@ def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None
         plain = (shift[0] * windows.size[1] + shift[1]) * windows.size[2] + shift[2]
         places.append(_flat(rows, windows.size) if windows.is_adaptive else plain)
     if windows.is_adaptive:
-        found = _chosen(which, places)
+        index = _chosen(which, places)
     else:
-        found = np.array([0, *places])[which] + _flat(starts, windows.size)
+        index = np.array([0, *places])[which] + _flat(starts, windows.size)
     if not which.all():
-        found = np.where(which == 0, _flat(firsts, windows.size), found)
-    out[...], indices[...] = best, found
+        index = np.where(which == 0, _flat(firsts, windows.size), index)
+    out[...], indices[...] = best, index
 
 
 def _chosen(which: Any, places: Sequence[Any]) -> Any:
     """Return places[which - 1] of each window."""
-    table = np.stack([np.broadcast_to(each, which.shape[2:]) for each in places])
+    table = np.stack([np.broadcast_to(index, which.shape[2:]) for index in places])
     return table[(np.maximum(which, 1) - 1, *np.indices(which.shape, sparse=True)[2:])]
 
 
@@ -187,10 +187,10 @@ def _along(array: Any, dim: int, index: Any) -> Any:
     return array[(slice(None),) * (2 + dim) + (index,)]
 
 
-def _divisors(windows: Windows, counts_padding: bool, given: int, kind: Any) -> Any:
+def _divisors(windows: Windows, counts_padding: bool, given: int, dtype: Any) -> Any:
     """Return the divisor of each window's sum."""
     if given:
-        return kind.type(given)
+        return dtype.type(given)
     rows = []
     for dim in range(SPATIAL):
         first, end = windows.ranges(dim)
@@ -198,7 +198,7 @@ def _divisors(windows: Windows, counts_padding: bool, given: int, kind: Any) -> 
             end = np.minimum(end, windows.size[dim] + (windows.padding[dim] if counts_padding else 0))
             first = first if counts_padding else np.maximum(first, 0)
         rows.append(end - first)
-    return (rows[0][:, None, None] * rows[1][:, None] * rows[2]).astype(kind)
+    return (rows[0][:, None, None] * rows[1][:, None] * rows[2]).astype(dtype)
 
 
 def _blocks(windows: Windows, dim: int, least: int = 1) -> bool:
@@ -272,8 +272,8 @@ def columns_of(out: Any, image: Any, windows: Windows) -> None:
 
 def sum_of_columns(out: Any, columns: Any, windows: Windows) -> None:
     """Write, for each element of the image, the sum of the column elements that lie there."""
-    kind = out.dtype
-    wide = np.dtype(np.float32) if kind.itemsize == 2 else kind
+    dtype = out.dtype
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
     total = np.zeros(out.shape, wide)
     columns = _as_columns(columns, out.shape[1], windows)
     for at, targets, elements, _ in windows.all_steps():
@@ -298,7 +298,7 @@ def _kernel(
     of the windows;  flat: the array that is contiguous columns, with two sizes among the numbers.
     """
     strided = [array for array in arrays if array != flat]
-    pointers = [f"{'const ' if mode == 'r' else ''}{kind.cuda}* {array}" for array, (kind, mode) in arrays.items()]
+    pointers = [f"{'const ' if mode == 'r' else ''}{dtype.cuda}* {array}" for array, (dtype, mode) in arrays.items()]
     layouts = [f"const __grid_constant__ Layout<1> {array}_layout" for array in strided]
     numbers = [f"long long {number}" for number in extra]
     entry = f"{name}_{of.name}{'_far' if is_far else ''}"
@@ -311,8 +311,8 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 }}
 """
     params: list[Param] = [
-        Pointer(array, kind, mode, tuple(extra) if array == flat else f"{array}_layout")
-        for array, (kind, mode) in arrays.items()
+        Pointer(array, dtype, mode, tuple(extra) if array == flat else f"{array}_layout")
+        for array, (dtype, mode) in arrays.items()
     ]
     params += [Strided(f"{array}_layout", (array,)) for array in strided]
     params += [Scalar(number, "int64") for number in (*_NAMES, "is_adaptive", *extra)]

@@ -469,13 +469,13 @@ def record_memory_history(
     if thread.has_machine() and thread.machine().is_started:
         for accelerator in thread.machine().devices:
             accelerator.allocator.require_segments("_record_memory_history")
-    made = History(kept == "all", context, "line" if stacks == "line" else "python", max_entries, skipped)
+    recorder = History(kept == "all", context, "line" if stacks == "line" else "python", max_entries, skipped)
     former = history.recorder
     if former is not None:
-        made.metadata = former.metadata
+        recorder.metadata = former.metadata
         if not clear_history:
-            made.take_over(former)
-    history.record(made)
+            recorder.take_over(former)
+    history.record(recorder)
 
 
 def _check(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -501,12 +501,12 @@ def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[s
     """
     machine = thread.machine()
     kept = history.recorder
-    found = segments()
+    all_segments = segments()
     if kept is not None:
         for index in range(len(machine.devices)):
             kept.note("snapshot", index)
     return {
-        "segments": found,
+        "segments": all_segments,
         "device_traces": _traces(kept),
         "allocator_settings": _settings(),
         "external_annotations": [],
@@ -544,7 +544,7 @@ def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
     """Return the segments of all devices or of one pool, with stacks and each stream's CUstream number."""
     kept = history.recorder
     machine = thread.machine()
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for accelerator in machine.devices:
         for segment in accelerator.allocator.snapshot():
             if pool is not None and segment["segment_pool_id"] != tuple(pool):
@@ -558,8 +558,8 @@ def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
                 if kept is not None and block["state"] != "inactive":
                     block["frames"] = described(kept.stack_of(block["address"]))
             segment["blocks"] = blocks
-            found.append(segment)
-    return found
+            result.append(segment)
+    return result
 
 
 def _raw(stream: Any) -> int:

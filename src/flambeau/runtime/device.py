@@ -119,9 +119,9 @@ class ObservedDevice(device):
 
 
 def observed(index: int) -> ObservedDevice:
-    made = object.__new__(ObservedDevice)
-    made.type, made.index = "cuda", index
-    return made
+    result = object.__new__(ObservedDevice)
+    result.type, result.index = "cuda", index
+    return result
 
 
 def unmirror(reason: str) -> None:

@@ -88,7 +88,7 @@ class Signature(NamedTuple):
     def instance(self, arguments: str) -> Signature:
         """Return the signature of an instance of a template, from its arguments as C++ writes them."""
         known = dict(zip(self.of_template, ([token.text for token in part] for part in _split(_tokens(arguments)))))
-        return self._replace(parameters=tuple(_substituted(each, known) for each in self.parameters))
+        return self._replace(parameters=tuple(_substituted(parameter, known) for parameter in self.parameters))
 
 
 class _Token(NamedTuple):
@@ -99,23 +99,23 @@ class _Token(NamedTuple):
 def signatures(source: str) -> list[Signature]:
     """Return the kernels that a source declares or defines, in source order; definitions follow declarations."""
     tokens = list(_tokens(source))
-    found: list[Signature] = []
+    kernels: list[Signature] = []
     scopes: list[bool] = []  # for each open brace, whether it is that of `extern "C" {`
     start = 0  # index of the statement's first token
     for index, token in enumerate(tokens):
         if token.text in (";", "{", "}"):
             if token.text == "{":
-                scopes.append([each.text for each in tokens[start:index]] == ["extern", '"C"'])
+                scopes.append([earlier.text for earlier in tokens[start:index]] == ["extern", '"C"'])
             elif token.text == "}" and scopes:
                 scopes.pop()
             start = index + 1
         elif token.text == "__global__":
             before = tokens[start:index]
-            is_c = any(scopes) or any(each.text == '"C"' for each in before)
+            is_c = any(scopes) or any(earlier.text == '"C"' for earlier in before)
             kernel = _signature(tokens, index + 1, is_c, before)
             if kernel is not None:
-                found.append(kernel)
-    return found
+                kernels.append(kernel)
+    return kernels
 
 
 def names_in(source: str) -> set[str]:
@@ -470,13 +470,13 @@ def _sizes(name: str, text: str, sizes: str | None) -> tuple[int | str, ...] | N
 
 def signature_of(source: str, name: str, is_described: bool) -> Signature | None:
     """Return a kernel's signature; None if a macro declares the kernel and the user describes its parameters."""
-    found = signatures(source)
+    declared = signatures(source)
     plain = name.partition("<")[0].rpartition("::")[2].strip()
-    matching = [signature for signature in found if signature.name == plain]
+    matching = [signature for signature in declared if signature.name == plain]
     if not matching:
         if is_described and plain in names_in(source):
             return None
-        names = ", ".join(dict.fromkeys(signature.name for signature in found))
+        names = ", ".join(dict.fromkeys(signature.name for signature in declared))
         raise NamingError(
             f"the source has no __global__ function {name!r}; it has {names or 'none'}",
             hint="name a kernel of the source; describe the parameters if a macro makes it",
@@ -491,7 +491,7 @@ def signature_of(source: str, name: str, is_described: bool) -> Signature | None
         )
     if "<" in name:
         signature = signature.instance(name.partition("<")[2].rpartition(">")[0])
-    return signature._replace(is_c=any(each.is_c for each in matching))
+    return signature._replace(is_c=any(candidate.is_c for candidate in matching))
 
 
 def parameters_of(signature: Signature | None, name: str, described: Mapping[str, Any]) -> tuple[Parameter, ...]:
@@ -499,7 +499,7 @@ def parameters_of(signature: Signature | None, name: str, described: Mapping[str
     if signature is None:
         parameters = [_described(key, text, None) for key, text in described.items()]
     else:
-        names = [each.name or f"argument {index}" for index, each in enumerate(signature.parameters)]
+        names = [param.name or f"argument {index}" for index, param in enumerate(signature.parameters)]
         unknown = [key for key in described if key not in names]
         if unknown:
             raise NamingError(
@@ -508,7 +508,7 @@ def parameters_of(signature: Signature | None, name: str, described: Mapping[str
                 operator=NAME,
             )
         parameters = [_described(key, described.get(key, ""), known) for key, known in zip(names, signature.parameters)]
-    integers = {each.name for each in parameters if isinstance(each, NumberParameter) and not _is_float(each.dtype)}
+    integers = {param.name for param in parameters if isinstance(param, NumberParameter) and not _is_float(param.dtype)}
     for parameter in parameters:
         if isinstance(parameter, ArrayParameter):
             missing = [size for size in parameter.sizes or () if isinstance(size, str) and size not in integers]

@@ -65,10 +65,10 @@ class Code(Kernel):
         is_c: bool,
     ) -> None:
         params = [
-            Pointer(each.name, each.dtype or uint8, each.access, ())
-            if isinstance(each, ArrayParameter)
-            else Scalar(each.name, each.dtype.name)
-            for each in parameters
+            Pointer(param.name, param.dtype or uint8, param.access, ())
+            if isinstance(param, ArrayParameter)
+            else Scalar(param.name, param.dtype.name)
+            for param in parameters
         ]
         super().__init__(name, source, params, self._run, options=options, is_c=is_c)
         self._function = function
@@ -138,12 +138,12 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature: a mismatch shows when it runs
         return ()
-    keywords = [each.name for each in signature.parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    extras = tuple(each for each in ("grid", "block") if each in keywords)
+    keywords = [param.name for param in signature.parameters.values() if param.kind is inspect.Parameter.KEYWORD_ONLY]
+    extras = tuple(keyword for keyword in ("grid", "block") if keyword in keywords)
     try:
         signature.bind(*parameters, **dict.fromkeys(extras))
     except TypeError as failure:
-        names = ", ".join(each.name for each in parameters)
+        names = ", ".join(param.name for param in parameters)
         raise ArgumentError(
             f"the reference {getattr(function, '__name__', 'of ' + name)}{signature} does not take the "
             f"{len(parameters)} parameters of {name} ({names}): {failure}",
@@ -269,7 +269,7 @@ class CudaKernel:
                 f"args must be a list, got {shown(values)}", hint="as in args=[out, x, n]", operator=self.name
             )
         if len(values) != len(self.parameters):
-            names = ", ".join(each.name for each in self.parameters)
+            names = ", ".join(param.name for param in self.parameters)
             raise ArgumentError(
                 f"args has {len(values)} values, and the kernel takes {len(self.parameters)}: {names or 'none'}",
                 hint="pass one value for each parameter, in order",
@@ -299,9 +299,9 @@ class CudaKernel:
     def _packed(self, values: Sequence[Any], device: int) -> tuple[list[Any], list[Form | None]]:
         """Return the values of all parameters (addresses and numbers), and the dtype and shape of each array."""
         numbers = {
-            each.name: each.number(self.name, value)
-            for each, value in zip(self.parameters, values)
-            if isinstance(each, NumberParameter)
+            param.name: param.number(self.name, value)
+            for param, value in zip(self.parameters, values)
+            if isinstance(param, NumberParameter)
         }
         packed: list[Any] = []
         forms: list[Form | None] = []

@@ -514,8 +514,8 @@ class DriverContract(GraphContract):
             self.driver.fill(address, 1, 1024, stream)
             measured.end_call()
             self.driver.device_synchronize(DEVICE)
-            found, _ = measured.stop(collect=True)
-            names = [each.name for each in found if each.call == 5 and each.start_ns <= each.end_ns]
+            records, _ = measured.stop(collect=True)
+            names = [record.name for record in records if record.call == 5 and record.start_ns <= record.end_ns]
         assert names == ["fill"]
         self.driver.stream_destroy(stream)
         self.driver.mem_free(DEVICE, address)

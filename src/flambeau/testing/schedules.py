@@ -58,16 +58,16 @@ def outcomes(program: Callable[[Replay], Value], limit: int = MAX_SCHEDULES) -> 
     Raises: ArgumentError if there are more than `limit` schedules.
     Example:
         >>> from flambeau.testing.schedules import outcomes
-        >>> found = outcomes(lambda schedule: schedule.choose([3, 4]))
-        >>> sorted(found), found.schedules[1]
+        >>> results = outcomes(lambda schedule: schedule.choose([3, 4]))
+        >>> sorted(results), results.schedules[1]
         ([0, 1], (1,))
     """
-    found: Outcomes[Value] = Outcomes()
+    results: Outcomes[Value] = Outcomes()
     for schedule in every_schedule(limit):
         value = _with_one_nan(program(schedule))
-        found.add(value)
-        found.schedules.setdefault(value, tuple(schedule.taken))
-    return found
+        results.add(value)
+        results.schedules.setdefault(value, tuple(schedule.taken))
+    return results
 
 
 def _with_one_nan(value: Any) -> Any:

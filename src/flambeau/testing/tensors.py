@@ -94,25 +94,25 @@ def assert_close(
     try:
         _compare(actual, expected, rules, ())
     except Difference as difference:
-        place = "".join(f"[{key!r}]" for key in difference.place)
-        text = difference.text + (f"\n\nThe failure occurred for item {place}" if place else "")
+        path = "".join(f"[{key!r}]" for key in difference.place)
+        text = difference.text + (f"\n\nThe failure occurred for item {path}" if path else "")
         shown = text if msg is None else msg(text) if callable(msg) else msg
     else:
         return
     raise AssertionError(shown)
 
 
-def _compare(actual: Any, expected: Any, rules: Rules, place: tuple[Any, ...]) -> None:
+def _compare(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> None:
     """Raise Difference for the first difference, TypeError for objects that are not compared."""
     if actual is None or expected is None:
         if actual is not expected:
-            raise Difference(f"None mismatch: {actual} is not {expected}", place)
+            raise Difference(f"None mismatch: {actual} is not {expected}", path)
     elif isinstance(actual, NUMBERS) and isinstance(expected, NUMBERS):
-        _compare_numbers(actual, expected, rules, place)
+        _compare_numbers(actual, expected, rules, path)
     elif isinstance(actual, TensorBase) and isinstance(expected, TensorBase) and _are_related(actual, expected, rules):
-        _compare_tensors(actual, expected, rules, place)
+        _compare_tensors(actual, expected, rules, path)
     elif isinstance(actual, (np.ndarray, np.generic)) and isinstance(expected, (np.ndarray, np.generic)):
-        _compare_tensors(factories.as_tensor(actual), factories.as_tensor(expected), rules, place)
+        _compare_tensors(factories.as_tensor(actual), factories.as_tensor(expected), rules, path)
     elif _both(Mapping, actual, expected):
         missing = sorted(set(expected) - set(actual), key=str)
         added = sorted(set(actual) - set(expected), key=str)
@@ -120,15 +120,15 @@ def _compare(actual: Any, expected: Any, rules: Rules, place: tuple[Any, ...]) -
             raise Difference(
                 f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {missing}\n"
                 f"Additional keys in the actual mapping: {added}",
-                place,
+                path,
             )
         for key in actual:
-            _compare(actual[key], expected[key], rules, (*place, key))
+            _compare(actual[key], expected[key], rules, (*path, key))
     elif _both(Sequence, actual, expected) and not isinstance(actual, str) and not isinstance(expected, str):
         if len(actual) != len(expected):
-            raise Difference(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", place)
+            raise Difference(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
         for index, (one, other) in enumerate(zip(actual, expected)):
-            _compare(one, other, rules, (*place, index))
+            _compare(one, other, rules, (*path, index))
     else:
         raise TypeError(f"assert_close: no comparison of {type(actual)} with {type(expected)}")
 
@@ -147,17 +147,17 @@ def _tolerances(rules: Rules, types: Sequence[dtype]) -> tuple[float, float]:
     """Return the relative and the absolute tolerance for values of these types: the wider ones."""
     if rules.rtol is not None and rules.atol is not None:
         return rules.rtol, rules.atol
-    known = [TOLERANCES.get(each, (0.0, 0.0)) for each in types]
+    known = [TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in types]
     return max(rtol for rtol, _ in known), max(atol for _, atol in known)
 
 
-def _compare_numbers(actual: Any, expected: Any, rules: Rules, place: tuple[Any, ...]) -> None:
+def _compare_numbers(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> None:
     if isinstance(actual, bool) and isinstance(expected, bool):
         if actual is not expected:
-            raise Difference(f"Booleans mismatch: {actual} is not {expected}", place)
+            raise Difference(f"Booleans mismatch: {actual} is not {expected}", path)
         return
     if rules.dtype and type(actual) is not type(expected):
-        raise Difference(f"The (d)types do not match: {type(actual)} != {type(expected)}.", place)
+        raise Difference(f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
     types = [dtypes.of_scalar(value, dtypes.float64) for value in (actual, expected)]
     rtol, atol = _tolerances(rules, types)
     if isinstance(actual, int) and isinstance(expected, int) and not rtol and not atol:
@@ -167,7 +167,7 @@ def _compare_numbers(actual: Any, expected: Any, rules: Rules, place: tuple[Any,
     if not is_close:
         apart = abs(actual - expected)
         relative = apart / abs(expected) if expected else float("inf")
-        raise Difference(_of_scalars(actual, expected, apart, relative, rtol, atol), place)
+        raise Difference(_of_scalars(actual, expected, apart, relative, rtol, atol), path)
 
 
 def _of_scalars(actual: Any, expected: Any, apart: Any, relative: float, rtol: float, atol: float) -> str:
@@ -186,7 +186,7 @@ def _allowed(tolerance: float, rtol: float, atol: float) -> str:
     return f" (up to {tolerance} allowed)" if rtol or atol else ""
 
 
-def _compare_tensors(actual: Any, expected: Any, rules: Rules, place: tuple[Any, ...]) -> None:
+def _compare_tensors(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> None:
     checked: list[tuple[bool, str, Callable[[Any], Any]]] = [
         (True, "shape", lambda tensor: tensor.shape),
         (rules.layout, "layout", lambda tensor: tensor.layout),
@@ -197,7 +197,7 @@ def _compare_tensors(actual: Any, expected: Any, rules: Rules, place: tuple[Any,
     for is_checked, name, read in checked:
         if is_checked and read(actual) != read(expected):
             fact = f"The values for attribute '{name}' do not match: {read(actual)} != {read(expected)}."
-            raise Difference(fact, place)
+            raise Difference(fact, path)
     rtol, atol = _tolerances(rules, (actual.dtype, expected.dtype))
     ours, theirs = [_values(tensor) for tensor in (actual, expected)]
     with np.errstate(all="ignore"):
@@ -211,7 +211,7 @@ def _compare_tensors(actual: Any, expected: Any, rules: Rules, place: tuple[Any,
         apart = np.abs(ours - theirs)
         relative = apart / np.abs(theirs)
     if not ours.shape:
-        raise Difference(_of_scalars(ours.item(), theirs.item(), apart.item(), float(relative), rtol, atol), place)
+        raise Difference(_of_scalars(ours.item(), theirs.item(), apart.item(), float(relative), rtol, atol), path)
     count = int((~close).sum())
     lines = [
         f"Tensor-likes are not {_closeness(rtol, atol)}!\n",
@@ -219,7 +219,7 @@ def _compare_tensors(actual: Any, expected: Any, rules: Rules, place: tuple[Any,
         _greatest("absolute", apart, close) + _allowed(atol, rtol, atol),
         _greatest("relative", relative, close) + _allowed(rtol, rtol, atol),
     ]
-    raise Difference("\n".join(lines), place)
+    raise Difference("\n".join(lines), path)
 
 
 def _values(tensor: Any) -> Any:
@@ -228,12 +228,12 @@ def _values(tensor: Any) -> Any:
     return array.astype(np.float64 if tensor.dtype.is_floating_point else np.int64)
 
 
-def _greatest(kind: str, differences: Any, close: Any) -> str:
+def _greatest(name: str, differences: Any, close: Any) -> str:
     """Describe the greatest difference of the elements that are not close, and its index; NaN is the greatest."""
     wrong = np.where(close, -1, differences)
     at = int(np.argmax(np.where(np.isnan(wrong), np.inf, wrong)))
     index = tuple([int(number) for number in np.unravel_index(at, differences.shape)])
-    return f"Greatest {kind} difference: {differences.reshape(-1)[at].item()} at index {index}"
+    return f"Greatest {name} difference: {differences.reshape(-1)[at].item()} at index {index}"
 
 
 def make_tensor(

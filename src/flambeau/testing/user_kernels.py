@@ -114,11 +114,11 @@ def _check_sample(
             )
         if beyond := inner.damage():
             raise AssertionError(f"{title_of}: the kernel wrote {beyond}")
-        found = inner.tensor.cpu()
-        if parameter.access == "r" and array_of(found).tobytes() != array_of(arg).tobytes():
+        result = inner.tensor.cpu()
+        if parameter.access == "r" and array_of(result).tobytes() != array_of(arg).tobytes():
             raise AssertionError(f'{title_of} is declared "r", and the kernel wrote it')
         text = f"{title_of}: the kernel and its reference differ\n"
-        assert_close(found, factories.tensor(one), rtol=rtol, atol=atol, equal_nan=True, msg=text.__add__)
+        assert_close(result, factories.tensor(one), rtol=rtol, atol=atol, equal_nan=True, msg=text.__add__)
 
 
 class Guarded:
