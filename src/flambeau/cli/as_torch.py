@@ -53,10 +53,10 @@ def _compared(one: object, other: object) -> int:
 def _numbers(version: object) -> tuple[int, ...]:
     """The leading numbers of a version.  Raises TypeError for anything but a text, tuple or list."""
     if isinstance(version, str):
-        found = re.match(r"\d+(\.\d+)*", version)
-        return tuple(map(int, found[0].split("."))) if found else ()
+        match = re.match(r"\d+(\.\d+)*", version)
+        return tuple(map(int, match[0].split("."))) if match else ()
     if isinstance(version, (tuple, list)):
-        return tuple(int(each) for each in version)
+        return tuple(int(part) for part in version)
     raise TypeError(f"a version compares with a text or a tuple of numbers, not with {version!r}")
 
 
@@ -97,11 +97,11 @@ class Finder(MetaPathFinder):
         if fullname != NAME and not fullname.startswith(f"{NAME}."):
             return None
         ours = OURS + fullname.removeprefix(NAME)
-        found = find_spec(ours)
-        if found is None:
+        spec = find_spec(ours)
+        if spec is None:
             return None
         return ModuleSpec(
-            fullname, Alias(ours), origin=found.origin, is_package=found.submodule_search_locations is not None
+            fullname, Alias(ours), origin=spec.origin, is_package=spec.submodule_search_locations is not None
         )
 
     def find_distributions(
@@ -117,7 +117,7 @@ def install() -> None:
 
     A second call has no effect.
     """
-    if not any(isinstance(each, Finder) for each in sys.meta_path):
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
         ours = importlib.import_module(OURS)
         vars(ours).update(__name__=NAME, __version__=TorchVersion(VERSION), torch=ours)

@@ -136,7 +136,7 @@ def _why_missing(module: str) -> str:
     return "" if spec is not None else f"there is no module {module!r} in {os.getcwd()} or on Python's path"
 
 
-def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _show(error_type: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """Print an exception as Python does, from the program's first frame on and without frames of this package.
 
     An InternalError, which is a bug of this package, keeps them.
@@ -146,7 +146,7 @@ def _show(kind: type[BaseException], error: BaseException, traceback: TracebackT
     shown = _from_program(error.__traceback__)
     if isinstance(error, ImportError) and str(error.name).partition(".")[0] in (as_torch.NAME, as_torch.OURS):
         error.add_note(f"hint: {LACKING}")
-    sys.__excepthook__(kind, error.with_traceback(shown), shown)
+    sys.__excepthook__(error_type, error.with_traceback(shown), shown)
 
 
 MACHINERY = (__file__, runpy.run_path.__code__.co_filename)
@@ -365,10 +365,10 @@ def _prove(program: Callable[[], int], suppressions: str | None, limit: Limit) -
 
 def print_report(report: Any, proof: Any, status: int, style: str, file: Any) -> None:
     if style == "json":
-        found = {"status": status, "found": bool(report.races), **report.to_json()}
+        fields = {"status": status, "found": bool(report.races), **report.to_json()}
         if proof is not None:
-            found["proof"] = proof.to_json()
-        print(json.dumps(found, indent=2), file=file)
+            fields["proof"] = proof.to_json()
+        print(json.dumps(fields, indent=2), file=file)
     elif style == "sarif":
         print(json.dumps(report.to_sarif(), indent=2), file=file)
     else:
@@ -593,8 +593,8 @@ def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[.
             job = function(chosen=_chosen(command, script, args, module, code), **options)
             return job if command == "run" else reporting(job)
 
-        for each in reversed(added):
-            each(call)
+        for decorator in reversed(added):
+            decorator(call)
         return call
 
     return decorate
@@ -602,8 +602,8 @@ def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[.
 
 def _overridden(command: str, options: Mapping[str, Any]) -> frozenset[str]:
     """The environment variables that options of a command, or the command itself, set for the program."""
-    found = {"FLAMBEAU_GPUS"} if options.get("gpus") is not None or command == "fit" else set()
-    return frozenset(found | ({"FLAMBEAU_FAULTS"} if options.get("fault") else set()))
+    names = {"FLAMBEAU_GPUS"} if options.get("gpus") is not None or command == "fit" else set()
+    return frozenset(names | ({"FLAMBEAU_FAULTS"} if options.get("fault") else set()))
 
 
 def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool, code: bool) -> Program:
@@ -875,9 +875,9 @@ def trace_command(
 
     modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
-        each = ["trace", "--limit", str(limit)]
+        arguments = ["trace", "--limit", str(limit)]
         return lambda: trace.trace_ranks(
-            lambda: launch_ranks(nproc, chosen, gpus or pick_gpus(), as_torch, modelled, each), output, chrome
+            lambda: launch_ranks(nproc, chosen, gpus or pick_gpus(), as_torch, modelled, arguments), output, chrome
         )
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
 

@@ -45,7 +45,7 @@ def report() -> Report:
         "platform": platform.platform(),
         "numpy": version_of("numpy"),
         "gpus": chosen_gpus(),
-        "environment": [each.text for each in problems()],
+        "environment": [problem.text for problem in problems()],
         "devices": devices(),
         "driver": {"cuda-bindings": version_of("cuda-bindings"), "devices": driver.nvidia_device_count()},
         "nvrtc": nvrtc(),
@@ -83,16 +83,16 @@ def chosen_gpus() -> str:
 
 def devices() -> list[Report]:
     """The NVIDIA GPUs, with sizes in bytes."""
-    found = []
+    gpus = []
     if driver.nvidia_device_count():
         machine = driver.make(config.Gpus("nvidia"))
         machine.start()
         for index in range(machine.device_count()):
-            each = machine.properties(index)
+            properties = machine.properties(index)
             free, total = machine.mem_info(index)
-            capability = f"{each.major}.{each.minor}"
-            found.append({"name": each.name, "capability": capability, "free_bytes": free, "total_bytes": total})
-    return found
+            capability = f"{properties.major}.{properties.minor}"
+            gpus.append({"name": properties.name, "capability": capability, "free_bytes": free, "total_bytes": total})
+    return gpus
 
 
 def nvrtc() -> str:
@@ -145,7 +145,7 @@ def cache() -> Report:
     """The directory of compiled kernels, with their number and size."""
     directory = config.cache_directory() / "cubin"
     try:
-        sizes = [each.stat().st_size for each in directory.glob("*.cubin")]
+        sizes = [path.stat().st_size for path in directory.glob("*.cubin")]
     except OSError as failure:
         return {"directory": str(directory), "problem": str(failure)}
     return {"directory": str(directory), "kernels": len(sizes), "bytes": sum(sizes)}
@@ -153,7 +153,7 @@ def cache() -> Report:
 
 def extra(packages: tuple[str, ...]) -> Report:
     """Installed and missing packages of an extra."""
-    versions = {each: version_of(each) for each in packages}
+    versions = {package: version_of(package) for package in packages}
     return {"installed": MISSING not in versions.values(), "packages": versions}
 
 
@@ -174,14 +174,14 @@ def advice(found: Report) -> list[str]:
 
 def print_report(as_json: bool) -> None:
     """Print the report to stdout, and advice to stderr."""
-    found = report()
+    result = report()
     if as_json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(result, indent=2))
         return
     console, talk = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
-    for name, text in rows(found):
+    for name, text in rows(result):
         console.print(Text.assemble((name.ljust(NAME_WIDTH), "bold"), text))
-    for line in advice(found):
+    for line in advice(result):
         talk.print(f"- {line}", markup=False, highlight=False)
 
 
@@ -189,10 +189,10 @@ def rows(found: Report) -> list[tuple[str, str]]:
     """The report as lines of text."""
     cached = found["cache"]
     listed = [(name, str(found[name])) for name in ("flambeau", "python", "platform", "numpy", "gpus")]
-    for index, each in enumerate(found["devices"]):
-        free, total = each["free_bytes"] / 2**30, each["total_bytes"] / 2**30
+    for index, device in enumerate(found["devices"]):
+        free, total = device["free_bytes"] / 2**30, device["total_bytes"] / 2**30
         sizes = f"{free:.1f} of {total:.1f} GiB free"
-        listed.append((f"device {index}", f"{each['name']}, capability {each['capability']}, {sizes}"))
+        listed.append((f"device {index}", f"{device['name']}, capability {device['capability']}, {sizes}"))
     if not found["devices"]:
         listed.append(("devices", "no NVIDIA GPU"))
     listed += [
@@ -206,17 +206,17 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or f"NONE{_why_none(found)}"),
     ]
-    for name, each in found["extras"].items():
-        missing = [package for package, version in each["packages"].items() if version == MISSING]
+    for name, entry in found["extras"].items():
+        missing = [package for package, version in entry["packages"].items() if version == MISSING]
         listed.append((f"extra {name}", f"missing: {', '.join(missing)}" if missing else "installed"))
     return listed
 
 
-def _why_none(found: Report) -> str:
+def _why_none(result: Report) -> str:
     """The reason why no module is compiled."""
     if config.pure():
         return ": FLAMBEAU_PURE is set"
-    return f": {found['uncompiled'] or 'there is no C compiler'}"
+    return f": {result['uncompiled'] or 'there is no C compiler'}"
 
 
 def _cache_text(cached: Report) -> str:

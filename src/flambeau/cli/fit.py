@@ -136,32 +136,32 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
     else:
         begin_report()
         print(f"\nflambeau fit: {text_of(name, answers, asked)}", flush=True)
-    failed = next((each.run.status for each in answers if each.fits is None), 0)
+    failed = next((answer.run.status for answer in answers if answer.fits is None), 0)
     if failed < 0:
         failed = 128 - failed
-    sys.exit(128 + number if number else failed or int(not all(each.fits for each in answers)))
+    sys.exit(128 + number if number else failed or int(not all(answer.fits for answer in answers)))
 
 
 def to_json(name: str, answers: Sequence[Fit], asked: Asked) -> dict[str, Any]:
     """The report as plain data."""
-    cards = [each.to_json() for each in answers]
+    cards = [answer.to_json() for answer in answers]
     return {"program": name, "steps": asked.steps, "values": asked.values, "nproc": asked.nproc, "cards": cards}
 
 
 def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
     """The report as text."""
     how = "values computed" if asked.values else "values not computed"
-    steps = max(each.run.steps for each in answers)
+    steps = max(answer.run.steps for answer in answers)
     ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step"
     if not steps and answers[0].fits is not None:
         ran += ": the whole program"
     of = f", rank 0 of {asked.nproc} that do the same" if asked.nproc else ""
     lines = [f"{name}: {ran}, {how}{of}"]
     shown: dict[str, int] | None = None
-    for each in answers:
-        peak = each.run.peak
+    for answer in answers:
+        peak = answer.run.peak
         is_shown = peak is not None and peak.kinds == shown  # of the card before
-        lines += [*([] if is_shown else [""]), *(f"  {line}" for line in _of_card(each, asked, not is_shown))]
+        lines += [*([] if is_shown else [""]), *(f"  {line}" for line in _of_card(answer, asked, not is_shown))]
         shown = None if peak is None else peak.kinds
     return "\n".join(lines)
 
@@ -188,7 +188,7 @@ def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
     if answer.shortage and answer.signal:
         lines.append(f"  {run.error} before its need was known")
     if len(run.peaks) > 1:
-        parts = ", ".join(f"cuda:{each.device} {size(each.reserved)}" for each in run.peaks)
+        parts = ", ".join(f"cuda:{entry.device} {size(entry.reserved)}" for entry in run.peaks)
         lines.append(f"  the GPU with the highest peak; by GPU: {parts}")
     for kind, nbytes in peak.kinds.items() if shows_kinds else ():
         lines.append(f"    {NAMES.get(kind, kind):<16} {size(nbytes):>12}  {_percent(nbytes, peak.reserved):>5}")

@@ -72,16 +72,16 @@ def cluster(
     options = [f"hosts={hosts}"] * (hosts > 1)
     options += [f"{name}={value}" for name, value in (("network", network), ("latency", latency)) if value is not None]
     for text in slow:
-        found = re.fullmatch(rf"({INTEGER})-({INTEGER}):({NUMBER})", text)
-        if not found or not all(int(found[each]) < count for each in (1, 2)) or not float(found[3]):
+        match = re.fullmatch(rf"({INTEGER})-({INTEGER}):({NUMBER})", text)
+        if not match or not all(int(match[group]) < count for group in (1, 2)) or not float(match[3]):
             raise click.UsageError(f"--slow-link {text!r}: write two of {count} ranks and a factor, as in 2-3:10")
         options.append(f"slow={text}")
     factors = {}
     for text in stragglers:
-        found = re.fullmatch(rf"({INTEGER}):({NUMBER})", text)
-        if not found or int(found[1]) >= count or not float(found[2]):
+        match = re.fullmatch(rf"({INTEGER}):({NUMBER})", text)
+        if not match or int(match[1]) >= count or not float(match[2]):
             raise click.UsageError(f"--straggler {text!r}: write one of {count} ranks and a factor, as in 3:2.5")
-        factors[int(found[1])] = float(found[2])
+        factors[int(match[1])] = float(match[2])
     return Cluster(hosts, ",".join(options), factors)
 
 
@@ -121,10 +121,10 @@ def launch(count: int, command: Sequence[str], modelled: Cluster, nodes: Nodes |
         return _wait(started, first, reports.add)
     finally:
         reports.end()
-        for each in started:
-            if each.poll() is None:
-                each.kill()
-                each.wait()
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
         if hub is not None:
             hub.stop()
 
@@ -165,8 +165,8 @@ class Reports:
 def alike(count: int, modelled: Cluster) -> dict[str, str]:
     """Return the environment variables of a process that stands for all ranks of a job."""
     variables = _variables(0, count, (HOST, 0), str(os.getpid()), modelled.hosts)
-    found = {**variables, "FLAMBEAU_ALIKE_RANKS": str(count)}
-    return {**found, "FLAMBEAU_LINKS": modelled.links} if modelled.links else found
+    environment = {**variables, "FLAMBEAU_ALIKE_RANKS": str(count)}
+    return {**environment, "FLAMBEAU_LINKS": modelled.links} if modelled.links else environment
 
 
 def _variables(rank: int, count: int, address: tuple[str, int], job: str, hosts: int) -> dict[str, str]:
@@ -205,7 +205,7 @@ def _wait(ranks: Sequence[subprocess.Popen[bytes]], first: int, report: Callable
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     woken = signal.set_wakeup_fd(writer)
-    files = {os.pidfd_open(each.pid): rank for rank, each in enumerate(ranks)}
+    files = {os.pidfd_open(process.pid): rank for rank, process in enumerate(ranks)}
     status, end, asked = 0, float("inf"), False
     try:
         with selectors.DefaultSelector() as selector:

@@ -42,13 +42,13 @@ def explain_file(name: str, settings: list[str], capacity: str | None, html: str
     from ..tools import memory_snapshot
 
     try:
-        found = memory_snapshot.read(name)
+        snapshot = memory_snapshot.read(name)
     except FileFormatError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     except OSError as failure:
         raise SystemExit(f"flambeau memory: {failure.strerror}: {name!r}") from None
     begin_report()
-    _show(found, os.path.basename(name), settings, capacity, html)
+    _show(snapshot, os.path.basename(name), settings, capacity, html)
 
 
 def record_program(
@@ -71,7 +71,7 @@ def record_program(
         if not thread.has_machine() or not thread.machine().is_started:
             print("\nflambeau memory: the program did not use a GPU")
             return status
-        found = cuda_memory.snapshot()
+        snapshot = cuda_memory.snapshot()
         if kept.is_full:
             print(f"flambeau memory: only the latest {MAX_EVENTS} events were kept", file=sys.stderr)
         if save is not None:
@@ -81,7 +81,7 @@ def record_program(
                 raise SystemExit(f"flambeau memory: {failure.strerror}: {save!r}") from None
         history.record(None)
         print()
-        _show(memory_snapshot.parse(found), name, settings, capacity, html)
+        _show(memory_snapshot.parse(snapshot), name, settings, capacity, html)
         return status
 
     def finish_at_once(status: int) -> int:
@@ -98,16 +98,16 @@ def record_program(
     sys.exit(finish(status))
 
 
-def _show(found: Any, title: str, settings: list[str], capacity: str | None, html: str | None) -> None:
+def _show(snapshot: Any, title: str, settings: list[str], capacity: str | None, html: str | None) -> None:
     from ..tools import memory_snapshot
 
-    print(memory_snapshot.explain(found, title))
+    print(memory_snapshot.explain(snapshot, title))
     if settings or capacity:
         nbytes = None if capacity is None else parse_bytes(capacity)
-        print(f"\n{memory_snapshot.compare(found, settings or [''], nbytes)}")
+        print(f"\n{memory_snapshot.compare(snapshot, settings or [''], nbytes)}")
     if html is not None:
         try:
-            memory_snapshot.write_page(found, title, html)
+            memory_snapshot.write_page(snapshot, title, html)
         except OSError as failure:
             raise SystemExit(f"flambeau memory: {failure.strerror}: {html!r}") from None
         print(f"flambeau memory: wrote {html}", file=sys.stderr)

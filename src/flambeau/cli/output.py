@@ -18,17 +18,17 @@ def begin_report() -> None:
 
 def checked_place(command: str, option: str, name: str) -> Path:
     """The absolute path of a file that an option names.  Exits with a message if it cannot be written."""
-    place = Path(name).absolute()
-    why = "it is a directory" if place.is_dir() else ""
+    path = Path(name).absolute()
+    why = "it is a directory" if path.is_dir() else ""
     if not why:
         try:
-            with tempfile.TemporaryFile(dir=place.parent):
+            with tempfile.TemporaryFile(dir=path.parent):
                 pass
         except OSError as error:
             why = str(error.strerror)
     if why:
         raise SystemExit(f"flambeau {command}: cannot write {name!r}: {why}\nhint: choose another file with {option}")
-    return place
+    return path
 
 
 def checked_places(command: str, names: Mapping[str, str | None]) -> list[Path]:
@@ -40,9 +40,9 @@ def checked_places(command: str, names: Mapping[str, str | None]) -> list[Path]:
     for option, name in names.items():
         if name is None:
             continue
-        place = checked_place(command, option, name)
-        if place.resolve() in [each.resolve() for each in places]:
+        path = checked_place(command, option, name)
+        if path.resolve() in [other.resolve() for other in places]:
             hint = f"hint: choose another file with {option}"
             raise SystemExit(f"flambeau {command}: {name!r} is the file of another option too\n{hint}")
-        places.append(place)
+        places.append(path)
     return places

@@ -63,11 +63,11 @@ def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> N
         os.environ[PARTS] = folder
         status = launch()
         del os.environ[PARTS]
-        parts = {int(each.stem): read_json(each) for each in Path(folder).glob("*.json")}
-    found = join_ranks(parts)
+        parts = {int(path.stem): read_json(path) for path in Path(folder).glob("*.json")}
+    joined = join_ranks(parts)
     if status:
-        found.note = "; ".join(filter(None, (found.note, f"the job ended with exit status {status}")))
-    is_written = _write(found, places)
+        joined.note = "; ".join(filter(None, (joined.note, f"the job ended with exit status {status}")))
+    is_written = _write(joined, places)
     sys.exit(status or int(not is_written))
 
 
@@ -101,36 +101,36 @@ class _Report:
         self._is_written = True
         self.recorder.end()
         try:
-            found = self.recorder.trace(waits)
+            recorded = self.recorder.trace(waits)
         except (FlambeauError, KeyboardInterrupt):  # the device has failed, or the user does not wait for it
-            found = self.recorder.trace(waits=False)
-        found.note = note
+            recorded = self.recorder.trace(waits=False)
+        recorded.note = note
         folder = os.environ.get(PARTS)
         if folder is None:
-            return _write(found, self._places)
+            return _write(recorded, self._places)
         from ..tools.trace import write_json
 
         part = Path(folder, f"{os.environ.get('RANK', '0')}.json")
-        write_json(found, part.with_suffix(".part"))
+        write_json(recorded, part.with_suffix(".part"))
         part.with_suffix(".part").rename(part)
         return True
 
 
-def _write(found: Any, places: list[Path]) -> bool:
+def _write(recorded: Any, places: list[Path]) -> bool:
     """Write the files of a trace and print the summary; return whether all was written."""
     from ..tools import trace_writers
     from ..tools.trace_analysis import Analysis
 
     begin_report()
-    print(f"\n{Analysis(found).summary()}", flush=True)
-    for text in (found.cap, found.note):
+    print(f"\n{Analysis(recorded).summary()}", flush=True)
+    for text in (recorded.cap, recorded.note):
         if text:
             print(f"flambeau trace: {text}", file=sys.stderr)
     try:
-        for place, writer in zip(places, (trace_writers.write_page, trace_writers.write_chrome_trace)):
-            writer(found, place)
-            print(f"flambeau trace: wrote {place}", file=sys.stderr)
+        for path, writer in zip(places, (trace_writers.write_page, trace_writers.write_chrome_trace)):
+            writer(recorded, path)
+            print(f"flambeau trace: wrote {path}", file=sys.stderr)
     except OSError as error:
-        print(f"flambeau trace: cannot write {str(place)!r}: {error.strerror}", file=sys.stderr)
+        print(f"flambeau trace: cannot write {str(path)!r}: {error.strerror}", file=sys.stderr)
         return False
     return True

@@ -49,12 +49,12 @@ class Folder:
         for process in multiprocessing.active_children():
             if not process.daemon and (self._path / f"{process.pid}{MARK}").exists():
                 process.join()
-        found = []
+        reports = []
         for mark in sorted(self._path.glob(f"*{MARK}"), key=lambda path: path.stat().st_mtime_ns):
             report = mark.with_suffix(REPORT)
             # written by a process of the program, in a folder of this user alone
-            found.append((mark.read_text(), pickle.loads(report.read_bytes()) if report.exists() else None))
-        return found
+            reports.append((mark.read_text(), pickle.loads(report.read_bytes()) if report.exists() else None))
+        return reports
 
     def close(self) -> None:
         shutil.rmtree(self._path, ignore_errors=True)
@@ -84,10 +84,10 @@ def settings() -> tuple[str, list[tuple[str, ...]]]:
             hint="leave it to `flambeau check`, which makes a folder for this user alone",
         )
     try:
-        found: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())
+        stored: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())
     except (OSError, pickle.UnpicklingError, EOFError):
         raise wrong from None
-    return found
+    return stored
 
 
 def has_ended() -> bool:

@@ -56,6 +56,6 @@ def warn_if_uncompiled() -> None:
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
         return
-    found = problem()
-    if found:
-        warnings.warn(f"flambeau: {found}\nhint: {HINT}", RuntimeWarning, stacklevel=3)
+    reason = problem()
+    if reason:
+        warnings.warn(f"flambeau: {reason}\nhint: {HINT}", RuntimeWarning, stacklevel=3)

@@ -314,15 +314,15 @@ def is_instance(obj: Any, target_type: Any) -> bool:
         (True, False)
     """
     types = target_type if isinstance(target_type, (tuple, list)) else [target_type]
-    return any(isinstance(obj, _plain(each)) for each in types)
+    return any(isinstance(obj, _plain(candidate)) for candidate in types)
 
 
-def _plain(kind: Any) -> Any:
+def _plain(annotation: Any) -> Any:
     """Return the class that `isinstance` accepts for a class or an annotation of `typing`."""
-    origin = typing.get_origin(kind)
+    origin = typing.get_origin(annotation)
     if origin in (typing.Union, UnionType):
-        return tuple(_plain(each) for each in typing.get_args(kind))
-    return origin or kind
+        return tuple(_plain(argument) for argument in typing.get_args(annotation))
+    return origin or annotation
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -489,8 +489,8 @@ class PyTorchOperators(Namespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = vars(self)[name] = PyTorchOperator(name)
-        return found
+        operator = vars(self)[name] = PyTorchOperator(name)
+        return operator
 
 
 class PyTorchOperator:
@@ -508,14 +508,14 @@ class PyTorchOperator:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = getattr(functions, self.name, None) or getattr(Tensor, self.name, None)
-        if found is None:
+        function = getattr(functions, self.name, None) or getattr(Tensor, self.name, None)
+        if function is None:
             raise NotSupportedError(
                 f"PyTorch's internal operator {self.name} is not supported",
                 hint="call the public function",
                 operator=f"torch.ops.aten.{self.name}",
             )
-        return found(*args, **kwargs)
+        return function(*args, **kwargs)
 
 
 operators = Operators()
@@ -614,8 +614,8 @@ class _Differentiable(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        found = ctx.derivative(ctx, *gradients)
-        return (None, None, *found) if isinstance(found, tuple) else (None, None, found)
+        result = ctx.derivative(ctx, *gradients)
+        return (None, None, *result) if isinstance(result, tuple) else (None, None, result)
 
 
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, **options: Any) -> Any:
@@ -635,8 +635,8 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
         raise ArgumentError(
             f"the name must have a namespace, got {name!r}", hint="as in 'mine::double'", operator="custom_op"
         )
-    made = vars(getattr(operators, space))[own] = CustomOperator(fn)
-    return made
+    operator = vars(getattr(operators, space))[own] = CustomOperator(fn)
+    return operator
 
 
 def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib: Any = None) -> None:
@@ -656,14 +656,14 @@ def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib:
         tensor(12.)
     """
     space, _, name = op.partition("::") if isinstance(op, str) else ("", "", "")
-    found = vars(getattr(operators, space)).get(name) if name else op
-    if not isinstance(found, CustomOperator):
+    operator = vars(getattr(operators, space)).get(name) if name else op
+    if not isinstance(operator, CustomOperator):
         raise ArgumentError(
             f"{shown(op)} is not a custom operator",
             hint="custom_op and Library.impl define them",
             operator="register_autograd",
         )
-    found.register_autograd(backward, setup_context=setup_context)
+    operator.register_autograd(backward, setup_context=setup_context)
 
 
 def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
@@ -690,11 +690,11 @@ def associative_scan(
         tensor([ 1,  2,  6, 24])
     """
     leaves, spec = pytree.tree_flatten(xs)
-    slices = [pytree.tree_unflatten(each, spec) for each in zip(*(leaf.unbind(dim) for leaf in leaves), strict=True)]
-    found = list(itertools.accumulate(reversed(slices) if reverse else slices, combine_fn))
-    if not found:
+    slices = [pytree.tree_unflatten(parts, spec) for parts in zip(*(leaf.unbind(dim) for leaf in leaves), strict=True)]
+    results = list(itertools.accumulate(reversed(slices) if reverse else slices, combine_fn))
+    if not results:
         return xs
-    columns = zip(*(pytree.tree_leaves(each) for each in (reversed(found) if reverse else found)), strict=True)
+    columns = zip(*(pytree.tree_leaves(result) for result in (reversed(results) if reverse else results)), strict=True)
     return pytree.tree_unflatten([REGISTRY["stack"](list(column), dim) for column in columns], spec)
 
 

@@ -166,8 +166,8 @@ def _way(route: Route, stream: Stream | None, other: Stream | None) -> str:
 def named(awaited: Any) -> str:
     """Return the text that describes a stream, an event or a device."""
     if isinstance(awaited, Stream):
-        place = named_device(awaited.device_index)
-        return f"{awaited.label} of {place}"
+        device = named_device(awaited.device_index)
+        return f"{awaited.label} of {device}"
     return f"an event of {awaited.device}" if isinstance(awaited, Event) else f"all streams of {awaited}"
 
 

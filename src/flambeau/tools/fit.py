@@ -91,8 +91,8 @@ class Run(NamedTuple):
 
     @staticmethod
     def from_json(text: str | bytes) -> Run:
-        found = Run(*json.loads(text))
-        return found._replace(peaks=[Peak(*peak) for peak in found.peaks])
+        run = Run(*json.loads(text))
+        return run._replace(peaks=[Peak(*peak) for peak in run.peaks])
 
 
 class DeviceLog:
@@ -246,7 +246,7 @@ class Meter:
     def _before_forward(self, module: Any, args: Any) -> None:
         if module not in self._modules:
             self._modules.update(module.modules())
-            self._is(PARAMETERS, (each for held in (module.parameters, module.buffers) for each in held()))
+            self._is(PARAMETERS, (tensor for held in (module.parameters, module.buffers) for tensor in held()))
 
     # steps
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
@@ -268,8 +268,8 @@ class Meter:
     def _have_all_stepped(self) -> bool:
         if any(len(ends) < self.steps for ends in self._ends.values()):
             return False
-        made = [each for each in gc.get_objects() if issubclass(type(each), Optimizer)]  # a dead proxy has no class
-        return all(each in self._ends for each in made)
+        optimizers = [obj for obj in gc.get_objects() if issubclass(type(obj), Optimizer)]  # a dead proxy has no class
+        return all(optimizer in self._ends for optimizer in optimizers)
 
     def run(self, status: int, error: str) -> Run:
         """Return the measurements so far, as the result of the run."""
@@ -294,8 +294,8 @@ def tensors_in(value: Any) -> Iterator[Any]:
     elif isinstance(value, dict):
         yield from tensors_in(list(value.values()))
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors_in(each)
+        for item in value:
+            yield from tensors_in(item)
 
 
 def size(nbytes: int) -> str:
@@ -335,7 +335,7 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
         if seen.status and not seen.shortage:
             said = next((line for line in reversed(lines) if line and not line.startswith("hint:")), "")
             said = said or f"the program ended with exit status {seen.status}"
-            seen = seen._replace(error="\nhint: ".join(each for each in (said, seen.error) if each))
+            seen = seen._replace(error="\nhint: ".join(part for part in (said, seen.error) if part))
         return seen
 
 
@@ -429,11 +429,11 @@ class Question(NamedTuple):
 
     def on(self, card: str, is_quiet: bool, batch: int | None = None) -> Fit:
         """Measure whether the program fits a card, and how much memory it needs."""
-        found = self._measure(card, 0, is_quiet, batch)
-        if not found.shortage or found.signal:
-            return Fit(card, None if found.error else True, found, batch=batch, signal=found.signal)
+        run = self._measure(card, 0, is_quiet, batch)
+        if not run.shortage or run.signal:
+            return Fit(card, None if run.error else True, run, batch=batch, signal=run.signal)
         ample = self._measure(card, UNLIMITED, True, batch)
-        return Fit(card, False, ample, found.shortage, signal=ample.signal)
+        return Fit(card, False, ample, run.shortage, signal=ample.signal)
 
     def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, str], None]) -> Fit:
         """Find the largest batch that fits a card, by doubling and bisection from `first` on.
@@ -447,8 +447,8 @@ class Question(NamedTuple):
             run = self._measure(card, 0, is_quiet or low > 0 or high is not None, batch)
             if run.signal:
                 problem = f"{signal.Signals(run.signal).name} ended the search"
-                found = Fit(card, None, run) if best is None else best._replace(next_batch=high, why=why)
-                return found._replace(problem=problem, signal=run.signal)
+                fit = Fit(card, None, run) if best is None else best._replace(next_batch=high, why=why)
+                return fit._replace(problem=problem, signal=run.signal)
             why_not = f"out of memory at {run.shortage}" if run.shortage else run.error
             if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
                 why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"
@@ -468,10 +468,10 @@ class Question(NamedTuple):
             low, best = batch, Fit(card, True, run, batch=batch)
             batch = min(factor * low, MAX_BATCH) if high is None else (low + high) // 2
         if best is None:
-            found = self.on(card, True, 1)._replace(next_batch=high, why=why, batch=None)
-            if found.fits is False and self._measure(card, UNLIMITED, True, FAR) == found.run:
-                return found._replace(problem=self._without_effect(1, FAR))
-            return found
+            fit = self.on(card, True, 1)._replace(next_batch=high, why=why, batch=None)
+            if fit.fits is False and self._measure(card, UNLIMITED, True, FAR) == fit.run:
+                return fit._replace(problem=self._without_effect(1, FAR))
+            return fit
         return best._replace(next_batch=high, why=why)
 
     def _failed(self, card: str, run: Run) -> Fit:

@@ -43,7 +43,7 @@ def run_forked(job: Callable[[], object]) -> Ended:
             with suppress(ProcessLookupError):  # it has ended
                 signal.pidfd_send_signal(file, number)
 
-    place = _place_in_stdin()
+    offset = _place_in_stdin()
     masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until both processes have their handlers
     child = os.fork()
     if child == 0:
@@ -61,10 +61,10 @@ def run_forked(job: Callable[[], object]) -> Ended:
     finally:
         for number, former in formers.items():
             signal.signal(number, former)
-        for each in (reader, writer, file):
-            os.close(each)
-        if place is not None:
-            os.lseek(0, place, os.SEEK_SET)
+        for descriptor in (reader, writer, file):
+            os.close(descriptor)
+        if offset is not None:
+            os.lseek(0, offset, os.SEEK_SET)
     return Ended(status, received[0] if received else 0)
 
 

@@ -224,22 +224,22 @@ class _Parser:
         self._read: dict[int, int] = {}  # numbers of stacks by id of the list of frames
         self._frames: dict[int, Frame] = {}
 
-    def snapshot(self, found: Any) -> Snapshot:
-        if isinstance(found, list):  # memory_snapshot() of old versions
-            found = {"segments": found}
-        top = self._dict(found, "the snapshot")
+    def snapshot(self, content: Any) -> Snapshot:
+        if isinstance(content, list):  # memory_snapshot() of old versions
+            content = {"segments": content}
+        top = self._dict(content, "the snapshot")
         traces = self._list(top.get("device_traces", []), "device_traces")
         devices = [Device(index, [], []) for index in range(len(traces))]
-        for at, each in enumerate(self._list(top.get("segments"), "segments")):
+        for at, entry in enumerate(self._list(top.get("segments"), "segments")):
             where = f"segments[{at}]"
-            index = self._number(self._dict(each, where), "device", where, 0)
+            index = self._number(self._dict(entry, where), "device", where, 0)
             if index > 1 << 10:
                 raise _wrong(where, f"is on device {index}")
             devices += [Device(number, [], []) for number in range(len(devices), index + 1)]
-            devices[index].segments.append(self._segment(each, where))
+            devices[index].segments.append(self._segment(entry, where))
         for index, trace in enumerate(traces):
             events = self._list(trace, f"device_traces[{index}]")
-            devices[index].events = [self._event(each, index, at) for at, each in enumerate(events)]
+            devices[index].events = [self._event(entry, index, at) for at, entry in enumerate(events)]
         for device in devices:
             device.segments.sort(key=lambda segment: segment.address)
         settings = top.get("allocator_settings")
@@ -249,17 +249,17 @@ class _Parser:
         text = settings.get("PYTORCH_CUDA_ALLOC_CONF", "")
         return Snapshot(devices, self.stacks, text if isinstance(text, str) else "")
 
-    def _segment(self, each: Any, where: str) -> Segment:
+    def _segment(self, fields: Any, where: str) -> Segment:
         segment = Segment(
-            self._number(each, "address", where),
-            self._number(each, "total_size", where),
-            self._number(each, "stream", where, 0),
-            each.get("segment_type") == "small",
-            self._pool(each.get("segment_pool_id", SHARED), where),
-            each.get("is_expandable") is True,
+            self._number(fields, "address", where),
+            self._number(fields, "total_size", where),
+            self._number(fields, "stream", where, 0),
+            fields.get("segment_type") == "small",
+            self._pool(fields.get("segment_pool_id", SHARED), where),
+            fields.get("is_expandable") is True,
         )
         address = segment.address
-        for at, block in enumerate(self._list(each.get("blocks"), f"{where}: blocks")):
+        for at, block in enumerate(self._list(fields.get("blocks"), f"{where}: blocks")):
             inside = f"{where}, blocks[{at}]"
             self._dict(block, inside)
             nbytes = self._number(block, "size", inside)
@@ -274,42 +274,42 @@ class _Parser:
             raise _wrong(where, f"has {segment.nbytes} bytes, and its blocks have {address - segment.address}")
         return segment
 
-    def _event(self, each: Any, device: int, at: int) -> Event:
+    def _event(self, fields: Any, device: int, at: int) -> Event:
         where = f"device_traces[{device}][{at}]"
-        self._dict(each, where)
-        action = each.get("action")
+        self._dict(fields, where)
+        action = fields.get("action")
         if not isinstance(action, str):
             raise _wrong(where, "has no action")
-        address = self._number(each, "device_free" if action == "oom" else "addr", where, 0)
+        address = self._number(fields, "device_free" if action == "oom" else "addr", where, 0)
         return Event(
             action,
             address,
-            self._number(each, "size", where, 0),
-            self._number(each, "stream", where, 0),
-            self._number(each, "time_us", where, 0),
-            self._stack(each.get("frames", []), where),
-            self._pool(each.get("pool_id", SHARED), where),
+            self._number(fields, "size", where, 0),
+            self._number(fields, "stream", where, 0),
+            self._number(fields, "time_us", where, 0),
+            self._stack(fields.get("frames", []), where),
+            self._pool(fields.get("pool_id", SHARED), where),
         )
 
     def _stack(self, frames: Any, where: str) -> int:
         number = self._read.get(id(frames))
         if number is None:
-            stack = tuple(self._frame(each, where) for each in self._list(frames, f"{where}: frames"))
+            stack = tuple(self._frame(frame, where) for frame in self._list(frames, f"{where}: frames"))
             number = self._numbers.setdefault(stack, len(self.stacks))
             if number == len(self.stacks):
                 self.stacks.append(stack)
             self._read[id(frames)] = number  # the snapshot outlives this parser, so the id is not used again
         return number
 
-    def _frame(self, each: Any, where: str) -> Frame:
-        frame = self._frames.get(id(each))
+    def _frame(self, entry: Any, where: str) -> Frame:
+        frame = self._frames.get(id(entry))
         if frame is None:
-            fields = self._dict(each, f"{where}: a frame")
+            fields = self._dict(entry, f"{where}: a frame")
             file, name = fields.get("filename"), fields.get("name")
             line = self._number(fields, "line", f"{where}: a frame", 0)
             if not isinstance(file, str) or not isinstance(name, str):
                 raise _wrong(f"{where}: a frame", "has no file name or no name")
-            frame = self._frames[id(each)] = Frame(file, line, name)
+            frame = self._frames[id(entry)] = Frame(file, line, name)
         return frame
 
     def _dict(self, value: Any, where: str) -> dict[str, Any]:
@@ -330,7 +330,7 @@ class _Parser:
 
     def _pool(self, value: Any, where: str) -> tuple[int, int]:
         pair = tuple(value) if isinstance(value, (tuple, list)) and len(value) == 2 else None
-        if pair is None or not all(type(each) is int for each in pair):
+        if pair is None or not all(type(number) is int for number in pair):
             raise _wrong(where, f"has a pool {value!r:.100}, not two numbers")
         return pair[0], pair[1]
 
@@ -342,8 +342,8 @@ class State:
     """The blocks in use and the mapped ranges of one device at one moment."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
-        self.ranges: SortedDict[int, Segment] = SortedDict({each.address: each for each in segments})
-        blocks = (block for each in self.ranges.values() for block in each.blocks)
+        self.ranges: SortedDict[int, Segment] = SortedDict({segment.address: segment for segment in segments})
+        blocks = (block for segment in self.ranges.values() for block in segment.blocks)
         self.blocks: SortedDict[int, Block] = SortedDict(
             {block.address: block for block in blocks if block.state != FREE}
         )
@@ -393,41 +393,41 @@ class State:
     def _add(self, event: Event) -> None:
         is_mapped = event.action in ("segment_map", "segment_unmap")
         is_small = event.nbytes <= SMALL_SEGMENT
-        made = Segment(event.address, event.nbytes, event.stream, is_small, event.pool, is_mapped)
-        self.ranges[event.address] = made
+        segment = Segment(event.address, event.nbytes, event.stream, is_small, event.pool, is_mapped)
+        self.ranges[event.address] = segment
 
     def _remove(self, low: int, nbytes: int) -> None:
         """Remove a range, which may be part of a segment or span several."""
         high = low + nbytes
         first = next(self.ranges.irange(maximum=low, reverse=True), low)
-        for each in [self.ranges[address] for address in self.ranges.irange(first, high, (True, False))]:
-            end = each.address + each.nbytes
+        for old in [self.ranges[address] for address in self.ranges.irange(first, high, (True, False))]:
+            end = old.address + old.nbytes
             if end <= low:
                 continue
-            del self.ranges[each.address]
-            for start, stop in ((each.address, low), (high, end)):
+            del self.ranges[old.address]
+            for start, stop in ((old.address, low), (high, end)):
                 if start < stop:
-                    rest = Segment(start, stop - start, each.stream, each.is_small, each.pool, each.is_expandable)
+                    rest = Segment(start, stop - start, old.stream, old.is_small, old.pool, old.is_expandable)
                     self.ranges[start] = rest
 
     def segments(self) -> list[Segment]:
         """Return the segments with all their blocks, free ones too, in address order."""
-        found: list[Segment] = []
-        for each in self.ranges.values():
-            former = found[-1] if found else each
-            if each.is_expandable and former.address + former.nbytes == each.address and _are_one(former, each):
-                former.nbytes += each.nbytes  # mapped by two calls
+        segments: list[Segment] = []
+        for mapped in self.ranges.values():
+            former = segments[-1] if segments else mapped
+            if mapped.is_expandable and former.address + former.nbytes == mapped.address and _are_one(former, mapped):
+                former.nbytes += mapped.nbytes  # mapped by two calls
             else:
-                found.append(replace(each, blocks=[]))
-        starts = [each.address for each in found]
-        inside: list[list[Block]] = [[] for _ in found]
+                segments.append(replace(mapped, blocks=[]))
+        starts = [segment.address for segment in segments]
+        inside: list[list[Block]] = [[] for _ in segments]
         for address in self.blocks:
             at = bisect_right(starts, address) - 1
-            if at >= 0 and address < found[at].address + found[at].nbytes:
+            if at >= 0 and address < segments[at].address + segments[at].nbytes:
                 inside[at].append(self.blocks[address])
-        for each, blocks in zip(found, inside):
-            each.blocks = list(_with_gaps(each.address, each.address + each.nbytes, blocks))
-        return found
+        for segment, blocks in zip(segments, inside):
+            segment.blocks = list(_with_gaps(segment.address, segment.address + segment.nbytes, blocks))
+        return segments
 
 
 def _rounded(nbytes: int) -> int:
@@ -472,7 +472,7 @@ class Peaks(NamedTuple):
 def peaks_of(device: Device) -> Peaks:
     state = before_events(device)
     used = most = sum(block.nbytes for block in state.blocks.values())
-    reserved = most_reserved = sum(each.nbytes for each in state.ranges.values())
+    reserved = most_reserved = sum(segment.nbytes for segment in state.ranges.values())
     count = 0
     for at, event in enumerate(device.events, 1):
         if event.action in ("alloc", "free_completed") and (former := state.blocks.get(event.address)) is not None:
@@ -521,35 +521,35 @@ class Usage:
 
 def usage(snapshot: Snapshot, segments: list[Segment]) -> Usage:
     """Sum the blocks of segments by use."""
-    found = Usage(segments=len(segments))
+    totals = Usage(segments=len(segments))
     lines: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     holders: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for segment in segments:
         used = [block for block in segment.blocks if block.state != FREE]
         free = [block.nbytes for block in segment.blocks if block.state == FREE]
-        found.reserved += segment.nbytes
-        found.largest = max(found.largest, *free, 0)
+        totals.reserved += segment.nbytes
+        totals.largest = max(totals.largest, *free, 0)
         if segment.pool != SHARED:
-            found.private += segment.nbytes
+            totals.private += segment.nbytes
         if used:
-            found.fragmented += sum(free)
+            totals.fragmented += sum(free)
         else:
-            found.cached += sum(free)
+            totals.cached += sum(free)
         for block in used:
             if block.state == WAITING:
-                found.waiting += block.nbytes
-                found.waiting_blocks += 1
+                totals.waiting += block.nbytes
+                totals.waiting_blocks += 1
             if block.state == LIVE:
-                found.live += block.nbytes
-                found.live_blocks += 1
-                found.rounding += block.nbytes - block.requested
+                totals.live += block.nbytes
+                totals.live_blocks += 1
+                totals.rounding += block.nbytes - block.requested
                 site = snapshot.shown(block.stack)
                 lines[site] = lines[site][0] + block.nbytes, lines[site][1] + 1
         if len(used) == 1 and free:
             site = snapshot.shown(used[0].stack)
             holders[site] = holders[site][0] + sum(free), holders[site][1] + used[0].nbytes
-    found.lines, found.holders = dict(lines), dict(holders)
-    return found
+    totals.lines, totals.holders = dict(lines), dict(holders)
+    return totals
 
 
 def explain(snapshot: Snapshot, title: str) -> str:
@@ -584,32 +584,32 @@ def _explain_device(snapshot: Snapshot, device: Device) -> Iterator[str]:
         yield from _failure(snapshot, device, count)
 
 
-def _table(found: Usage) -> Iterator[str]:
-    yield f"  reserved   {size(found.reserved):>12}  in {_count(found.segments, 'segment')}"
-    rounding = f", of which {size(found.rounding)} by rounding" if found.rounding else ""
-    yield f"  live       {size(found.live):>12}  in {_count(found.live_blocks, 'block')}{rounding}"
-    if found.waiting:
-        blocks = _count(found.waiting_blocks, "freed block")
-        yield f"  waiting    {size(found.waiting):>12}  in {blocks} that another stream may still use"
-    yield f"  cached     {size(found.cached):>12}  whole free segments; empty_cache() returns them"
-    yield f"  fragmented {size(found.fragmented):>12}  free, in segments with live blocks"
-    if found.private:
-        yield f"  private    {size(found.private):>12}  of the reserved bytes, in pools of graphs or MemPool"
-    yield f"  largest free block {size(found.largest)}"
-    if found.lines:
+def _table(totals: Usage) -> Iterator[str]:
+    yield f"  reserved   {size(totals.reserved):>12}  in {_count(totals.segments, 'segment')}"
+    rounding = f", of which {size(totals.rounding)} by rounding" if totals.rounding else ""
+    yield f"  live       {size(totals.live):>12}  in {_count(totals.live_blocks, 'block')}{rounding}"
+    if totals.waiting:
+        blocks = _count(totals.waiting_blocks, "freed block")
+        yield f"  waiting    {size(totals.waiting):>12}  in {blocks} that another stream may still use"
+    yield f"  cached     {size(totals.cached):>12}  whole free segments; empty_cache() returns them"
+    yield f"  fragmented {size(totals.fragmented):>12}  free, in segments with live blocks"
+    if totals.private:
+        yield f"  private    {size(totals.private):>12}  of the reserved bytes, in pools of graphs or MemPool"
+    yield f"  largest free block {size(totals.largest)}"
+    if totals.lines:
         yield "  live bytes by line"
-        yield from _ranked(found.lines, lambda each: _count(each[1], "block"))
-    if found.fragmented and found.holders:
+        yield from _ranked(totals.lines, lambda sums: _count(sums[1], "block"))
+    if totals.fragmented and totals.holders:
         yield "  lines whose single block keeps a segment"
-        yield from _ranked(found.holders, lambda each: f"held by {size(each[1])}")
+        yield from _ranked(totals.holders, lambda sums: f"held by {size(sums[1])}")
 
 
 def _ranked(lines: dict[str, tuple[int, int]], note: Callable[[tuple[int, int]], str]) -> Iterator[str]:
     ranked = sorted(lines.items(), key=lambda item: (-item[1][0], item[0]))
-    for site, each in ranked[:TOP]:
-        yield f"    {size(each[0]):>12}  {note(each):<16}  {site}"
+    for site, sums in ranked[:TOP]:
+        yield f"    {size(sums[0]):>12}  {note(sums):<16}  {site}"
     if len(ranked) > TOP:
-        rest = sum(each[0] for _, each in ranked[TOP:])
+        rest = sum(sums[0] for _, sums in ranked[TOP:])
         yield f"    {size(rest):>12}  in {_count(len(ranked) - TOP, 'other line')}"
 
 
@@ -618,8 +618,8 @@ def _failure(snapshot: Snapshot, device: Device, count: int) -> Iterator[str]:
     free = size(event.address)
     yield f"GPU {device.index} ran out of memory: {size(event.nbytes)} were asked for, the device had {free}"
     yield f"  at {snapshot.shown(event.stack)}"
-    found = usage(snapshot, state_at(device, count).segments())
-    yield from _table(found)
+    totals = usage(snapshot, state_at(device, count).segments())
+    yield from _table(totals)
 
 
 def _count(number: int, what: str) -> str:
@@ -672,7 +672,7 @@ class _Pools:
         self.live[address] = allocator, block
         self.used += block.nbytes
         self.most_used = max(self.most_used, self.used)
-        self.most_reserved = max(self.most_reserved, sum(each.reserved_bytes for each in self.allocators.values()))
+        self.most_reserved = max(self.most_reserved, sum(pool.reserved_bytes for pool in self.allocators.values()))
 
     def free(self, address: int) -> None:
         allocator, block = self.live.pop(address, (None, None))
@@ -715,7 +715,7 @@ def replay(device: Device, settings: str = "", capacity: int | None = None) -> R
         failed = None
     except OutOfMemoryError:
         pass
-    retries = sum(each.statistics()["num_alloc_retries"] for each in pools.allocators.values())
+    retries = sum(allocator.statistics()["num_alloc_retries"] for allocator in pools.allocators.values())
     return Replay(settings, device.index, pools.most_reserved, pools.most_used, retries, failed, count)
 
 
@@ -729,15 +729,15 @@ def compare(snapshot: Snapshot, settings: list[str], capacity: int | None = None
         recorded = peaks_of(device)
         lines.append(_row(device.index, recorded.reserved, recorded.used, "as recorded"))
         for text in settings:
-            found = replay(device, text, capacity)
-            lines.append(_row(device.index, found.reserved, found.used, text or "default"))
-            if found.failed is not None:
-                at = f"event {found.failed_at}" if found.failed_at else "before the first event"
+            run = replay(device, text, capacity)
+            lines.append(_row(device.index, run.reserved, run.used, text or "default"))
+            if run.failed is not None:
+                at = f"event {run.failed_at}" if run.failed_at else "before the first event"
                 lines.append(
-                    f"       out of memory at {at}: {size(found.failed.nbytes)} at {snapshot.shown(found.failed.stack)}"
+                    f"       out of memory at {at}: {size(run.failed.nbytes)} at {snapshot.shown(run.failed.stack)}"
                 )
-            elif found.retries:
-                times = f"{found.retries} time{'s' * (found.retries != 1)}"
+            elif run.retries:
+                times = f"{run.retries} time{'s' * (run.retries != 1)}"
                 lines.append(f"       cached memory had to be returned {times} to make room")
     return "\n".join(lines)
 
@@ -789,25 +789,25 @@ def _page_data(device: Device) -> dict[str, Any]:
     for event in device.events[:omitted]:
         state.apply(event)
     events = [event for event in device.events[omitted:] if event.action in KINDS]
-    bounds = [each.address for each in state.ranges.values()]
+    bounds = [segment.address for segment in state.ranges.values()]
     bounds += [event.address for event in events if event.action.startswith("segment")]
     base = min(bounds, default=0)
     start = events[0].time_us if events else 0
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "index": device.index,
         "omitted": omitted,
         "segments": [
-            [each.address - base, each.nbytes, each.stream, each.pool != (0, 0)] for each in state.ranges.values()
+            [entry.address - base, entry.nbytes, entry.stream, entry.pool != (0, 0)] for entry in state.ranges.values()
         ],
         "blocks": [
-            [each.address - base, each.nbytes, int(each.state != LIVE), each.stack] for each in state.blocks.values()
+            [used.address - base, used.nbytes, int(used.state != LIVE), used.stack] for used in state.blocks.values()
         ],
         "events": [],
     }
-    for each in events:
-        state.apply(each)
-        nbytes = state.blocks[each.address].nbytes if each.action == "alloc" else each.nbytes
-        place = each.address - (0 if each.action == "oom" else base)
-        pool = int(each.pool != (0, 0))
-        found["events"].append([KINDS[each.action], place, nbytes, each.stack, each.time_us - start, each.stream, pool])
-    return found
+    for event in events:
+        state.apply(event)
+        nbytes = state.blocks[event.address].nbytes if event.action == "alloc" else event.nbytes
+        at = event.address - (0 if event.action == "oom" else base)
+        pool = int(event.pool != (0, 0))
+        data["events"].append([KINDS[event.action], at, nbytes, event.stack, event.time_us - start, event.stream, pool])
+    return data

@@ -39,8 +39,8 @@ def available_device_type() -> str | None:
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """Return the device, the type, whether copies may be asynchronous and the memory format of arguments of `to`."""
     memory_format = kwargs.pop("memory_format", None)
-    found, dtype, non_blocking, _ = to_arguments(args, kwargs)
-    return None if found is None else as_device(found), dtype, non_blocking, memory_format
+    device, dtype, non_blocking, _ = to_arguments(args, kwargs)
+    return None if device is None else as_device(device), dtype, non_blocking, memory_format
 
 
 # torch.utils._contextlib
@@ -107,13 +107,13 @@ def group_tensors(tensorlistlist: Sequence[Sequence[Any]], with_indices: bool = 
     Return, for each device and type, the lists with these places alone, and the places if with_indices.
     """
     groups: Groups = {}
-    for place, tensor in enumerate(tensorlistlist[0]):
+    for index, tensor in enumerate(tensorlistlist[0]):
         lists, places = groups.setdefault((tensor.device, tensor.dtype), ([[] for _ in tensorlistlist], []))
         for own, values in zip(lists, tensorlistlist):
             if values:
-                own.append(values[place])
+                own.append(values[index])
         if with_indices:
-            places.append(place)
+            places.append(index)
     return groups
 
 

@@ -66,7 +66,7 @@ class Profile:
         self._recorder.begin(machine)
         return self
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+    def __exit__(self, error_type: object, error: object, traceback: object) -> None:
         self._recorder.end()
         lost = isinstance(error, AcceleratorError) and error.sticky  # from then on the device is idle
         self.trace = self._recorder.trace(waits=not lost)
@@ -92,10 +92,10 @@ class Profile:
     def table(self) -> str:
         """Return a table of calls, times and bytes by name, the longest time first."""
         sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for each in self.spans:
-            row = sums[each.name]
-            for place, value in enumerate((1, each.end_ns - each.start_ns, each.nbytes)):
-                row[place] += value
+        for span in self.spans:
+            row = sums[span.name]
+            for column, value in enumerate((1, span.end_ns - span.start_ns, span.nbytes)):
+                row[column] += value
         width = max([NAME_WIDTH, *map(len, sums)])
         name = f"name ({self.trace.times} times)"
         lines = [f"{name:<{width}}{'calls':>8}{'total us':>14}{'mean us':>12}{'bytes':>16}"]
@@ -152,14 +152,14 @@ def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
         >>> [wait.name for wait in found.trace.waits if wait.is_hidden]
         ['Tensor.item']
     """
-    found = Profile()
+    recording = Profile()
     try:
-        with found:
-            yield found
+        with recording:
+            yield recording
     finally:
         if path is not None:
             is_json = os.fspath(path).endswith((".json", ".json.gz"))
-            (found.export_chrome_trace if is_json else found.export_html)(path)
+            (recording.export_chrome_trace if is_json else recording.export_html)(path)
 
 
 STEP_NUMBER = re.compile(r"^ProfilerStep#\d+$")
@@ -229,12 +229,12 @@ class EventList(list[FunctionEvent]):
         group_by_input_shape: also require equal shapes.
         """
         sums: dict[Any, FunctionEvent] = {}
-        for each in self:
-            name = STEP_NUMBER.sub("ProfilerStep*", each.key)
-            shapes = each.input_shapes if group_by_input_shape else None
-            key = name, each.device_type, each.stack[:group_by_stack_n], shapes
+        for event in self:
+            name = STEP_NUMBER.sub("ProfilerStep*", event.key)
+            shapes = event.input_shapes if group_by_input_shape else None
+            key = name, event.device_type, event.stack[:group_by_stack_n], shapes
             former = sums.get(key)
-            sums[key] = replace(each, key=key[0]) if former is None else _sum(former, each)
+            sums[key] = replace(event, key=key[0]) if former is None else _sum(former, event)
         return EventList(sums.values())
 
     def total_average(self) -> FunctionEvent:
@@ -244,8 +244,8 @@ class EventList(list[FunctionEvent]):
                 "there are no events, 0 were recorded", hint="profile work first", operator="total_average"
             )
         total = self[0]
-        for each in self[1:]:
-            total = _sum(total, each)
+        for event in self[1:]:
+            total = _sum(total, event)
         return replace(total, key="Total")
 
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
@@ -257,16 +257,16 @@ class EventList(list[FunctionEvent]):
         """
         checks.integer("table", "row_limit", row_limit)
         shown = sorted(self, key=_by(sort_by), reverse=True) if sort_by else list(self)
-        width = min(EVENT_NAME_WIDTH, max([4, *(len(each.key) for each in shown)]))
-        has_memory = any(each.device_memory_usage for each in self)
-        has_shapes = any(each.input_shapes for each in self)
+        width = min(EVENT_NAME_WIDTH, max([4, *(len(event.key) for event in shown)]))
+        has_memory = any(event.device_memory_usage for event in self)
+        has_shapes = any(event.input_shapes for event in self)
         head = f"{'Name':<{width}}{'Calls':>8}{'CPU total us':>16}{'Device total us':>18}{'Device avg us':>16}"
         lines = [head + f"{'Device Mem':>16}" * has_memory + "  Input Shapes" * has_shapes]
-        for each in shown[: row_limit if row_limit >= 0 else None]:
-            times = f"{each.cpu_time_total:>16.3f}{each.device_time_total:>18.3f}{each.device_time:>16.3f}"
-            memory = f"{each.device_memory_usage:>16}" * has_memory
-            shapes = f"  {[list(shape) for shape in each.input_shapes]}" * has_shapes
-            lines.append(f"{each.key[:width]:<{width}}{each.count:>8}{times}{memory}{shapes}")
+        for event in shown[: row_limit if row_limit >= 0 else None]:
+            times = f"{event.cpu_time_total:>16.3f}{event.device_time_total:>18.3f}{event.device_time:>16.3f}"
+            memory = f"{event.device_memory_usage:>16}" * has_memory
+            shapes = f"  {[list(shape) for shape in event.input_shapes]}" * has_shapes
+            lines.append(f"{event.key[:width]:<{width}}{event.count:>8}{times}{memory}{shapes}")
         return "\n".join(lines)
 
 
@@ -278,7 +278,7 @@ def _by(column: str) -> Callable[[FunctionEvent], float]:
         wanted = "device_time_total"
     if wanted not in (*COLUMNS, "cpu_time", "device_time"):
         raise ArgumentError(f"sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}", operator="table")
-    return lambda each: float(getattr(each, wanted))
+    return lambda event: float(getattr(event, wanted))
 
 
 def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
@@ -295,13 +295,13 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
 
 def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_memory: bool = False) -> EventList:
     """Return a profile's events of some activities, by start; enclosing events first."""
-    found, trace = [], profile.trace
+    events, trace = [], profile.trace
     held = _Held(trace.memory) if with_memory else None
     if ProfilerActivity.CPU in activities:
-        found += [_of_host(each, held) for each in reversed(trace.ranges)]
+        events += [_of_host(entry, held) for entry in reversed(trace.ranges)]
     if ProfilerActivity.CUDA in activities:
-        found += [_of_device(each, trace, held) for each in trace.spans]
-    return EventList(sorted(found, key=lambda each: (each.start_us, -each.end_us)))
+        events += [_of_device(span, trace, held) for span in trace.spans]
+    return EventList(sorted(events, key=lambda event: (event.start_us, -event.end_us)))
 
 
 class _Held:
@@ -311,9 +311,9 @@ class _Held:
         self._times: list[int] = []
         self._bytes: list[int] = []
         now: dict[int, int] = {}
-        for each in sorted(points, key=lambda point: point.time_ns):
-            now[each.device] = each.allocated
-            self._times.append(each.time_ns)
+        for point in sorted(points, key=lambda point: point.time_ns):
+            now[point.device] = point.allocated
+            self._times.append(point.time_ns)
             self._bytes.append(sum(now.values()))
 
     def change(self, start_ns: int, end_ns: int) -> int:
@@ -396,10 +396,10 @@ def schedule(
         at = step - skip_first + (wait if skip_first_wait else 0)
         if step < skip_first or (repeat and at >= repeat * cycle):
             return ProfilerAction.NONE
-        place = at % cycle
-        if place < wait + warmup:
-            return ProfilerAction.NONE if place < wait else ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        phase = at % cycle
+        if phase < wait + warmup:
+            return ProfilerAction.NONE if phase < wait else ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if phase < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return action
 
@@ -454,9 +454,9 @@ class SteppedProfile:
         _warn_unrecorded(with_flops=with_flops, with_modules=with_modules)
         if execution_trace_observer is not None:
             raise NotSupportedError("execution_trace_observer does not exist", hint=LACKING, operator="profile")
-        for what, each in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
-            if each is not None:
-                checks.function("profile", what, each)
+        for what, function in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+            if function is not None:
+                checks.function("profile", what, function)
         self.activities = frozenset(supported_activities()) if activities is None else _checked(activities)
         if use_cuda is not None:
             callers.warn("profile: use_cuda is deprecated, use activities instead")
@@ -478,7 +478,7 @@ class SteppedProfile:
         self.start()
         return self
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+    def __exit__(self, error_type: object, error: object, traceback: object) -> None:
         self._stop(error)
 
     def start(self) -> None:
@@ -569,7 +569,7 @@ class SteppedProfile:
         return self._found
 
     def _events(self, name: str) -> EventList:
-        parts = [events_of(each, self.activities, self._with_memory) for each in self._results(name)]
+        parts = [events_of(result, self.activities, self._with_memory) for result in self._results(name)]
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
@@ -654,9 +654,9 @@ class SteppedProfile:
                 "with_stack=False records no stacks", hint="pass with_stack=True", operator="export_stacks"
             )
         sums: defaultdict[str, float] = defaultdict(float)
-        for each in self._events("export_stacks"):
-            if each.stack:
-                sums[";".join(reversed(each.stack))] += each.device_time_total
+        for event in self._events("export_stacks"):
+            if event.stack:
+                sums[";".join(reversed(event.stack))] += event.device_time_total
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{stack} {round(time_us)}\n" for stack, time_us in sorted(sums.items()))
 
@@ -736,15 +736,15 @@ def _warn_unrecorded(**asked: bool) -> None:
 
 def _checked(activities: Any) -> frozenset[ProfilerActivity]:
     """Check the activities argument.  Raises ArgumentTypeError."""
-    found = checks.listed("profile", "activities", "activities", activities)
-    for place, each in enumerate(found):
-        if not isinstance(each, ProfilerActivity):
+    listed = checks.listed("profile", "activities", "activities", activities)
+    for index, activity in enumerate(listed):
+        if not isinstance(activity, ProfilerActivity):
             raise ArgumentTypeError(
-                f"activities[{place}] must be a ProfilerActivity, got {shown(each)}",
+                f"activities[{index}] must be a ProfilerActivity, got {shown(activity)}",
                 hint="use ProfilerActivity.CPU or ProfilerActivity.CUDA",
                 operator="profile",
             )
-    return frozenset(found)
+    return frozenset(listed)
 
 
 def kineto_available() -> bool:

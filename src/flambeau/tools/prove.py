@@ -169,7 +169,7 @@ class TracedRecorder(Recorder):
         The access history of a block reports fewer: once a write has replaced earlier accesses, it reports only the
         write.
         """
-        racing = [each for each in self._operations if any(self._is_racing(access) for access in each.accesses)]
+        racing = [entry for entry in self._operations if any(self._is_racing(access) for access in entry.accesses)]
         pairs = {
             (one.point, other.point)
             for at, other in enumerate(racing)
@@ -257,11 +257,11 @@ class Explorer(Checker):
             self.report(places),
             tuple(self._schedule.made),
             {point: at for at, point in enumerate(ran)},
-            frozenset(pair for each in self._recorders for pair in each.races()),
-            sum(each.host_races for each in self._recorders),
+            frozenset(pair for recorder in self._recorders for pair in recorder.races()),
+            sum(recorder.host_races for recorder in self._recorders),
             sum(driver.queries for driver in self._drivers),
-            len({thread for each in self._recorders for thread in each.threads}),
-            {point: copy for each in self._recorders for point, copy in each.copies.items()},
+            len({thread for recorder in self._recorders for thread in recorder.threads}),
+            {point: copy for recorder in self._recorders for point, copy in recorder.copies.items()},
             output,
             status,
         )
@@ -373,7 +373,7 @@ def prove(
             step = path[at]
             index = min(step.wanted - step.done)
             step.done.add(index)
-            choices = [*(each.choice.taken for each in path[:at]), index]
+            choices = [*(earlier.choice.taken for earlier in path[:at]), index]
             seen = run_once(program, choices, places, is_quiet=True)
             if seen.interrupted:
                 raise Interrupted(seen.interrupted)
@@ -412,8 +412,8 @@ def _reverse(seen: Seen, path: list[Step]) -> None:
 def _last_choice_before(seen: Seen, ran_at: dict[Point, int], point: Point) -> int | None:
     """Return the last choice of the stream up to `point`: a block's allocation runs with the command before it."""
     stream, number = point
-    found = [at for (other, earlier), at in ran_at.items() if other == stream and earlier <= number]
-    return max(found, default=None)
+    indices = [at for (other, earlier), at in ran_at.items() if other == stream and earlier <= number]
+    return max(indices, default=None)
 
 
 def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference: str, is_complete: bool) -> Proof:

@@ -35,8 +35,8 @@ class TreeSpec:
         self.type = type
         self.context = context
         self.children_specs = children_specs
-        self.num_leaves = sum(each.num_leaves for each in children_specs) if type is not None else 1
-        self.num_nodes = 1 + sum(each.num_nodes for each in children_specs)
+        self.num_leaves = sum(child.num_leaves for child in children_specs) if type is not None else 1
+        self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
         self.num_children = len(children_specs)
 
     def is_leaf(self) -> bool:
@@ -283,9 +283,9 @@ def tree_map_with_path(
     func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
     """Like `tree_map`, for a function whose first argument is the leaf's path."""
-    found, spec = tree_flatten_with_path(tree, is_leaf)
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
     others = [tree_leaves(rest, is_leaf) for rest in rests]
-    return tree_unflatten([func(*each, *rest) for each, *rest in zip(found, *others, strict=True)], spec)
+    return tree_unflatten([func(*pair, *rest) for pair, *rest in zip(pairs, *others, strict=True)], spec)
 
 
 def keystr(kp: Any) -> str:

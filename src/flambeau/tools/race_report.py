@@ -203,8 +203,8 @@ class Report:
 
 def _sarif_place(site: str) -> dict[str, Any]:
     file, line = _split(callers.shown_site(site))
-    place = {"uri": quote(os.fsencode(file))}  # a name that is not UTF-8 has surrogates
-    return {"physicalLocation": {"artifactLocation": place, "region": {"startLine": max(line, 1)}}}
+    location = {"uri": quote(os.fsencode(file))}  # a name that is not UTF-8 has surrogates
+    return {"physicalLocation": {"artifactLocation": location, "region": {"startLine": max(line, 1)}}}
 
 
 def text_of(report: Report) -> str:
@@ -258,12 +258,12 @@ def _access_text(access: RaceAccess) -> str:
     form = "" if access.shape is None else f"{access.dtype} {list(access.shape)}"
     if access.operator.startswith(("copy ", "fill ")) and access.dtype == "uint8":
         form = f"{access.high - access.low} bytes"
-    what = " ".join(each for each in (access.name and f"`{access.name}`", form and f"({form})") if each)
+    what = " ".join(part for part in (access.name and f"`{access.name}`", form and f"({form})") if part)
     if access.verb == "takes" and not what:
         what = f"a block of {access.high - access.low} bytes"
-    made = f" (made at {callers.shown_site(access.made_at)})" if access.made_at else ""
-    place = "on the host" if access.device is None else f"on cuda:{access.device}, {access.stream}{made}"
-    return f"{access.operator} {access.verb} {what + ' ' if what else ''}{place}"
+    origin = f" (made at {callers.shown_site(access.made_at)})" if access.made_at else ""
+    where = "on the host" if access.device is None else f"on cuda:{access.device}, {access.stream}{origin}"
+    return f"{access.operator} {access.verb} {what + ' ' if what else ''}{where}"
 
 
 def _pair_text(race: Race) -> str:
@@ -318,19 +318,19 @@ def _split(site: str) -> tuple[str, int]:
 def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
     """Return the file's lines, and the statements that contain a line, outermost first."""
     lines, statements = _parsed(file)
-    around = [each for each in statements if _first(each) <= line <= (each.end_lineno or each.lineno)]
-    return lines, [each for each in around if _holds(each, around[-1])]
+    around = [node for node in statements if _first(node) <= line <= (node.end_lineno or node.lineno)]
+    return lines, [node for node in around if _holds(node, around[-1])]
 
 
 def _first(node: ast.stmt) -> int:
     """Return the first line of a statement: that of its first decorator, if it has any."""
     decorators: Sequence[ast.expr] = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(each.lineno for each in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _holds(other: ast.stmt, each: ast.stmt) -> bool:
+def _holds(other: ast.stmt, node: ast.stmt) -> bool:
     start, end = (other.lineno, other.col_offset), (other.end_lineno or 0, other.end_col_offset or 0)
-    return start <= (each.lineno, each.col_offset) and (each.end_lineno or 0, each.end_col_offset or 0) <= end
+    return start <= (node.lineno, node.col_offset) and (node.end_lineno or 0, node.end_col_offset or 0) <= end
 
 
 def spot_of(site: str, function: str = "") -> Spot:
@@ -358,32 +358,32 @@ def spot_of(site: str, function: str = "") -> Spot:
 
 def _loops(node: ast.AST, line: int) -> list[Any]:
     """Return the comprehensions of a statement on a line, whose expressions may be evaluated several times."""
-    found = [each for each in ast.walk(node) if isinstance(each, LOOPS)]
-    return [each for each in found if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    loops = [child for child in ast.walk(node) if isinstance(child, LOOPS)]
+    return [loop for loop in loops if loop.lineno <= line <= (loop.end_lineno or loop.lineno)]
 
 
 def _stored(node: ast.AST) -> set[str]:
     """Return the variables that a statement or a target binds, or whose items or attributes it replaces."""
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del):
-            inner: Any = each
+    names = set()
+    for child in ast.walk(node):
+        if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
+            inner: Any = child
             while isinstance(inner, ast.Attribute | ast.Subscript | ast.Starred):
                 inner = inner.value
-            found |= {inner.id} if isinstance(inner, ast.Name) else set()
-    return found
+            names |= {inner.id} if isinstance(inner, ast.Name) else set()
+    return names
 
 
 def _loaded(node: ast.AST) -> set[str]:
     """Return the variables that a statement reads."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
 
 
 def _called(frame: FrameType) -> frozenset[str]:
     """Return the names of the functions that the running statement calls; of an `nn.Module`, `forward`."""
     _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
-    found = set()
-    for call in (each for each in ast.walk(path[-1]) if isinstance(each, ast.Call)) if path else ():
+    names = set()
+    for call in (node for node in ast.walk(path[-1]) if isinstance(node, ast.Call)) if path else ():
         if isinstance(call.func, ast.Name):
             name = call.func.id
             is_module = hasattr(type(_variable(frame, name)), "forward")
@@ -393,8 +393,8 @@ def _called(frame: FrameType) -> frozenset[str]:
             is_module = name in getattr(holder, "__dict__", {}).get("_modules", ())
         else:
             continue
-        found.add("forward" if is_module else name)
-    return frozenset(found)
+        names.add("forward" if is_module else name)
+    return frozenset(names)
 
 
 def _variable(frame: FrameType, name: str) -> Any:
@@ -407,7 +407,7 @@ def _hidden(frame: FrameType) -> frozenset[str]:
         return frozenset(frame.f_code.co_varnames)
     _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
     loops = _loops(path[-1], frame.f_lineno) if path else []
-    return frozenset().union(*(_stored(each.target) for loop in loops for each in loop.generators))
+    return frozenset().union(*(_stored(generator.target) for loop in loops for generator in loop.generators))
 
 
 def allows(site: str) -> bool:
@@ -445,20 +445,20 @@ def read_suppressions(path: str) -> list[tuple[str, ...]]:
     return [places for places in wanted if places]
 
 
-def _is_at(site: str, place: str) -> bool:
+def _is_at(site: str, location: str) -> bool:
     file, line = _split(site)
-    return f"/{file}".endswith(f"/{place}") or f"/{file}:{line}".endswith(f"/{place}")
+    return f"/{file}".endswith(f"/{location}") or f"/{file}:{line}".endswith(f"/{location}")
 
 
 def _is_suppressed(race: Race, places: Sequence[tuple[str, ...]]) -> bool:
     if any(allows(site) for site in race.lines):
         return True
     one, other = race.lines
-    for each in places:
-        if len(each) == 1 and (_is_at(one, each[0]) or _is_at(other, each[0])):
+    for entry in places:
+        if len(entry) == 1 and (_is_at(one, entry[0]) or _is_at(other, entry[0])):
             return True
-        if len(each) == 2 and (
-            (_is_at(one, each[0]) and _is_at(other, each[1])) or (_is_at(one, each[1]) and _is_at(other, each[0]))
+        if len(entry) == 2 and (
+            (_is_at(one, entry[0]) and _is_at(other, entry[1])) or (_is_at(one, entry[1]) and _is_at(other, entry[0]))
         ):
             return True
     return False
@@ -492,7 +492,7 @@ class Names:
         frames = _frames(frame)
         self.hidden, self.function = _hidden(frame), frames[-1].f_code.co_name
         self.calls, self.called = _calls(frame), _called(frame)
-        for at, (name, value) in ((at, item) for at, each in enumerate(frames) for item in _variables(each)):
+        for at, (name, value) in ((at, item) for at, scope in enumerate(frames) for item in _variables(scope)):
             if isinstance(value, Stream):
                 if at > 0 or _base(name) not in self.hidden:
                     self.streams.setdefault(value.handle, name)
@@ -504,8 +504,8 @@ class Names:
                 self.torch = name
         self.tensors = {at: _repeatable(name, frame) for at, name in self.tensors.items()}
         self.target = _assigned(frame)
-        for each in frames:
-            _forget_variables(each)
+        for scope in frames:
+            _forget_variables(scope)
 
     def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
         """Return the variable of each access, "" if unknown."""
@@ -541,20 +541,20 @@ def _repeatable(name: str, frame: FrameType) -> str:
     if "[" not in name:
         return name
     _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
-    items = [each for each in ast.walk(path[-1]) if isinstance(each, ast.Subscript)] if path else []
-    found = {ast.unparse(each) for each in items if isinstance(each.value, ast.Name) and each.value.id == _base(name)}
-    return found.pop() if len(found) == 1 and name not in found else name
+    items = [node for node in ast.walk(path[-1]) if isinstance(node, ast.Subscript)] if path else []
+    texts = {ast.unparse(item) for item in items if isinstance(item.value, ast.Name) and item.value.id == _base(name)}
+    return texts.pop() if len(texts) == 1 and name not in texts else name
 
 
 def _calls(frame: FrameType) -> tuple[str, ...]:
     """Return the lines of the program that have called a frame, the latest first."""
-    found: list[str] = []
+    lines: list[str] = []
     outer = frame.f_back
-    while outer is not None and len(found) < MAX_CALLS:
+    while outer is not None and len(lines) < MAX_CALLS:
         if not outer.f_code.co_filename.startswith(callers.PACKAGE):
-            found.append(f"{outer.f_code.co_filename}:{outer.f_lineno}")
+            lines.append(f"{outer.f_code.co_filename}:{outer.f_lineno}")
         outer = outer.f_back
-    return tuple(found)
+    return tuple(lines)
 
 
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
@@ -639,8 +639,8 @@ class CallLine:
             names = _names_of(accesses, _tensors(frame, self._variables), self._target)
         else:
             self._compared += 1
-            found = Names(frame)
-            self._target, names = found.target, found.of(accesses)
+            variables = Names(frame)
+            self._target, names = variables.target, variables.of(accesses)
             self._variables.update(dict.fromkeys(filter(None, names)))
         line = self._lines.get(names)
         if line is None:
@@ -650,15 +650,15 @@ class CallLine:
 
 def _tensors(frame: FrameType, variables: Iterable[str]) -> dict[int, str]:
     """Return the names of variables that are tensors, by address."""
-    found: dict[int, str] = {}
-    for each in _frames(frame):
-        inner = each.f_locals
+    names: dict[int, str] = {}
+    for scope in _frames(frame):
+        inner = scope.f_locals
         for name in variables:
-            value = inner.get(name, each.f_globals.get(name))
+            value = inner.get(name, scope.f_globals.get(name))
             if isinstance(value, TensorBase):
-                found.setdefault(address_of(value), name)
-        _forget_variables(each)
-    return found
+                names.setdefault(address_of(value), name)
+        _forget_variables(scope)
+    return names
 
 
 class Notes(NamedTuple):
@@ -668,8 +668,8 @@ class Notes(NamedTuple):
     line: Line
 
     def name_of(self, access: MemoryAccess) -> str:
-        for each, name in zip(self.accesses, self.line.names):
-            if each.key == access.key and name:
+        for candidate, name in zip(self.accesses, self.line.names):
+            if candidate.key == access.key and name:
                 return name
         return ""
 
@@ -699,7 +699,7 @@ def _device_at(line: Line, spot: Spot) -> int:
 def _is_within(spot: Spot, site: str, line: Line, older_site: str, older_line: Line) -> bool:
     """Return whether the statement of the newer access also makes the older one: a wait before it is then too early."""
     file, number = _split(site)
-    if older_line.calls != line.calls and any(_is_in(spot, file, each) for each in older_line.calls):
+    if older_line.calls != line.calls and any(_is_in(spot, file, call) for call in older_line.calls):
         return True
     if _is_in(spot, file, older_site):
         return _split(older_site)[1] != number
@@ -821,13 +821,13 @@ class Recorder:
         numbers = iter(self._late)
         late = sorted(zip(*[numbers] * LATE_WIDTH), key=itemgetter(0, 1))
         numbers, done = iter(self.entries), 0
-        for place, entry in enumerate(zip(numbers, numbers, numbers, numbers, numbers, numbers)):
-            while done < len(late) and late[done][0] <= place:
+        for index, entry in enumerate(zip(numbers, numbers, numbers, numbers, numbers, numbers)):
+            while done < len(late) and late[done][0] <= index:
                 yield OPERATION, *late[done][2:], 0, 0
                 done += 1
             yield entry
-        for each in late[done:]:
-            yield OPERATION, *each[2:], 0, 0
+        for operation in late[done:]:
+            yield OPERATION, *operation[2:], 0, 0
 
     def submitted(self, command: Command) -> None:
         origin = command.origin
@@ -917,7 +917,7 @@ class Recorder:
     def _wait(self, conflict: Conflict, queue: Queue | None, race: Race, line: Line, older_line: Line) -> Remedy:
         """Return the wait that orders the newer access after the older one."""
         awaited = awaited_queue(conflict.use)
-        site, older_site = (each.rpartition(" launched at ")[2] for each in (race.newer.site, race.older.site))
+        site, older_site = (access.rpartition(" launched at ")[2] for access in (race.newer.site, race.older.site))
         spot, after = spot_of(site, line.function), False
         is_early = spot.is_loop or _is_within(spot, site, line, older_site, older_line)
         if is_early:
@@ -971,8 +971,8 @@ class Recorder:
         replayed = {entry[4] for entry in entries if entry[0] == CHECK}
         kept = {kind.remedy for index, kind in enumerate(self.kinds) if index in wanted - replayed}
         left = replay(entries, chosen, wanted)
-        for remedy in sorted(chosen, key=lambda each: (each in needed, each.times)):
-            others = [each for each in chosen if each is not remedy]
+        for remedy in sorted(chosen, key=lambda candidate: (candidate in needed, candidate.times)):
+            others = [other for other in chosen if other is not remedy]
             if remedy not in kept and replay(entries, others, wanted) <= left:
                 chosen = others
         can_run = all(remedy.is_certain and "<" not in remedy.edit.statement for remedy in chosen)
@@ -995,12 +995,12 @@ class Recorder:
 
 def merged(races: Iterable[Race]) -> tuple[Race, ...]:
     """Merge races of the same lines and operators, which differ only in streams, such as those created in a loop."""
-    found: dict[tuple[str, ...], Race] = {}
+    by_lines: dict[tuple[str, ...], Race] = {}
     for race in races:
         key = *race.lines, race.older.operator, race.newer.operator
-        known = found.get(key)
-        found[key] = race if known is None else _together(known, race)
-    return tuple(found.values())
+        known = by_lines.get(key)
+        by_lines[key] = race if known is None else _together(known, race)
+    return tuple(by_lines.values())
 
 
 def _together(one: Race, other: Race) -> Race:
@@ -1031,8 +1031,8 @@ def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_f
     elif note := rerecorded(waiter, waited, use):
         why = note
     else:
-        own = [each for each in waited if each.by_host == (queue is None)]
-        last = next((each for each in reversed(own) if each.point.clock.reached(use.stream) >= 0), None)
+        own = [wait for wait in waited if wait.by_host == (queue is None)]
+        last = next((wait for wait in reversed(own) if wait.point.clock.reached(use.stream) >= 0), None)
         if last is None:
             why = f"{waiter} has not waited for {awaited}"
         else:
@@ -1113,7 +1113,7 @@ def _of_process(name: str, report: Report | None) -> Report:
     if report is None:
         return Report(notes=(f"the races of {name} are not known: it was killed, or has not ended",))
     races = tuple(replace(race, processes=race.processes or (name,)) for race in report.races)
-    wrong = tuple(each._replace(text=f"{each.text}; in {name}") for each in report.mistakes)
+    wrong = tuple(mistake._replace(text=f"{mistake.text}; in {name}") for mistake in report.mistakes)
     return replace(report, races=races, notes=tuple(f"{name}: {note}" for note in report.notes), mistakes=wrong)
 
 

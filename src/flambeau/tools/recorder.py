@@ -124,9 +124,9 @@ class ByEvents:
         device, first, last = closed
         origin = self._origins[device]
         start_ns = origin.host_ns + self._between(origin.event, first)
-        found = Piece(start_ns, start_ns + self._between(first, last))
+        piece = Piece(start_ns, start_ns + self._between(first, last))
         self.discard(closed)
-        return [found]
+        return [piece]
 
     def discard(self, closed: tuple[int, EventHandle, EventHandle]) -> None:
         for event in closed[1:]:
@@ -187,10 +187,10 @@ class ByActivities:
         if waits:
             for device in sorted(self._devices):
                 self._machine.driver.device_synchronize(device)
-        found, self.lost = self._activities.stop(collect=waits)
-        found.sort(key=lambda activity: (activity.start_ns, activity.end_ns))
-        for each in assigned(found, self._graphs):
-            self._pieces[each.call if each.call in self._closed else 0].append(Piece(each.start_ns, each.end_ns, each))
+        activities, self.lost = self._activities.stop(collect=waits)
+        activities.sort(key=lambda activity: (activity.start_ns, activity.end_ns))
+        for work in assigned(activities, self._graphs):
+            self._pieces[work.call if work.call in self._closed else 0].append(Piece(work.start_ns, work.end_ns, work))
 
     def take(self, closed: int) -> list[Piece]:
         return self._pieces[closed]
@@ -209,18 +209,18 @@ def assigned(found: list[Activity], launches: list[int]) -> list[Activity]:
     launch runs each node of its graph once: the n-th record of a node belongs to the graph's n-th launch.
     found: by start.  launches: the calls, in their order.
     """
-    if {each.call for each in found}.issuperset(launches):
+    if {work.call for work in found}.issuperset(launches):
         return found
     times: defaultdict[tuple[int, int], int] = defaultdict(int)  # number of runs of each node so far
     runs: dict[tuple[int, int], int] = {}  # order of each launch of a graph, by its first work
     places = []
-    for each in found:
-        times[each.graph, each.node] += 1
-        run = each.graph, times[each.graph, each.node]
-        places.append(runs.setdefault(run, len(runs)) if each.graph else None)
+    for work in found:
+        times[work.graph, work.node] += 1
+        run = work.graph, times[work.graph, work.node]
+        places.append(runs.setdefault(run, len(runs)) if work.graph else None)
     if len(runs) != len(launches):
         return found  # other code launched some of it
-    return [each if place is None else each._replace(call=launches[place]) for each, place in zip(found, places)]
+    return [work if index is None else work._replace(call=launches[index]) for work, index in zip(found, places)]
 
 
 STACK_LINES = 32
@@ -307,11 +307,11 @@ class Recorder:
 
     def trace(self, waits: bool = True) -> Trace:
         """Build the trace; called once, after `end`.  waits: wait for the devices; without it, nothing is measured."""
-        found = self.found
+        trace = self.found
         if waits:
             for machine in self._zeros:
                 if is_modelled(machine):
-                    for device in sorted({each.device for each in self._spans}):
+                    for device in sorted({span.device for span in self._spans}):
                         if device < len(machine.devices):
                             machine.driver.device_synchronize(device)
         if self._measuring is not None:
@@ -321,34 +321,34 @@ class Recorder:
             self._spans[index] = self._spans[index]._replace(start_ns=start_ns - zero, end_ns=end_ns - zero)
         kept = [(span, index) for index, span in enumerate(self._spans) if span.end_ns >= 0]
         kept.sort(key=lambda entry: (entry[0].start_ns, entry[0].device, entry[0].end_ns))
-        place = {index: new for new, (_, index) in enumerate(kept)}
-        found.spans = [span for span, _ in kept]
-        found.arrows = [
-            Arrow(place[each.source], place[each.target], each.site)
-            for each in found.arrows
-            if each.source in place and each.target in place
+        positions = {index: new for new, (_, index) in enumerate(kept)}
+        trace.spans = [span for span, _ in kept]
+        trace.arrows = [
+            Arrow(positions[arrow.source], positions[arrow.target], arrow.site)
+            for arrow in trace.arrows
+            if arrow.source in positions and arrow.target in positions
         ]
         ends: dict[int, list[int]] = defaultdict(list)
-        for new, span in enumerate(found.spans):
+        for new, span in enumerate(trace.spans):
             ends[span.end_ns].append(new)
-        for wait in found.waits:
+        for wait in trace.waits:
             wait.span = self._awaited(wait, ends)
-        return found
+        return trace
 
     def _awaited(self, wait: HostWait, ends: dict[int, list[int]]) -> int:
         """Return the span that ended when a wait did; with measured times, the last one that ended during the wait."""
         if not wait.blocked_ns:
             return NONE
         spans = self.found.spans
-        exact = [each for each in ends.get(wait.end_ns, ()) if _matches(wait, spans[each])]
+        exact = [index for index in ends.get(wait.end_ns, ()) if _matches(wait, spans[index])]
         if exact or self.found.modelled:
             return exact[-1] if exact else NONE
-        found = [
+        candidates = [
             index
             for index, span in enumerate(spans)
             if wait.start_ns < span.end_ns <= wait.end_ns and _matches(wait, span)
         ]
-        return max(found, key=lambda index: spans[index].end_ns, default=NONE)
+        return max(candidates, key=lambda index: spans[index].end_ns, default=NONE)
 
     # time and threads
 
@@ -386,8 +386,8 @@ class Recorder:
 
     def _number(self, present: threading.Thread) -> int:
         """Return a thread's number: its identifier, or the number of an ended thread of the same name."""
-        for each, host in self._hosts.items():
-            if each.name == present.name and not each.is_alive():
+        for other, host in self._hosts.items():
+            if other.name == present.name and not other.is_alive():
                 return host.number
         number = threading.get_ident()
         return -len(self.found.threads) if number in self.found.threads else number
@@ -465,8 +465,8 @@ class Recorder:
     def _on_copy(self, stream: Stream, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
         index = self._submitted(stream, f"copy {kind.value}", nbytes)
         if index != NONE and kind is CopyKind.PEER:
-            places = [stream.machine.driver.memory_device(Address(each)) for each in (dst, src)]
-            peer = next((each for each in places if each is not None and each != stream.device_index), NONE)
+            places = [stream.machine.driver.memory_device(Address(address)) for address in (dst, src)]
+            peer = next((device for device in places if device is not None and device != stream.device_index), NONE)
             self._spans[index] = self._spans[index]._replace(peer=peer)
 
     def _on_fill(self, stream: Stream, dst: int, nbytes: int) -> None:
@@ -534,18 +534,18 @@ class Recorder:
                 span = span._replace(name=name, nbytes=nbytes, shapes=shapes if self._shapes else ())
             is_named = span.kind in ("copy", "fill") or bool(timed.handle and not isinstance(timed.arguments, tuple))
             for number, piece in enumerate(measuring.take(timed.closed)):
-                made, activity = self._measured_span(span, piece, is_named), piece.activity
+                measured, activity = self._measured_span(span, piece, is_named), piece.activity
                 if number == 0:
-                    self._spans[timed.place] = made
+                    self._spans[timed.place] = measured
                 else:
-                    last[timed.place] = self._append(made)
+                    last[timed.place] = self._append(measured)
                 if activity is not None and activity.grid:
                     span = span._replace(nbytes=0)  # the first kernel has the operands' bytes
                 if activity is not None and not activity.graph:
                     streams[_stream_key(activity)] = span.stream
         self._add_others(measuring.others(), streams)
         arrows = self.found.arrows
-        arrows[:] = [each._replace(source=last.get(each.source, each.source)) for each in arrows]
+        arrows[:] = [arrow._replace(source=last.get(arrow.source, arrow.source)) for arrow in arrows]
 
     def _measured_span(self, span: Span, piece: Piece, is_named: bool) -> Span:
         """Make the span of a piece of work from that of its call.  is_named: the work has the call's name."""
@@ -664,7 +664,7 @@ class Recorder:
         allocator = machine.devices[device].allocator
         small, large = allocator._small.counters, allocator._large.counters
         flows = small.allocated_bytes, large.allocated_bytes
-        allocated = sum(each.allocated - each.freed for each in flows) - given
+        allocated = sum(flow.allocated - flow.freed for flow in flows) - given
         self.found.memory.append(MemoryPoint(device, self._now(machine), allocated, allocator.reserved_bytes))
 
     def _on_range(self, text: str, start_ns: int | None, end_ns: int) -> None:
@@ -715,9 +715,9 @@ def _described(launched: Any, arguments: Any) -> tuple[str, int, tuple[tuple[int
         operands, name = _flat(launched.accesses(arguments)), launched.kind
     else:
         operands, name = _flat(launched.bind(arguments)), launched.entry
-    return name, sum(each.nbytes for each in operands), tuple(tuple(each.shape) for each in operands)
+    return name, sum(operand.nbytes for operand in operands), tuple(tuple(operand.shape) for operand in operands)
 
 
 def _flat(values: Iterable[Any]) -> list[Access]:
-    flat = [each for value in values for each in (value if isinstance(value, list) else (value,))]
-    return [each for each in flat if isinstance(each, Access)]
+    flat = [part for value in values for part in (value if isinstance(value, list) else (value,))]
+    return [part for part in flat if isinstance(part, Access)]

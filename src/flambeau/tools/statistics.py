@@ -22,10 +22,10 @@ def statistics() -> dict[str, dict[str, Any]]:
     """
     machine = thread.machine()
     entries = list(machine.plans.entries.items())
-    found = {"cpu": _kept(entries, CPU, 0, 0)}
-    for each in machine.devices:
-        found[str(each)] = _kept(entries, each, len(each.kernels), len(each._library_plans))
-    return found
+    counts = {"cpu": _kept(entries, CPU, 0, 0)}
+    for device in machine.devices:
+        counts[str(device)] = _kept(entries, device, len(device.kernels), len(device._library_plans))
+    return counts
 
 
 def _kept(entries: list[tuple[Any, Any]], device: Device, kernels: int, library_plans: int) -> dict[str, Any]:

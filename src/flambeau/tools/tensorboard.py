@@ -179,7 +179,7 @@ class SummaryWriter:
                 operator="add_images",
             )
         rest = dataformats.upper().replace("N", "")
-        images = [_arranged("add_images", each, rest) for each in np.moveaxis(batch, at, 0)]
+        images = [_arranged("add_images", image, rest) for image in np.moveaxis(batch, at, 0)]
         self._add(walltime, global_step, tag=tag, image=_image(_grid(images)))
 
     def add_figure(
@@ -187,11 +187,11 @@ class SummaryWriter:
     ) -> None:
         """Add a figure of matplotlib, or a list of them as a grid.  close: close them afterwards."""
         figures = figure if isinstance(figure, (list, tuple)) else [figure]
-        pictures = [_drawn(each) for each in figures]
+        pictures = [_drawn(part) for part in figures]
         self._add(walltime, global_step, tag=tag, image=_image(_grid(pictures) if len(pictures) > 1 else pictures[0]))
         if close:
-            for each in figures:
-                _close(each)
+            for part in figures:
+                _close(part)
 
     def add_text(
         self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
@@ -277,7 +277,7 @@ class SummaryWriter:
         given = (
             true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision, recall,
         )  # fmt: skip
-        rows = [_array(each).reshape(-1) for each in given]
+        rows = [_array(values).reshape(-1) for values in given]
         count = _thresholds("add_pr_curve_raw", num_thresholds)
         if {len(row) for row in rows} != {count}:
             raise ArgumentError(
@@ -402,7 +402,7 @@ def _curve(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
     bins = np.floor(predictions.reshape(-1) * (count - 1)).astype(np.int64)
     true = labels.reshape(-1).astype(np.float64)
     true_positives, false_positives = (
-        np.bincount(bins, each * weights, count)[::-1].cumsum()[::-1] for each in (true, 1 - true)
+        np.bincount(bins, mask * weights, count)[::-1].cumsum()[::-1] for mask in (true, 1 - true)
     )
     true_negatives, false_negatives = false_positives[0] - false_positives, true_positives[0] - true_positives
     precision, recall = (
@@ -447,7 +447,7 @@ def _arranged(name: str, image: Any, formats: str) -> Any:
         image = (image.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
     if len(letters) == 2:
         return image.transpose([letters.index("H"), letters.index("W")])[:, :, None]
-    return image.transpose([letters.index(each) for each in "HWC"])
+    return image.transpose([letters.index(letter) for letter in "HWC"])
 
 
 def _grid(images: list[Any]) -> Any:
@@ -479,8 +479,8 @@ def _png(pixels: Any) -> bytes:
 
 
 def _chunks(*parts: tuple[bytes, bytes]) -> Iterator[bytes]:
-    for kind, data in parts:
-        yield struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    for name, data in parts:
+        yield struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 def _drawn(figure: Any) -> Any:

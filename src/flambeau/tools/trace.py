@@ -43,12 +43,12 @@ class Launch(NamedTuple):
     @property
     def facts(self) -> dict[str, Any]:
         """The known facts by name, for display."""
-        found: dict[str, Any] = {"operation": self.operation} if self.operation else {}
+        facts: dict[str, Any] = {"operation": self.operation} if self.operation else {}
         if self.grid:
-            found |= {"grid": list(self.grid), "block": list(self.block)}
-            found |= {"registers per thread": self.registers, "shared memory": self.shared_nbytes}
-        found |= {"graph": self.graph} if self.graph else {}
-        return found | {"context": self.context, "CUPTI stream": self.stream}
+            facts |= {"grid": list(self.grid), "block": list(self.block)}
+            facts |= {"registers per thread": self.registers, "shared memory": self.shared_nbytes}
+        facts |= {"graph": self.graph} if self.graph else {}
+        return facts | {"context": self.context, "CUPTI stream": self.stream}
 
 
 class Span(NamedTuple):
@@ -199,12 +199,12 @@ class Trace:
     def end_ns(self) -> int:
         """The end of the last entry."""
         lists: tuple[list[Any], ...] = (self.spans, self.calls, self.waits, self.ranges)
-        return max((each.end_ns for entries in lists for each in entries), default=0)
+        return max((entry.end_ns for entries in lists for entry in entries), default=0)
 
     @property
     def devices(self) -> list[int]:
         """The devices that did something or have memory."""
-        return sorted({each.device for each in self.spans} | {each.device for each in self.memory})
+        return sorted({span.device for span in self.spans} | {point.device for point in self.memory})
 
     @property
     def times(self) -> str:
@@ -229,8 +229,8 @@ LISTS: dict[str, Any] = {
 
 def write_json(trace: Trace, path: Path) -> None:
     """Write a trace as JSON, for `read_json`."""
-    kept = {each.name: getattr(trace, each.name) for each in fields(trace) if each.name not in ("waits", "streams")}
-    kept["waits"] = [list(asdict(each).values()) for each in trace.waits]
+    kept = {part.name: getattr(trace, part.name) for part in fields(trace) if part.name not in ("waits", "streams")}
+    kept["waits"] = [list(asdict(wait).values()) for wait in trace.waits]
     kept["streams"] = [[*key, label] for key, label in trace.streams.items()]
     path.write_text(json.dumps(kept), encoding="utf-8")
 
@@ -238,9 +238,9 @@ def write_json(trace: Trace, path: Path) -> None:
 def read_json(path: Path) -> Trace:
     """Read a trace that `write_json` wrote."""
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    for name, kind in LISTS.items():
-        kept[name] = [kind(*map(_as_tuples, entry)) for entry in kept[name]]
-    kept["spans"] = [each._replace(launch=each.launch and Launch(*each.launch)) for each in kept["spans"]]
+    for name, entry_type in LISTS.items():
+        kept[name] = [entry_type(*map(_as_tuples, entry)) for entry in kept[name]]
+    kept["spans"] = [span._replace(launch=span.launch and Launch(*span.launch)) for span in kept["spans"]]
     kept["threads"] = {int(number): label for number, label in kept["threads"].items()}
     kept["devices_named"] = {int(number): label for number, label in kept["devices_named"].items()}
     kept["streams"] = {(device, stream): label for device, stream, label in kept["streams"]}
@@ -253,18 +253,18 @@ def _as_tuples(value: Any) -> Any:
 
 def join_ranks(traces: Mapping[int, Trace]) -> Trace:
     """Return the trace of several ranks."""
-    found = Trace(limit=0)
-    begin_ns = min((each.begin_ns for each in traces.values() if each.spans), default=0)
+    joined = Trace(limit=0)
+    begin_ns = min((trace.begin_ns for trace in traces.values() if trace.spans), default=0)
     spans: list[tuple[int, int, Span]] = []  # annotated with the rank and the index in it
     for rank, trace in sorted(traces.items()):
         shift = trace.begin_ns - begin_ns if trace.spans else 0
-        first, calls = rank * DEVICES, len(found.calls)
+        first, calls = rank * DEVICES, len(joined.calls)
         threads: dict[int, int] = {}
 
         def thread(number: int, rank: int = rank, trace: Trace = trace, threads: dict[int, int] = threads) -> int:
             if number not in threads:
-                threads[number] = len(found.threads)
-                found.threads[threads[number]] = f"of rank {rank}: {trace.threads.get(number, number)}"
+                threads[number] = len(joined.threads)
+                joined.threads[threads[number]] = f"of rank {rank}: {trace.threads.get(number, number)}"
             return threads[number]
 
         for index, span in enumerate(trace.spans):
@@ -273,36 +273,36 @@ def join_ranks(traces: Mapping[int, Trace]) -> Trace:
             start_ns, end_ns, device = span.start_ns + shift, span.end_ns + shift, span.device + first
             span = span._replace(device=device, start_ns=start_ns, end_ns=end_ns, call=call, peer=peer)
             spans.append((rank, index, span))
-        lists: tuple[tuple[list[Any], list[Any]], ...] = (trace.calls, found.calls), (trace.ranges, found.ranges)
+        lists: tuple[tuple[list[Any], list[Any]], ...] = (trace.calls, joined.calls), (trace.ranges, joined.ranges)
         for entries, kept in lists:
-            for each in entries:
-                times = {"start_ns": each.start_ns + shift, "end_ns": each.end_ns + shift}
-                kept.append(each._replace(thread=thread(each.thread), **times))
+            for entry in entries:
+                times = {"start_ns": entry.start_ns + shift, "end_ns": entry.end_ns + shift}
+                kept.append(entry._replace(thread=thread(entry.thread), **times))
         for point in trace.memory:
-            found.memory.append(point._replace(device=point.device + first, time_ns=point.time_ns + shift))
+            joined.memory.append(point._replace(device=point.device + first, time_ns=point.time_ns + shift))
         for device in trace.devices:
-            found.devices_named[device + first] = f"rank {rank} {trace.device_name(device)}"
+            joined.devices_named[device + first] = f"rank {rank} {trace.device_name(device)}"
         for (device, stream), label in trace.streams.items():
-            found.streams[device + first, stream] = label
-        found.limit += trace.limit
-        found.left_out += trace.left_out
-        found.lost += trace.lost
-        found.modelled, found.source = trace.modelled, found.source or trace.source
-        found.measured_by = found.measured_by or trace.measured_by
-        found.calibrated = found.calibrated and trace.calibrated
-        found.note = "; ".join(filter(None, (found.note, f"rank {rank}: {trace.note}" if trace.note else "")))
+            joined.streams[device + first, stream] = label
+        joined.limit += trace.limit
+        joined.left_out += trace.left_out
+        joined.lost += trace.lost
+        joined.modelled, joined.source = trace.modelled, joined.source or trace.source
+        joined.measured_by = joined.measured_by or trace.measured_by
+        joined.calibrated = joined.calibrated and trace.calibrated
+        joined.note = "; ".join(filter(None, (joined.note, f"rank {rank}: {trace.note}" if trace.note else "")))
         for wait in trace.waits:
             values = asdict(wait) | {"thread": thread(wait.thread), "span": (rank, wait.span)}
             values |= {"start_ns": wait.start_ns + shift, "end_ns": wait.end_ns + shift}
             values["device"] = NONE if wait.device == NONE else wait.device + first
-            found.waits.append(HostWait(**values))
+            joined.waits.append(HostWait(**values))
     spans.sort(key=lambda entry: (entry[2].start_ns, entry[2].device, entry[2].end_ns))
-    found.spans = [span for _, _, span in spans]
-    place = {(rank, index): new for new, (rank, index, _) in enumerate(spans)}
-    for wait in found.waits:
+    joined.spans = [span for _, _, span in spans]
+    positions = {(rank, index): new for new, (rank, index, _) in enumerate(spans)}
+    for wait in joined.waits:
         key: Any = wait.span
-        wait.span = place.get(key, NONE)
+        wait.span = positions.get(key, NONE)
     for rank, trace in traces.items():
         for arrow in trace.arrows:
-            found.arrows.append(Arrow(place[rank, arrow.source], place[rank, arrow.target], arrow.site))
-    return found
+            joined.arrows.append(Arrow(positions[rank, arrow.source], positions[rank, arrow.target], arrow.site))
+    return joined

@@ -128,7 +128,7 @@ class Analysis:
     def window(self) -> Interval:
         """From the first entry to the last."""
         trace = self.trace
-        starts = [each.start_ns for entries in (trace.calls, trace.spans, trace.waits) for each in entries]
+        starts = [entry.start_ns for entries in (trace.calls, trace.spans, trace.waits) for entry in entries]
         return (min(starts), trace.end_ns) if starts else (0, 0)
 
     @property
@@ -144,27 +144,27 @@ class Analysis:
             places = [span.device] + ([span.peer] if span.peer >= 0 else [])
             for device in places:
                 (copies if span.lane != "kernels" else kernels)[device].append((span.start_ns, span.end_ns))
-        found = []
+        rows = []
         for device in sorted({*kernels, *copies}):
             of_kernels, of_copies = union(kernels[device]), union(copies[device])
             busy = total(union(of_kernels + of_copies))
             beside = common(of_copies, of_kernels)
-            found.append(Figures(device, busy, total(of_kernels), total(of_copies), beside))
-        return found
+            rows.append(Figures(device, busy, total(of_kernels), total(of_copies), beside))
+        return rows
 
     @cached_property
     def blocked(self) -> dict[int, list[HostWait]]:
         """The waits that blocked each thread, by start."""
-        found: defaultdict[int, list[HostWait]] = defaultdict(list)
-        for wait in sorted(self.trace.waits, key=lambda each: each.start_ns):
+        waits: defaultdict[int, list[HostWait]] = defaultdict(list)
+        for wait in sorted(self.trace.waits, key=lambda wait: wait.start_ns):
             if wait.blocked_ns:
-                found[wait.thread].append(wait)
-        return dict(found)
+                waits[wait.thread].append(wait)
+        return dict(waits)
 
     @cached_property
     def blocked_ns(self) -> int:
         """Time in which at least one host thread was blocked."""
-        return total(union((each.start_ns, each.end_ns) for waits in self.blocked.values() for each in waits))
+        return total(union((wait.start_ns, wait.end_ns) for waits in self.blocked.values() for wait in waits))
 
     @cached_property
     def hidden(self) -> list[HiddenWait]:
@@ -179,19 +179,19 @@ class Analysis:
             HiddenWait(site, name, row.count, row.sum_ns, reason, hint)
             for (site, name, reason, hint), row in sums.items()
         ]
-        return sorted(rows, key=lambda each: (-each.blocked_ns, -each.times, each.site))
+        return sorted(rows, key=lambda row: (-row.blocked_ns, -row.times, row.site))
 
     @cached_property
     def gaps(self) -> list[Gap]:
         """The gaps of every device that ran a kernel, by start."""
-        found = [gap for each in self.figures if each.kernel_ns for gap in _Causes(self, each.device).gaps()]
-        return sorted(found, key=lambda gap: gap.start_ns)
+        gaps = [gap for row in self.figures if row.kernel_ns for gap in _Causes(self, row.device).gaps()]
+        return sorted(gaps, key=lambda gap: gap.start_ns)
 
     @cached_property
     def ranking(self) -> list[Line]:
         """Lines by the idle time that they caused, the largest first."""
         sums: dict[tuple[str, str], dict[int, _Sum]] = defaultdict(lambda: defaultdict(_Sum))
-        hints = {each.site: each.hint for each in self.hidden}
+        hints = {wait.site: wait.hint for wait in self.hidden}
         for gap in self.gaps:
             if gap.cause != END:
                 row = sums[gap.site, gap.cause][gap.device]
@@ -199,9 +199,9 @@ class Analysis:
                 row.sum_ns += gap.length_ns
         rows = []
         for (site, cause), devices in sums.items():
-            gain, times = max(each.sum_ns for each in devices.values()), sum(each.count for each in devices.values())
+            gain, times = max(row.sum_ns for row in devices.values()), sum(row.count for row in devices.values())
             rows.append(Line(site, cause, gain, times, ADVICE.get(cause) or hints.get(site) or EXPLICIT))
-        return sorted(rows, key=lambda each: (-each.gain_ns, each.site))
+        return sorted(rows, key=lambda line: (-line.gain_ns, line.site))
 
     @cached_property
     def kernels(self) -> list[tuple[str, str, int, int, int]]:
@@ -213,7 +213,7 @@ class Analysis:
             row.sum_ns += span.end_ns - span.start_ns
             row.nbytes += span.nbytes
         rows = [(name, site, row.count, row.sum_ns, row.nbytes) for (name, site), row in sums.items()]
-        return sorted(rows, key=lambda each: (-each[3], each[:2]))
+        return sorted(rows, key=lambda row: (-row[3], row[:2]))
 
     def summary(self) -> str:
         """Five lines: busy, idle, blocked, overlapped, and the worst line."""
@@ -224,13 +224,13 @@ class Analysis:
         length, times = self.length_ns, self.trace.times
         if not self.figures:
             nothing = "nothing ran on a device"
-            return [("busy", nothing), *((each, "-") for each in ("idle", "blocked", "overlapped", "worst line"))]
+            return [("busy", nothing), *((title, "-") for title in ("idle", "blocked", "overlapped", "worst line"))]
         name = self.trace.device_name
-        busy = ", ".join(f"{name(each.device)} {percent(each.busy_ns, length)}" for each in self.figures)
-        idle = ", ".join(f"{name(each.device)} {percent(length - each.busy_ns, length)}" for each in self.figures)
+        busy = ", ".join(f"{name(row.device)} {percent(row.busy_ns, length)}" for row in self.figures)
+        idle = ", ".join(f"{name(row.device)} {percent(length - row.busy_ns, length)}" for row in self.figures)
         waits = sum(map(len, self.blocked.values()))
-        hidden = sum(each.is_hidden for found in self.blocked.values() for each in found)
-        copies, beside = (sum(getattr(each, name) for each in self.figures) for name in ("copy_ns", "overlapped_ns"))
+        hidden = sum(wait.is_hidden for blocked in self.blocked.values() for wait in blocked)
+        copies, beside = (sum(getattr(row, name) for row in self.figures) for name in ("copy_ns", "overlapped_ns"))
         text = f"{percent(self.blocked_ns, length)}: {duration(self.blocked_ns)} in {waits} wait{'s' * (waits != 1)}"
         return [
             ("busy", f"{busy} of {duration(length)} ({times})"),
@@ -244,7 +244,7 @@ class Analysis:
         sums: defaultdict[str, int] = defaultdict(int)
         for gap in self.gaps:
             sums[gap.cause] += gap.length_ns
-        cause = max(sums, key=lambda each: sums[each], default="")
+        cause = max(sums, key=lambda name: sums[name], default="")
         text = ADVICE[END] if cause == END else cause
         return f"; main cause of time without a kernel: {text}" if cause else ""
 
@@ -290,16 +290,16 @@ class _Causes:
 
     def gaps(self) -> list[Gap]:
         begin, end = self._analysis.window
-        found: list[Gap] = []
+        gaps: list[Gap] = []
         reached = begin
         for index, span in enumerate(self._trace.spans):
             if span.device == self._device and span.lane == "kernels" and span.end_ns > span.start_ns:
                 if span.start_ns > reached:
-                    found += self._explain(reached, span.start_ns, index)
+                    gaps += self._explain(reached, span.start_ns, index)
                 reached = max(reached, span.end_ns)
         if reached < end:
-            found.append(Gap(self._device, reached, end, END, "", ADVICE[END]))
-        return found
+            gaps.append(Gap(self._device, reached, end, END, "", ADVICE[END]))
+        return gaps
 
     def _explain(self, start: int, end: int, index: int) -> list[Gap]:
         """Split the gap before a span at the work that it waited for, from its end back to its start."""
@@ -328,7 +328,7 @@ class _Causes:
         """Return the work whose end let a span start; NONE if it was the host's call."""
         spans, span = self._trace.spans, self._trace.spans[index]
         before = [*self._sources.get(index, ()), *([self._former[index]] if self._former[index] != NONE else [])]
-        last = max(before, key=lambda each: spans[each].end_ns, default=NONE)
+        last = max(before, key=lambda number: spans[number].end_ns, default=NONE)
         if last in (NONE, index):
             return NONE
         submitted = self._trace.calls[span.call].end_ns if span.call != NONE else span.start_ns
@@ -369,7 +369,7 @@ class _Causes:
         calls, starts = self._calls[call.thread], self._starts[call.thread]
         first = max(0, bisect_right(starts, start) - 1)
         present = calls[first : bisect_left(starts, end)]
-        spans = [(min(each.end_ns, end) - max(each.start_ns, start), each) for each in present]
+        spans = [(min(other.end_ns, end) - max(other.start_ns, start), other) for other in present]
         spent, longest = max(spans, key=lambda entry: entry[0], default=(0, call))
         if 2 * spent < end - start:
             text = f"the host did other things before it called {call.name}"
@@ -379,8 +379,8 @@ class _Causes:
 
 def _growths(trace: Trace, device: int) -> list[int]:
     """Return the times at which a device's allocator got memory from the driver."""
-    points = [each for each in trace.memory if each.device == device]
-    return [each.time_ns for former, each in pairwise(points) if each.reserved > former.reserved]
+    points = [point for point in trace.memory if point.device == device]
+    return [point.time_ns for former, point in pairwise(points) if point.reserved > former.reserved]
 
 
 def percent(part: int, whole: int) -> str:

@@ -59,8 +59,8 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 def frame(trace: Trace) -> str:
     """Return the page in an HTML frame of its own, for notebooks."""
     source = escape(page(trace), quote=True)
-    place = f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"'
-    return f'<iframe {place} sandbox="allow-scripts" title="flambeau trace" srcdoc="{source}"></iframe>'
+    style = f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"'
+    return f'<iframe {style} sandbox="allow-scripts" title="flambeau trace" srcdoc="{source}"></iframe>'
 
 
 def page(trace: Trace) -> str:
@@ -98,8 +98,8 @@ def page(trace: Trace) -> str:
 def _about(trace: Trace) -> str:
     if not trace.source:
         return "no device was used"
-    kind = "estimates, not measurements of hardware" if trace.modelled else f"by {trace.measured_by}"
-    return f"{trace.source}; all times are {trace.times}{': ' if trace.modelled else ' '}{kind}"
+    origin = "estimates, not measurements of hardware" if trace.modelled else f"by {trace.measured_by}"
+    return f"{trace.source}; all times are {trace.times}{': ' if trace.modelled else ' '}{origin}"
 
 
 def _facts(analysis: Analysis) -> str:
@@ -117,8 +117,8 @@ def _table(title: str, about: str, heads: str, rows: Iterable[str], count: int) 
     if not count:
         return f"<h2>{escape(title)}</h2><p class='soft'>none</p>"
     titles = "".join(
-        f'<th class="n">{escape(each[1:])}</th>' if each[0] == "#" else f"<th>{escape(each)}</th>"
-        for each in heads.split(", ")
+        f'<th class="n">{escape(column[1:])}</th>' if column[0] == "#" else f"<th>{escape(column)}</th>"
+        for column in heads.split(", ")
     )
     more = f"<p class='soft'>and {count - ROWS} more</p>" if count > ROWS else ""
     body = "".join(rows)
@@ -132,9 +132,9 @@ def _numbers(*texts: str) -> str:
 
 def _ranking(analysis: Analysis) -> str:
     rows = (
-        f"<tr>{_numbers(duration(each.gain_ns), percent(each.gain_ns, analysis.length_ns), str(each.times))}"
-        f"<td>{escape(each.cause)}</td><td>{_line(each.site)}</td><td class='text'>{escape(each.advice)}</td></tr>"
-        for each in analysis.ranking[:ROWS]
+        f"<tr>{_numbers(duration(line.gain_ns), percent(line.gain_ns, analysis.length_ns), str(line.times))}"
+        f"<td>{escape(line.cause)}</td><td>{_line(line.site)}</td><td class='text'>{escape(line.advice)}</td></tr>"
+        for line in analysis.ranking[:ROWS]
     )
     about = "Lines by the time in which devices ran no kernel because of them: at most this much is saved."
     heads = "#up to, #of all, #times, cause, line, what to do"
@@ -143,26 +143,26 @@ def _ranking(analysis: Analysis) -> str:
 
 def _hidden(analysis: Analysis) -> str:
     rows = (
-        f"<tr>{_numbers(duration(each.blocked_ns), str(each.times))}<td>{escape(each.name)}</td>"
-        f"<td>{_line(each.site)}</td>"
-        f"<td class='text'>{escape(each.reason)}<br><span class='soft'>{escape(each.hint)}</span></td></tr>"
-        for each in analysis.hidden[:ROWS]
+        f"<tr>{_numbers(duration(wait.blocked_ns), str(wait.times))}<td>{escape(wait.name)}</td>"
+        f"<td>{_line(wait.site)}</td>"
+        f"<td class='text'>{escape(wait.reason)}<br><span class='soft'>{escape(wait.hint)}</span></td></tr>"
+        for wait in analysis.hidden[:ROWS]
     )
     about = "Calls that make the host wait for a device, other than synchronize."
     return _table("Hidden synchronizations", about, "#blocked, #times, call, line, why", rows, len(analysis.hidden))
 
 
 def _gaps(analysis: Analysis) -> str:
-    found = sorted((gap for gap in analysis.gaps if gap.cause != END), key=lambda gap: -gap.length_ns)
+    gaps = sorted((gap for gap in analysis.gaps if gap.cause != END), key=lambda gap: -gap.length_ns)
     rows = (
         f'<tr tabindex="0" data-from="{gap.start_ns}" data-to="{gap.end_ns}">'
         f"{_numbers(duration(gap.length_ns), duration(gap.start_ns - analysis.window[0]))}"
         f"<td>{escape(analysis.trace.device_name(gap.device))}</td><td>{escape(gap.cause)}</td>"
         f"<td class='text'>{escape(gap.text)}</td><td>{_line(gap.site)}</td></tr>"
-        for gap in found[:ROWS]
+        for gap in gaps[:ROWS]
     )
     about = "Times in which a device ran no kernel, and what its next kernel waited for.  A click shows one."
-    return _table("Longest idle gaps", about, "#length, #at, device, cause, what happened, line", rows, len(found))
+    return _table("Longest idle gaps", about, "#length, #at, device, cause, what happened, line", rows, len(gaps))
 
 
 def _work(analysis: Analysis) -> str:
@@ -197,21 +197,21 @@ class _Data:
 
     def document(self) -> dict[str, Any]:
         trace = self._trace
-        for thread in dict.fromkeys([*trace.threads, *(each.thread for each in trace.ranges)]):
+        for thread in dict.fromkeys([*trace.threads, *(entry.thread for entry in trace.ranges)]):
             self._add_thread(thread)
-        for device in sorted({each.device for each in trace.spans} | {each.peer for each in trace.spans} - {NONE}):
+        for device in sorted({span.device for span in trace.spans} | {span.peer for span in trace.spans} - {NONE}):
             self._add_device(device)
-        arrows = sorted(trace.arrows, key=lambda each: trace.spans[each.source].end_ns)
+        arrows = sorted(trace.arrows, key=lambda arrow: trace.spans[arrow.source].end_ns)
         return {
             "window": self._analysis.window,
             "times": trace.times,
             "kinds": KINDS,
             "lanes": self._lanes,
             "arrows": [
-                (self._span_at[each.source], self._span_at[each.target], self._sites.number(self._site(each.site)))
-                for each in arrows
+                (self._span_at[arrow.source], self._span_at[arrow.target], self._sites.number(self._site(arrow.site)))
+                for arrow in arrows
             ],
-            "memory": [self._memory(device) for device in sorted({each.device for each in trace.memory})],
+            "memory": [self._memory(device) for device in sorted({point.device for point in trace.memory})],
             "names": list(self._names.numbers),
             "sites": list(self._sites.numbers),
             "notes": list(self._notes.numbers),
@@ -226,39 +226,39 @@ class _Data:
 
     def _lane(self, group: str, label: str, entries: list[Entry]) -> dict[str, Any]:
         """Add a lane of entries that are sorted by start."""
-        starts = [each[0] for each in entries]
+        starts = [entry[0] for entry in entries]
         lane: dict[str, Any] = {
             "group": group,
             "label": label,
             "start": [start - former for start, former in zip(starts, [0, *starts])],
-            "length": [each[1] - each[0] for each in entries],
-            "kind": [KINDS.index(each[2]) for each in entries],
-            "name": [self._names.number(each[3]) for each in entries],
-            "site": [self._sites.number(self._site(each[4])) if each[4] else 0 for each in entries],
+            "length": [entry[1] - entry[0] for entry in entries],
+            "kind": [KINDS.index(entry[2]) for entry in entries],
+            "name": [self._names.number(entry[3]) for entry in entries],
+            "site": [self._sites.number(self._site(entry[4])) if entry[4] else 0 for entry in entries],
         }
         self._lanes.append(lane)
         return lane
 
     def _add_thread(self, thread: int) -> None:
         trace, group = self._trace, f"host thread {self._trace.threads.get(thread, thread)}"
-        ranges = [each for each in trace.ranges if each.thread == thread]
-        ranges.sort(key=lambda each: (each.start_ns, -each.end_ns))
+        ranges = [entry for entry in trace.ranges if entry.thread == thread]
+        ranges.sort(key=lambda entry: (entry.start_ns, -entry.end_ns))
         for depth, nested in enumerate(_nested(ranges)):
-            entries = [(each.start_ns, each.end_ns, "range", each.text, "") for each in nested]
+            entries = [(entry.start_ns, entry.end_ns, "range", entry.text, "") for entry in nested]
             self._lane(group, "ranges" if depth == 0 else f"ranges, depth {depth}", entries)
         calls = [(index, call) for index, call in enumerate(trace.calls) if call.thread == thread]
         if calls:
             calls.sort(key=lambda entry: entry[1].start_ns)
-            for place, (index, _) in enumerate(calls):
-                self._call_at[index] = len(self._lanes), place
+            for position, (index, _) in enumerate(calls):
+                self._call_at[index] = len(self._lanes), position
             lane = self._lane(group, "calls", [_call_entry(call) for _, call in calls])
             if any(call.stack for _, call in calls):
                 lane["note"] = [self._notes.number("\n".join(call.stack)) for _, call in calls]
         waits = self._analysis.blocked.get(thread, [])
         if waits:
-            entries = [(each.start_ns, each.end_ns, "blocked", each.name, each.site) for each in waits]
+            entries = [(wait.start_ns, wait.end_ns, "blocked", wait.name, wait.site) for wait in waits]
             lane = self._lane(group, "blocked", entries)
-            lane["note"] = [self._notes.number(self._wait_note(each)) for each in waits]
+            lane["note"] = [self._notes.number(self._wait_note(wait)) for wait in waits]
 
     def _wait_note(self, wait: HostWait) -> str:
         lines = []
@@ -281,8 +281,8 @@ class _Data:
                 by_part[f"link with {trace.device_name(other)}" if span.peer != NONE else span.lane].append(index)
         for stream in sorted(by_stream):
             indices = by_stream[stream]
-            for place, index in enumerate(indices):
-                self._span_at[index] = len(self._lanes), place
+            for position, index in enumerate(indices):
+                self._span_at[index] = len(self._lanes), position
             self._add_spans(group, trace.streams.get((device, stream), f"stream {stream}"), indices)
         for part in sorted(by_part):
             self._add_spans(group, part, by_part[part])
@@ -296,15 +296,15 @@ class _Data:
             lane["note"] = [self._notes.number(_span_note(span)) for span in spans]
 
     def _memory(self, device: int) -> dict[str, Any]:
-        points = [each for each in self._trace.memory if each.device == device]
-        points.sort(key=lambda each: each.time_ns)
-        kept = [each for each, later in pairwise(points) if later.time_ns > each.time_ns] + points[-1:]
-        times = [each.time_ns for each in kept]
+        points = [point for point in self._trace.memory if point.device == device]
+        points.sort(key=lambda point: point.time_ns)
+        kept = [point for point, later in pairwise(points) if later.time_ns > point.time_ns] + points[-1:]
+        times = [point.time_ns for point in kept]
         return {
             "device": self._trace.device_name(device),
             "time": [time - former for time, former in zip(times, [0, *times])],
-            "allocated": [each.allocated for each in kept],
-            "reserved": [each.reserved for each in kept],
+            "allocated": [point.allocated for point in kept],
+            "reserved": [point.reserved for point in kept],
         }
 
 
@@ -317,7 +317,7 @@ def _span_entry(span: Span) -> Entry:
 
 
 def _span_note(span: Span) -> str:
-    shapes = "shapes " + ", ".join(str(list(each)) for each in span.shapes) if span.shapes else ""
+    shapes = "shapes " + ", ".join(str(list(shape)) for shape in span.shapes) if span.shapes else ""
     facts = "" if span.launch is None else ", ".join(f"{name} {value}" for name, value in span.launch.facts.items())
     return "\n".join(filter(None, (shapes, facts)))
 
@@ -325,13 +325,13 @@ def _span_note(span: Span) -> str:
 def _nested(ranges: list[Range]) -> list[list[Range]]:
     """Ranges by depth; those of one depth do not overlap."""
     depths: list[list[Range]] = []
-    for each in ranges:
+    for entry in ranges:
         for row in depths:
-            if row[-1].end_ns <= each.start_ns:
-                row.append(each)
+            if row[-1].end_ns <= entry.start_ns:
+                row.append(entry)
                 break
         else:
-            depths.append([each])
+            depths.append([entry])
     return depths
 
 
@@ -355,8 +355,8 @@ def _chrome_arguments(trace: Trace) -> dict[str, str]:
 
 def events_of(trace: Trace) -> Iterator[Event]:
     """Trace events.  Streams and threads count from 0 in each process: the viewer's lane numbers have 32 bits."""
-    streams = sorted({(each.device, each.stream) for each in trace.spans})
-    lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
+    streams = sorted({(span.device, span.stream) for span in trace.spans})
+    lanes = {key: sum(other[0] == key[0] for other in streams[:at]) for at, key in enumerate(streams)}
     threads = {number: lane for lane, number in enumerate(_threads(trace))}
     for device in trace.devices:
         yield _named("process_name", device + 1, 0, trace.device_name(device))
@@ -378,13 +378,13 @@ def events_of(trace: Trace) -> Iterator[Event]:
     yield from _flows(trace, lanes, threads)
     for point in trace.memory:
         sizes = {"allocated": point.allocated, "cached": point.reserved - point.allocated}
-        place = {"pid": point.device + 1, "tid": 0, "cat": "memory"}
-        yield {"ph": "C", "name": "memory", "ts": _us(point.time_ns), "args": sizes} | place
+        fields = {"pid": point.device + 1, "tid": 0, "cat": "memory"}
+        yield {"ph": "C", "name": "memory", "ts": _us(point.time_ns), "args": sizes} | fields
 
 
 def _threads(trace: Trace) -> list[int]:
     lists: tuple[list[Any], ...] = (trace.ranges, trace.calls, trace.waits)
-    return list(dict.fromkeys(each.thread for entries in lists for each in entries))
+    return list(dict.fromkeys(entry.thread for entries in lists for entry in entries))
 
 
 def _flows(trace: Trace, lanes: dict[tuple[int, int], int], threads: dict[int, int]) -> Iterator[Event]:
@@ -416,30 +416,30 @@ def _named(what: str, process: int, lane: int, name: str) -> Event:
 def _span_event(span: Span, lane: int) -> Event:
     facts: dict[str, Any] = {"bytes": span.nbytes, "line": span.site}
     if span.shapes:
-        facts["shapes"] = [list(each) for each in span.shapes]
+        facts["shapes"] = [list(shape) for shape in span.shapes]
     if span.launch is not None:
         facts |= span.launch.facts
-    place = {"pid": span.device + 1, "tid": lane, "cat": span.kind, "args": facts}
-    return {"ph": "X", "name": span.name} | _times(span.start_ns, span.end_ns) | place
+    fields = {"pid": span.device + 1, "tid": lane, "cat": span.kind, "args": facts}
+    return {"ph": "X", "name": span.name} | _times(span.start_ns, span.end_ns) | fields
 
 
 def _range_event(named: Range, lane: int) -> Event:
-    place = {"name": named.text, "pid": HOST, "tid": lane, "cat": "range"}
+    fields = {"name": named.text, "pid": HOST, "tid": lane, "cat": "range"}
     if named.start_ns == named.end_ns:
-        return {"ph": "i", "s": "t", "ts": _us(named.start_ns)} | place
-    return {"ph": "X"} | _times(named.start_ns, named.end_ns) | place
+        return {"ph": "i", "s": "t", "ts": _us(named.start_ns)} | fields
+    return {"ph": "X"} | _times(named.start_ns, named.end_ns) | fields
 
 
 def _call_event(call: Call, lane: int) -> Event:
     facts: dict[str, Any] = {"line": call.site} | ({"stack": list(call.stack)} if call.stack else {})
-    place = {"pid": HOST, "tid": lane, "cat": "call", "args": facts}
-    return {"ph": "X", "name": call.name} | _times(call.start_ns, call.end_ns) | place
+    fields = {"pid": HOST, "tid": lane, "cat": "call", "args": facts}
+    return {"ph": "X", "name": call.name} | _times(call.start_ns, call.end_ns) | fields
 
 
 def _wait_event(wait: HostWait, lane: int) -> Event:
     facts = {"line": wait.site, "hidden": wait.is_hidden, "reason": wait.reason}
-    place = {"pid": HOST, "tid": lane, "cat": "blocked", "args": facts}
-    return {"ph": "X", "name": f"blocked: {wait.name}"} | _times(wait.start_ns, wait.end_ns) | place
+    fields = {"pid": HOST, "tid": lane, "cat": "blocked", "args": facts}
+    return {"ph": "X", "name": f"blocked: {wait.name}"} | _times(wait.start_ns, wait.end_ns) | fields
 
 
 def _us(time_ns: int) -> float:

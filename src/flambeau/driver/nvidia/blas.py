@@ -148,10 +148,10 @@ class Blas:
         if arrangement is None:
             return None
         plan = BlasPlan(self, problem, arrangement)
-        found = plan.find_algorithm(MAX_ALIGNMENT)
-        if found is None:
+        algorithm = plan.find_algorithm(MAX_ALIGNMENT)
+        if algorithm is None:
             return None
-        plan.settle_on(found.workspace_nbytes)
+        plan.settle_on(algorithm.workspace_nbytes)
         return plan
 
     def native_product(
@@ -165,7 +165,7 @@ class Blas:
         if native is None or not isinstance(self._library, ctypes.CDLL):
             return None
         functions = self._library.cublasLtMatmul, self._library.cublasLtMatmulDescSetAttribute
-        multiply, set_bias = (ctypes.cast(each, c_void_p).value or 0 for each in functions)
+        multiply, set_bias = (ctypes.cast(function, c_void_p).value or 0 for function in functions)
         fields = multiply, set_bias if has_bias else 0, self.handle.value or 0, *parts
         packed = bytes((c_uint64 * len(fields))(*fields))
         return native.Product(self.device, is_swapped, packed, algorithms, lock if has_bias else None)
@@ -174,54 +174,54 @@ class Blas:
         check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
 
     def _make(self, name: str, *arguments: Any) -> c_void_p:
-        made = c_void_p()
-        self.call(name, byref(made), *arguments)
-        return made
+        handle = c_void_p()
+        self.call(name, byref(handle), *arguments)
+        return handle
 
     def operation(self, problem: Gemm, arrangement: Arrangement) -> c_void_p:
         """Return a cublasLtMatmulDesc_t."""
         scale = R_64F if problem.dtype is float64 else R_32F
-        made = self._make("cublasLtMatmulDescCreate", _compute_type(problem), scale)
+        descriptor = self._make("cublasLtMatmulDescCreate", _compute_type(problem), scale)
         for attribute, matrix in ((DESC_TRANSA, arrangement.a), (DESC_TRANSB, arrangement.b)):
             if matrix.is_transposed:
-                self.set("cublasLtMatmulDescSetAttribute", made, attribute, c_int32(OP_T))
+                self.set("cublasLtMatmulDescSetAttribute", descriptor, attribute, c_int32(OP_T))
         epilogue = EPILOGUES[problem.activation] + (EPILOGUE_BIAS if problem.has_bias else 0)
         if epilogue:
-            self.set("cublasLtMatmulDescSetAttribute", made, DESC_EPILOGUE, c_uint32(epilogue))
-        return made
+            self.set("cublasLtMatmulDescSetAttribute", descriptor, DESC_EPILOGUE, c_uint32(epilogue))
+        return descriptor
 
     def layout(self, problem: Gemm, matrix: Matrix, batch_stride: int) -> c_void_p:
         """Return a cublasLtMatrixLayout_t."""
         rows, cols, ld, _ = matrix
-        made = self._make("cublasLtMatrixLayoutCreate", DATA_TYPES[problem.dtype], rows, cols, ld)
+        layout = self._make("cublasLtMatrixLayoutCreate", DATA_TYPES[problem.dtype], rows, cols, ld)
         if problem.batch > 1:
-            self.set("cublasLtMatrixLayoutSetAttribute", made, LAYOUT_BATCH_COUNT, c_int32(problem.batch))
-            self.set("cublasLtMatrixLayoutSetAttribute", made, LAYOUT_STRIDED_BATCH_OFFSET, c_int64(batch_stride))
-        return made
+            self.set("cublasLtMatrixLayoutSetAttribute", layout, LAYOUT_BATCH_COUNT, c_int32(problem.batch))
+            self.set("cublasLtMatrixLayoutSetAttribute", layout, LAYOUT_STRIDED_BATCH_OFFSET, c_int64(batch_stride))
+        return layout
 
     def heuristic(
         self, operation: c_void_p, layouts: tuple[c_void_p, ...], alignment: int, workspace_nbytes: int
     ) -> HeuristicResult | None:
         """Return the best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
-        result, found = HeuristicResult(), c_int()
+        result, count = HeuristicResult(), c_int()
         preference = self._preference(alignment, workspace_nbytes)
         try:
-            arguments = self.handle, operation, *layouts, preference, 1, byref(result), byref(found)
+            arguments = self.handle, operation, *layouts, preference, 1, byref(result), byref(count)
             status = self._library.cublasLtMatmulAlgoGetHeuristic(*arguments)
         finally:
             self.call("cublasLtMatmulPreferenceDestroy", preference)
         if status == NOT_SUPPORTED:
             return None
         check_blas(status, "cublasLtMatmulAlgoGetHeuristic", device=self.device)
-        return result if found.value and result.state == SUCCESS else None
+        return result if count.value and result.state == SUCCESS else None
 
     def _preference(self, alignment: int, workspace_nbytes: int) -> c_void_p:
-        made = self._make("cublasLtMatmulPreferenceCreate")
+        preference = self._make("cublasLtMatmulPreferenceCreate")
         name = "cublasLtMatmulPreferenceSetAttribute"
-        self.set(name, made, PREF_MAX_WORKSPACE_BYTES, c_uint64(workspace_nbytes))
+        self.set(name, preference, PREF_MAX_WORKSPACE_BYTES, c_uint64(workspace_nbytes))
         for attribute in PREF_MIN_ALIGNMENTS:
-            self.set(name, made, attribute, c_uint32(alignment))
-        return made
+            self.set(name, preference, attribute, c_uint32(alignment))
+        return preference
 
     def set(self, name: str, of: c_void_p, attribute: int, value: Any) -> None:
         self.call(name, of, attribute, byref(value), ctypes.sizeof(value))
@@ -255,8 +255,8 @@ class BlasPlan:
     def settle_on(self, workspace_nbytes: int) -> None:
         """Limit the workspace of all later runs to a number of bytes, and create `native`."""
         self.workspace_nbytes = workspace_nbytes
-        scalars = [ctypes.addressof(each) for each in (self._alpha, self._beta)]
-        layouts = [each.value or 0 for each in (self._a, self._b, self._d)]
+        scalars = [ctypes.addressof(scalar) for scalar in (self._alpha, self._beta)]
+        layouts = [layout.value or 0 for layout in (self._a, self._b, self._d)]
         parts = self._operation.value or 0, *scalars, *layouts, workspace_nbytes
         self.native = self._blas.native_product(
             self._problem.has_bias, self._is_swapped, parts, self._native_algorithms, self._lock
@@ -279,11 +279,11 @@ class BlasPlan:
         if self._problem.has_bias:
             self._set_bias(alignment)  # any address of that alignment: it is not read here
         layouts = self._a, self._b, self._d, self._d
-        found = self._blas.heuristic(self._operation, layouts, alignment, self.workspace_nbytes)
-        if found is not None:
-            self._algorithms[alignment] = found
-            self._native_algorithms[alignment] = found.address
-        return found
+        algorithm = self._blas.heuristic(self._operation, layouts, alignment, self.workspace_nbytes)
+        if algorithm is not None:
+            self._algorithms[alignment] = algorithm
+            self._native_algorithms[alignment] = algorithm.address
+        return algorithm
 
     def _multiply(self, addresses: tuple[int, ...], algorithm: HeuristicResult, workspace: int, stream: Stream) -> None:
         out, a, b, _ = addresses
@@ -297,12 +297,12 @@ class BlasPlan:
 
     def _algorithm_for(self, addresses: tuple[int, ...]) -> HeuristicResult:
         alignment = alignment_of(addresses)
-        found = self._algorithms.get(alignment) or self.find_algorithm(alignment)
-        if found is None:
+        algorithm = self._algorithms.get(alignment) or self.find_algorithm(alignment)
+        if algorithm is None:
             raise AcceleratorError(
                 f"cuBLASLt has no algorithm for {self._problem} at {alignment}-byte alignment", operator="gemm"
             )
-        return found
+        return algorithm
 
     def _set_bias(self, address: int) -> None:
         self._blas.set("cublasLtMatmulDescSetAttribute", self._operation, DESC_BIAS_POINTER, c_void_p(address))
@@ -356,6 +356,6 @@ class BlasHandles:
 
 
 def _make_handle(library: Any, device: int) -> int:
-    made = c_void_p()
-    check_blas(library.cublasCreate_v2(byref(made)), "cublasCreate", device=device)
-    return int(made.value or 0)
+    handle = c_void_p()
+    check_blas(library.cublasCreate_v2(byref(handle)), "cublasCreate", device=device)
+    return int(handle.value or 0)

@@ -46,8 +46,8 @@ class PrivateFiles:
         except OSError:  # it is missing or unreadable: the caller creates it
             return None
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or not _is_private(found):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or not _is_private(status):
                 return None
             return unsealed(file.read(), name)
 
@@ -93,10 +93,10 @@ class PrivateFiles:
 
     def _make_private(self) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.lstat(self.directory)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.lstat(self.directory)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             raise PermissionError(f"{self.directory} is not a directory of this user")
-        if found.st_mode & OTHERS_MAY_WRITE:
+        if status.st_mode & OTHERS_MAY_WRITE:
             self.directory.chmod(0o700)
 
     def _replace(self, name: str, content: bytes) -> None:
@@ -144,8 +144,8 @@ def _header(content: bytes, name: str) -> bytes:
     return MAGIC + hashlib.sha256(f"{name}\n".encode() + content).digest()
 
 
-def _is_private(found: os.stat_result) -> bool:
-    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & OTHERS_MAY_WRITE
 
 
 def _lock(descriptor: int, deadline: float) -> bool:

@@ -112,7 +112,7 @@ def _include_options(source: Source) -> list[str]:
     if not source.has_includes:
         return []
     packages = importlib.util.find_spec("nvidia")
-    roots = [Path(place) for place in (packages and packages.submodule_search_locations) or ()]
+    roots = [Path(location) for location in (packages and packages.submodule_search_locations) or ()]
     folders = [folder for root in roots for folder in sorted(root.glob("*/include"))]
     folders += [Path(os.environ[name]) / "include" for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     folders.append(Path("/usr/local/cuda/include"))
@@ -124,9 +124,9 @@ def remembered(files: PrivateFiles) -> Version | None:
     content = files.read(_memory_name())
     if content is None:
         return None
-    found = json.loads(content)
-    major, minor = found["version"]
-    return (major, minor) if found["library"] == _state_of(found["library"]["path"]) else None
+    stored = json.loads(content)
+    major, minor = stored["version"]
+    return (major, minor) if stored["library"] == _state_of(stored["library"]["path"]) else None
 
 
 def remember(files: PrivateFiles, version: Version) -> None:
@@ -156,10 +156,10 @@ def _library_path() -> str | None:
 
 def _state_of(path: str) -> dict[str, Any]:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:  # the file is gone, so that no stored version matches
         return {}
-    return {"path": path, "nbytes": found.st_size, "changed_ns": found.st_mtime_ns}
+    return {"path": path, "nbytes": status.st_size, "changed_ns": status.st_mtime_ns}
 
 
 FOLLOWING_FILE = "next.json.gz"
@@ -215,8 +215,8 @@ class Following:
 def following(path: Path = DIRECTORY / FOLLOWING_FILE) -> Following:
     """Read the file of following kernels; empty if it is missing or damaged."""
     try:
-        found: Any = json.loads(gzip.decompress(path.read_bytes()))
-        return Following(found["texts"], found["kernels"], found["after"])
+        content: Any = json.loads(gzip.decompress(path.read_bytes()))
+        return Following(content["texts"], content["kernels"], content["after"])
     except (OSError, EOFError, ValueError, KeyError, zlib.error):  # the file only saves time
         return Following((), {}, {})
 
@@ -236,7 +236,7 @@ def write_following(sources: Mapping[str, str], after: Mapping[str, Sequence[str
 def _pieces(text: str) -> list[str]:
     """Return the paragraphs of a source; kernels share most of them."""
     *most, last = text.split("\n\n")
-    return [*(each + "\n\n" for each in most), last]
+    return [*(piece + "\n\n" for piece in most), last]
 
 
 def spare_cores() -> int:
@@ -317,9 +317,9 @@ class BackgroundCompiler:
 
     def _enqueue(self, following: Following, kernel: Source, arch: str) -> None:
         self._seen.add((kernel.entry, arch))
-        fresh = [each for each in following.of(kernel) if (each.entry, arch) not in self._seen]
-        self._seen.update((each.entry, arch) for each in fresh)
-        self._queue.extendleft((each, arch) for each in reversed(fresh))
+        fresh = [source for source in following.of(kernel) if (source.entry, arch) not in self._seen]
+        self._seen.update((source.entry, arch) for source in fresh)
+        self._queue.extendleft((source, arch) for source in reversed(fresh))
 
 
 ANY_MAJOR = 1 << 30
@@ -340,8 +340,8 @@ def cache_files() -> PrivateFiles:
 
 def architectures() -> list[str]:
     """Return the architectures of prebuilt cubins and of the compiler, the oldest first."""
-    found = {*prebuilt_cubins.architectures(), *supported()}
-    return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
+    archs = {*prebuilt_cubins.architectures(), *supported()}
+    return sorted(archs, key=lambda arch: int(arch.removeprefix("sm_")))
 
 
 def of_driver(cu: Any) -> Compiler:
@@ -386,14 +386,14 @@ class Compiler:
         Raises as `compile_cubin`.
         """
         source = Source(kernel.entry, kernel.source, kernel.options, kernel.is_c)
-        found = self._shipped(source, arch)
-        return found if found is not None else self._asked(source, arch)
+        cubin = self._shipped(source, arch)
+        return cubin if cubin is not None else self._asked(source, arch)
 
     def _shipped(self, source: Source, arch: str) -> bytes | None:
-        found = prebuilt_cubins.archive(arch)
-        if not self._use_shipped or not found or found.version[0] > self._cuda_major:
+        archive = prebuilt_cubins.archive(arch)
+        if not self._use_shipped or not archive or archive.version[0] > self._cuda_major:
             return None
-        return found.read(source.key(arch, None))
+        return archive.read(source.key(arch, None))
 
     def _asked(self, source: Source, arch: str) -> bytes:
         if self._has_missed:
@@ -452,10 +452,10 @@ class Compiler:
 
     def _loaded(self, files: PrivateFiles) -> Version:
         """Load the compiler and return its version; store it if it was not cached."""
-        found = nvrtc_version()
-        if self._version != found:
-            remember(files, found)
-        return found
+        version = nvrtc_version()
+        if self._version != version:
+            remember(files, version)
+        return version
 
 
 _compilers: weakref.WeakSet[Compiler] = weakref.WeakSet()

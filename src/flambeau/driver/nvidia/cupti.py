@@ -162,9 +162,9 @@ _returned: list[tuple[Any, int]] = []
 
 def _give_buffer(buffer: Any, nbytes: Any, most_records: Any) -> None:
     """Give CUPTI a buffer of any number of records."""
-    made = (c_uint64 * (BUFFER_BYTES // 8))()  # aligned to 8 bytes, as records must be
-    address = ctypes.addressof(made)
-    _held[address] = made
+    array = (c_uint64 * (BUFFER_BYTES // 8))()  # aligned to 8 bytes, as records must be
+    address = ctypes.addressof(array)
+    _held[address] = array
     buffer[0], nbytes[0], most_records[0] = address, BUFFER_BYTES, 0
 
 
@@ -258,8 +258,8 @@ class Cupti:
         dropped = c_size_t()
         self._library.cuptiActivityGetNumDroppedRecords(None, 0, byref(dropped))
         returned, _returned[:] = list(_returned), []
-        found, untimed = self._decoded(returned, ended) if collect else ([], 0)
-        return found, dropped.value + untimed
+        activities, untimed = self._decoded(returned, ended) if collect else ([], 0)
+        return activities, dropped.value + untimed
 
     def _close(self, flush: bool = True) -> None:
         """Disable everything that `begin` enabled before it ended or failed, and collect the buffers."""
@@ -274,12 +274,12 @@ class Cupti:
 
     def _clock(self) -> Clock:
         """Return the two clocks at one moment: the pair that was read in the shortest time."""
-        tries, found = [], c_uint64()
+        tries, timestamp = [], c_uint64()
         for _ in range(CLOCK_TRIES):
             before = perf_counter_ns()
-            self._library.cuptiGetTimestamp(byref(found))
+            self._library.cuptiGetTimestamp(byref(timestamp))
             after = perf_counter_ns()
-            tries.append((after - before, Clock(found.value, (before + after) // 2)))
+            tries.append((after - before, Clock(timestamp.value, (before + after) // 2)))
         return min(tries)[1]
 
     def _decoded(self, buffers: list[tuple[Any, int]], ended: Clock) -> tuple[list[Activity], int]:
@@ -292,9 +292,9 @@ class Cupti:
                     calls[correlated.correlation] = correlated.number
                 elif kind in WORK:
                     work.append(WORK[kind].from_address(address))
-        timed = [each for each in work if 0 < each.start <= each.end]
-        found = [self._activity(each, calls.get(each.correlation, 0), ended) for each in timed]
-        return found, len(work) - len(timed)
+        timed = [record for record in work if 0 < record.start <= record.end]
+        activities = [self._activity(record, calls.get(record.correlation, 0), ended) for record in timed]
+        return activities, len(work) - len(timed)
 
     def _records(self, buffer: Any, valid_nbytes: int) -> Iterator[tuple[int, int]]:
         """Yield the kind and the address of each record in a buffer."""
@@ -307,13 +307,13 @@ class Cupti:
 
     def _activity(self, record: Any, call: int, ended: Clock) -> Activity:
         times = (self._host_ns(record.start, ended), self._host_ns(record.end, ended))
-        place = (record.context, record.stream, record.graph, record.graph_node)
+        ids = (record.context, record.stream, record.graph, record.graph_node)
         if record.kind != CONCURRENT_KERNEL:
             name = "fill" if record.kind == MEMSET else COPY_KINDS.get(record.copy_kind, "copy")
-            return Activity(call, record.device, name, *times, *place, nbytes=record.nbytes)
+            return Activity(call, record.device, name, *times, *ids, nbytes=record.nbytes)
         name, shared_nbytes = self._kernel_name(record.name), record.static_shared + record.dynamic_shared
         shape = {"grid": tuple(record.grid), "block": tuple(record.block), "registers": record.registers}
-        return Activity(call, record.device, name, *times, *place, shared_nbytes=shared_nbytes, **shape)
+        return Activity(call, record.device, name, *times, *ids, shared_nbytes=shared_nbytes, **shape)
 
     def _kernel_name(self, address: int) -> str:
         """Return the demangled name of a kernel.  address: of its mangled name, in CUPTI's memory."""
@@ -336,16 +336,16 @@ def measure(ended: Callable[[], None]) -> Cupti | None:
 
     ended: called when it has ended.
     """
-    found = load()
-    if found is None:
+    library = load()
+    if library is None:
         _say(logging.INFO, "CUPTI of CUDA 12.6 or later is not installed (nvidia-cuda-cupti)")
         return None
-    made = Cupti(found, ended)
-    problem = made.begin()
+    cupti = Cupti(library, ended)
+    problem = cupti.begin()
     if problem:
         _say(logging.WARNING, f"CUPTI cannot be used: {problem}")
         return None
-    return made
+    return cupti
 
 
 @cache
@@ -358,8 +358,8 @@ def _say(level: int, text: str) -> None:
 def load() -> Any | None:
     """Return the library, or None if it is not installed or lacks a function."""
     wheels = (path for name in SONAMES for path in in_wheels(name))
-    found = open_first(*packaged("cupti"), *wheels, *SONAMES)
-    return found if all(hasattr(found, name) for name in SIGNATURES) else None
+    library = open_first(*packaged("cupti"), *wheels, *SONAMES)
+    return library if all(hasattr(library, name) for name in SIGNATURES) else None
 
 
 def demangled(name: bytes) -> str:
@@ -372,9 +372,9 @@ def demangled(name: bytes) -> str:
     text = library.__cxa_demangle(name, None, None, byref(status))
     if not text:
         return name.decode(errors="replace")
-    found: Any = cast(text, c_char_p).value
+    content: Any = cast(text, c_char_p).value
     library.free(c_void_p(text))
-    return str(found.decode(errors="replace"))
+    return str(content.decode(errors="replace"))
 
 
 @cache

@@ -131,8 +131,8 @@ class Devices:
         return _uuid_text(check(result, "cuDeviceGetUuid", device=device).bytes)
 
     def context(self, device: int) -> Context:
-        found = self.contexts.get(device)
-        return found if found is not None else self._retain(device)
+        context = self.contexts.get(device)
+        return context if context is not None else self._retain(device)
 
     def use(self, device: int) -> AbstractContextManager[None]:
         """Make the device's primary context current in this thread, until the end of the `with` block.
@@ -246,8 +246,8 @@ class ContextCalls:
             )
         facts: dict[str, Any] = {"device": device, "multiprocessors": multiprocessors}
         with self._devices.use(device):
-            kind = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
-            every = check(cu.cuDeviceGetDevResource(of, kind), "cuDeviceGetDevResource", **facts)
+            resource_type = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
+            every = check(cu.cuDeviceGetDevResource(of, resource_type), "cuDeviceGetDevResource", **facts)
             split = cu.cuDevSmResourceSplitByCount(1, every, 0, multiprocessors)
             parts, count, _ = check(split, "cuDevSmResourceSplitByCount", **facts)
             if not count:
@@ -256,12 +256,12 @@ class ContextCalls:
                 )
             part = parts[0]
             description = check(cu.cuDevResourceGenerateDesc([part], 1), "cuDevResourceGenerateDesc", **facts)
-            made = check(cu.cuGreenCtxCreate(description, of, GREEN_DEFAULT_STREAM), "cuGreenCtxCreate", **facts)
-            return Partition(device, int(part.sm.smCount), made)
+            context = check(cu.cuGreenCtxCreate(description, of, GREEN_DEFAULT_STREAM), "cuGreenCtxCreate", **facts)
+            return Partition(device, int(part.sm.smCount), context)
 
     def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
         of = self._partitions[partition]
         with self._devices.use(of.device):
-            made = self._cu.cuGreenCtxStreamCreate(of.cu, STREAM_NON_BLOCKING, 0)
-            created = check(made, "cuGreenCtxStreamCreate", partition=partition, device=of.device)
+            result = self._cu.cuGreenCtxStreamCreate(of.cu, STREAM_NON_BLOCKING, 0)
+            created = check(result, "cuGreenCtxStreamCreate", partition=partition, device=of.device)
             return self._add_stream(Stream(of.device, created, is_ours=True))

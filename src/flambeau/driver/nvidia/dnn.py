@@ -123,19 +123,19 @@ class Backend:
         return descriptor
 
     def create(self, kind: int) -> int:
-        made = c_void_p()
-        self.call("cudnnBackendCreateDescriptor", kind, byref(made))
-        return int(made.value or 0)
+        descriptor = c_void_p()
+        self.call("cudnnBackendCreateDescriptor", kind, byref(descriptor))
+        return int(descriptor.value or 0)
 
     def set(self, descriptor: int, attribute: int, setting: Setting) -> None:
-        kind, elements = setting
-        self.call("cudnnBackendSetAttribute", descriptor, attribute, kind, len(elements), elements)
+        type_code, elements = setting
+        self.call("cudnnBackendSetAttribute", descriptor, attribute, type_code, len(elements), elements)
 
     def get(self, descriptor: int, attribute: int, setting: Setting) -> int:
         """Read an attribute into an array; return the attribute's number of elements."""
-        kind, elements = setting
+        type_code, elements = setting
         count = c_int64()
-        self.call("cudnnBackendGetAttribute", descriptor, attribute, kind, len(elements), byref(count), elements)
+        self.call("cudnnBackendGetAttribute", descriptor, attribute, type_code, len(elements), byref(count), elements)
         return count.value
 
     def destroy(self, descriptor: int) -> None:
@@ -259,10 +259,10 @@ class Graph:
         }
         return Tensor(self._backend.make(TENSOR, attributes), sizes, type)
 
-    def _add(self, kind: int, operands: dict[int, Tensor | None], of: dict[int, int]) -> None:
+    def _add(self, operation: int, operands: dict[int, Tensor | None], of: dict[int, int]) -> None:
         attributes = {name: descriptors(descriptor) for name, descriptor in of.items()}
-        attributes |= {name: descriptors(each.descriptor) for name, each in operands.items() if each is not None}
-        self._operations.append(self._backend.make(kind, attributes))
+        attributes |= {name: descriptors(tensor.descriptor) for name, tensor in operands.items() if tensor is not None}
+        self._operations.append(self._backend.make(operation, attributes))
 
 
 def packed(sizes: Sizes) -> list[int]:
@@ -296,11 +296,11 @@ class Program(NamedTuple):
 
 def attention(backend: Backend, problem: Attention) -> Program:
     """Return the graph of (out, logsumexp, query, key, value)."""
-    graph, kind = Graph(backend), problem.dtype
+    graph, io_type = Graph(backend), problem.dtype
     rows = (*problem.out_shape[:3], 1)
-    query = graph.tensor(QUERY, problem.query_shape, kind, problem.query_strides)
+    query = graph.tensor(QUERY, problem.query_shape, io_type, problem.query_strides)
     key = _transposed(graph, KEY, problem.key_shape, problem.key_strides, problem)
-    value = graph.tensor(VALUE, problem.value_shape, kind, problem.value_strides)
+    value = graph.tensor(VALUE, problem.value_shape, io_type, problem.value_strides)
     scale = graph.tensor(SCALE, ONE, float32, by_value=True)
     scores = graph.matmul(query, key, graph.value(_square(problem)))
     scores = graph.pointwise(MUL, scores, scale)
@@ -309,38 +309,38 @@ def attention(backend: Backend, problem: Attention) -> Program:
     powers = graph.pointwise(EXP, graph.pointwise(SUB, scores, top))
     total = graph.reduce(SUM, powers, graph.value(rows))
     graph.pointwise(ADD, top, graph.pointwise(LOG, total), out=graph.tensor(LOGSUMEXP, rows, float32))
-    weights = graph.pointwise(DIV, powers, total, type=kind)
-    graph.matmul(weights, value, graph.tensor(OUT, problem.out_shape, kind, problem.out_strides))
+    weights = graph.pointwise(DIV, powers, total, type=io_type)
+    graph.matmul(weights, value, graph.tensor(OUT, problem.out_shape, io_type, problem.out_strides))
     return Program(graph, (OUT, LOGSUMEXP, QUERY, KEY, VALUE), _scalars(problem), {})
 
 
 def attention_backward(backend: Backend, problem: AttentionBackward) -> Program:
     """Return the graph of (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value)."""
     graph, of = Graph(backend), problem.forward
-    kind, rows, square = of.dtype, (*of.out_shape[:3], 1), _square(of)
-    query = graph.tensor(QUERY, of.query_shape, kind, of.query_strides)
+    io_type, rows, square = of.dtype, (*of.out_shape[:3], 1), _square(of)
+    query = graph.tensor(QUERY, of.query_shape, io_type, of.query_strides)
     key = _transposed(graph, KEY, of.key_shape, of.key_strides, of)
     value = _transposed(graph, VALUE, of.value_shape, of.value_strides, of)
     scale, unit = (graph.tensor(uid, ONE, float32, by_value=True) for uid in (SCALE, UNIT))
-    grad = graph.tensor(GRAD, of.out_shape, kind, problem.grad_strides)
-    out = graph.tensor(OUT, of.out_shape, kind, of.out_strides)
+    grad = graph.tensor(GRAD, of.out_shape, io_type, problem.grad_strides)
+    out = graph.tensor(OUT, of.out_shape, io_type, of.out_strides)
     along = graph.reduce(SUM, graph.pointwise(MUL, grad, out), graph.value(rows))
     along = graph.pointwise(MUL, along, unit, out=graph.tensor(ALONG, rows, float32))
 
     scores = graph.pointwise(MUL, graph.matmul(query, key, graph.value(square)), scale)
     scores = graph.pointwise(SUB, scores, graph.tensor(LOGSUMEXP, rows, float32))
     weights = graph.pointwise(EXP, _causal(graph, scores) if of.is_causal else scores)
-    value_grad = graph.tensor(VALUE_GRAD, of.value_shape, kind, problem.value_grad_strides)
+    value_grad = graph.tensor(VALUE_GRAD, of.value_shape, io_type, problem.value_grad_strides)
     _sum_over_queries(graph, weights, grad, value_grad, of)
 
     slopes = graph.pointwise(SUB, graph.matmul(grad, value, graph.value(square)), along)
     slopes = graph.pointwise(MUL, graph.pointwise(MUL, slopes, weights), scale)
-    key_grad = graph.tensor(KEY_GRAD, of.key_shape, kind, problem.key_grad_strides)
+    key_grad = graph.tensor(KEY_GRAD, of.key_shape, io_type, problem.key_grad_strides)
     _sum_over_queries(graph, slopes, query, key_grad, of)
 
-    rows_of_key = graph.reshape(key, graph.value(of.key_shape, kind, of.key_strides))
+    rows_of_key = graph.reshape(key, graph.value(of.key_shape, io_type, of.key_strides))
     summed = graph.matmul(slopes, rows_of_key, graph.tensor(SUM_OF_QUERY, of.query_shape, float32))
-    graph.pointwise(IDENTITY, summed, out=graph.tensor(QUERY_GRAD, of.query_shape, kind, problem.query_grad_strides))
+    graph.pointwise(IDENTITY, summed, out=graph.tensor(QUERY_GRAD, of.query_shape, io_type, problem.query_grad_strides))
     operands = QUERY_GRAD, KEY_GRAD, VALUE_GRAD, GRAD, OUT, LOGSUMEXP, QUERY, KEY, VALUE
     queries = of.batch * of.heads * of.queries
     scratch = {ALONG: queries * float32.itemsize, SUM_OF_QUERY: queries * of.head_dim * float32.itemsize}
@@ -353,26 +353,26 @@ def convolution(backend: Backend, problem: Convolution) -> Program:
     Engines are refused whose results differ between runs or which round inputs to a half type; for float32 without
     TF32, those of the tensor cores.
     """
-    graph, kind = Graph(backend), problem.dtype
-    x = graph.tensor(X, problem.x_shape, kind, problem.x_strides)
-    w = graph.tensor(W, problem.w_shape, kind, problem.w_strides)
-    y = graph.tensor(Y, problem.y_shape, kind, problem.y_strides)
+    graph, io_type = Graph(backend), problem.dtype
+    x = graph.tensor(X, problem.x_shape, io_type, problem.x_strides)
+    w = graph.tensor(W, problem.w_shape, io_type, problem.w_strides)
+    y = graph.tensor(Y, problem.y_shape, io_type, problem.y_strides)
     graph.convolution(problem, x, w, y)
     refused = {NONDETERMINISTIC, DOWN_CONVERT_INPUTS}
-    if kind is float32 and not problem.allow_tf32:
+    if io_type is float32 and not problem.allow_tf32:
         refused.add(TENSOR_CORE)
     return Program(graph, (X, W, Y), {}, {}, frozenset(refused))
 
 
 def padding_behind(problem: Convolution) -> Sizes:
     """Return the trailing padding per dimension: the leading one if it gives y's sizes, else the least that does."""
-    found = []
+    trailing = []
     for at, (front, step, spread) in enumerate(zip(problem.padding, problem.stride, problem.dilation), 2):
         reach = (problem.w_shape[at] - 1) * spread + 1
         size, places = problem.x_shape[at], problem.y_shape[at]
         least = max(0, (places - 1) * step + reach - size - front)
-        found.append(front if (size + 2 * front - reach) // step + 1 == places else least)
-    return found
+        trailing.append(front if (size + 2 * front - reach) // step + 1 == places else least)
+    return trailing
 
 
 def _scalars(problem: Attention) -> dict[int, float]:
@@ -425,7 +425,7 @@ CONFIGURATION_ENGINE, ENGINE_NOTES = 300, 1303
 PLAN_HANDLE, PLAN_CONFIGURATION, PLAN_WORKSPACE, PLAN_JSON = 400, 401, 402, 405
 PACK_UIDS, PACK_POINTERS, PACK_WORKSPACE = 1000, 1001, 1003
 
-HALVES: tuple[dtype, ...] = tuple(each for each in DATA_TYPES if each.is_floating_point and each.itemsize == 2)
+HALVES: tuple[dtype, ...] = tuple(entry for entry in DATA_TYPES if entry.is_floating_point and entry.itemsize == 2)
 CONVOLVED_TYPES = (*HALVES, float32, float64)
 Problem = Attention | AttentionBackward | Convolution
 
@@ -498,7 +498,7 @@ def takes(problem: Problem) -> bool:
         forward = problem.forward
         grads = problem.query_grad_strides, problem.key_grad_strides, problem.value_grad_strides, problem.grad_strides
         # some releases end the process over the gradients of a single query
-        return forward.queries > 1 and takes(forward) and all(_is_loadable(each, forward.dtype) for each in grads)
+        return forward.queries > 1 and takes(forward) and all(_is_loadable(steps, forward.dtype) for steps in grads)
     dims = problem.head_dim, problem.value_dim
     limit = MAX_HEAD_DIM if dims[0] == dims[1] else MAX_UNEQUAL_DIM
     strides = problem.query_strides, problem.key_strides, problem.value_strides, problem.out_strides
@@ -508,7 +508,7 @@ def takes(problem: Problem) -> bool:
         and 0 < problem.scale < inf  # with others its causal kernels give NaN
         and max(dims) <= limit
         and all(dim * problem.dtype.itemsize % ALIGNMENT == 0 for dim in dims)
-        and all(_is_loadable(each, problem.dtype) for each in strides)
+        and all(_is_loadable(steps, problem.dtype) for steps in strides)
     )
 
 
@@ -527,9 +527,9 @@ class Dnn:
         self.backend = Backend(loaded)
         self.device = device
         self.lock = Lock()
-        made = c_void_p()
-        self.backend.call("cudnnCreate", byref(made))
-        self.handle = int(made.value or 0)
+        handle = c_void_p()
+        self.backend.call("cudnnCreate", byref(handle))
+        self.handle = int(handle.value or 0)
         self.stream: int | None = 0  # the handle's stream: the default one after creation; None if unknown
         self._library = loaded
 
@@ -567,7 +567,7 @@ class Dnn:
         calls = [ctypes.cast(getattr(self._library, name), c_void_p).value or 0 for name in PACK_CALLS]
         named = len(uids) - len(scratch) - len(scalars)
         pointers = [0] * named + [*scratch, *scalars]
-        lists = [struct.pack(f"@{len(each)}Q", *each) for each in (calls, uids, pointers)]
+        lists = [struct.pack(f"@{len(values)}Q", *values) for values in (calls, uids, pointers)]
         return native.Execution(self, lists[0], plan, *lists[1:], named, named + len(scratch))
 
     def _program(self, problem: Problem) -> Program:
@@ -629,17 +629,17 @@ class Dnn:
         """Return the configurations that cuDNN's heuristic suggests, best first."""
         asked = {HEURISTIC_GRAPH: descriptors(graph), HEURISTIC_MODE: choice(HEURISTIC, mode)}
         heuristic = self.backend.make(ENGINE_HEURISTIC, asked)
-        made = [self.backend.create(ENGINE_CONFIG) for _ in range(CONFIGURATIONS)]
-        found = self.backend.get(heuristic, HEURISTIC_RESULTS, descriptors(*made))
-        return made[:found]
+        configurations = [self.backend.create(ENGINE_CONFIG) for _ in range(CONFIGURATIONS)]
+        count = self.backend.get(heuristic, HEURISTIC_RESULTS, descriptors(*configurations))
+        return configurations[:count]
 
     def _notes(self, configuration: int) -> frozenset[int]:
         """Return the numerical notes of a configuration's engine."""
         engine, notes = self.backend.create(ENGINE), (c_int * NOTES)()
         self.backend.get(configuration, CONFIGURATION_ENGINE, descriptors(engine))
-        found = self.backend.get(engine, ENGINE_NOTES, (NUMERICAL_NOTE, notes))
+        count = self.backend.get(engine, ENGINE_NOTES, (NUMERICAL_NOTE, notes))
         self.backend.destroy(engine)
-        return frozenset(notes[:found])
+        return frozenset(notes[:count])
 
     def _owner(self, attribute: int) -> dict[int, Any]:
         return {attribute: (HANDLE, (c_void_p * 1)(self.handle))}
@@ -663,7 +663,7 @@ class DnnPlan:
             self._offsets.append(self.workspace_nbytes)
             self.workspace_nbytes += _rounded(nbytes)
         self._uids = (*program.operands, *program.scratch, *program.scalars)
-        self._numbers = [ctypes.addressof(each) for each in self._scalars.values()]
+        self._numbers = [ctypes.addressof(scalar) for scalar in self._scalars.values()]
         self.native = dnn.native_execution(plan, self._uids, self._offsets, self._numbers)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:

@@ -91,8 +91,8 @@ class LoadedKernel(Function):
         if not kernel.is_c:
             symbol, _, cubin = cubin.partition(b"\0")
         self._module = check(cu.cuModuleLoadData(cubin), "cuModuleLoadData", kernel=kernel.entry, device=device)
-        found = cu.cuModuleGetFunction(self._module, symbol)
-        self._function = check(found, "cuModuleGetFunction", kernel=kernel.entry, device=device)
+        result = cu.cuModuleGetFunction(self._module, symbol)
+        self._function = check(result, "cuModuleGetFunction", kernel=kernel.entry, device=device)
         super().__init__(int(self._function), device, PLAIN_SHARED_BYTES)
         self._lock = Lock()
         self.entry = kernel.entry
@@ -208,8 +208,8 @@ class GraphCalls:
         if of.raw == 0:  # the driver refuses the query of a default stream, which never captures
             return CaptureStatus.NONE
         with self._devices.use(of.device):
-            found = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
-            return STATUSES[int(found)]
+            status = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
+            return STATUSES[int(status)]
 
     def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
         result = self._cu.cuThreadExchangeStreamCaptureMode(self._mode(mode))
@@ -234,19 +234,19 @@ class GraphCalls:
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         of = self._graphs[graph]
         with self._devices.use(of.device):
-            made = check(self._cu.cuGraphInstantiate(of.cu, 0), "cuGraphInstantiate", graph=graph, device=of.device)
-            return GraphExecHandle(self._launchables.add(Captured(of.device, made)))
+            instance = check(self._cu.cuGraphInstantiate(of.cu, 0), "cuGraphInstantiate", graph=graph, device=of.device)
+            return GraphExecHandle(self._launchables.add(Captured(of.device, instance)))
 
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
-        found, of = self._launchables[graph], self._streams[stream]
-        if found.device != of.device:
+        captured, of = self._launchables[graph], self._streams[stream]
+        if captured.device != of.device:
             raise AcceleratorError(
-                f"captured on device {found.device}, launched on stream {stream} of device {of.device}",
+                f"captured on device {captured.device}, launched on stream {stream} of device {of.device}",
                 error_code=INVALID_HANDLE,
                 operator="graph_launch",
             )
         with self._devices.use(of.device):
-            result = self._cu.cuGraphLaunch(found.cu, of.cu)
+            result = self._cu.cuGraphLaunch(captured.cu, of.cu)
             if result[0]:
                 check(result, "cuGraphLaunch", graph=graph, stream=stream, device=of.device)
 
@@ -344,9 +344,9 @@ class IpcCalls:
             raise ArgumentError(
                 f"the handle is of device {there}, and was opened on device {device}, {here}", operator=name
             )
-        made = make()
-        ctypes.memmove(int(made.getPtr()), raw, CU_HANDLE_BYTES)
-        return made
+        result = make()
+        ctypes.memmove(int(result.getPtr()), raw, CU_HANDLE_BYTES)
+        return result
 
 
 def _blocking(call: Any, *arguments: Any) -> Any:
@@ -424,12 +424,12 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._launchables
             parts = *tables, self._devices.contexts, self._library_calls
-            self.hot = self._calls = made = native.Native(self._shared_library, self, *parts)
+            self.hot = self._calls = calls = native.Native(self._shared_library, self, *parts)
             self._native = native
             for name in native.CALLS:
-                setattr(self, name, getattr(made, name))
-            self._devices.current, self._devices.flush = made.current, made.flush
-            atexit.register(made.flush)
+                setattr(self, name, getattr(calls, name))
+            self._devices.current, self._devices.flush = calls.current, calls.flush
+            atexit.register(calls.flush)
 
     def hold(self) -> None:
         """Do not defer compiled calls until `release`: they reach NVIDIA's driver before they return.  Nests."""
@@ -542,8 +542,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
     def stream_create(self, device: int, priority: int) -> StreamHandle:
         with self._devices.use(device):
-            found = self._cu.cuCtxGetStreamPriorityRange()
-            least, greatest = check(found, "cuCtxGetStreamPriorityRange", device=device)
+            priorities = self._cu.cuCtxGetStreamPriorityRange()
+            least, greatest = check(priorities, "cuCtxGetStreamPriorityRange", device=device)
             clamped = max(int(greatest), min(int(least), priority))
             result = self._cu.cuStreamCreateWithPriority(STREAM_NON_BLOCKING, clamped)
             created = check(result, "cuStreamCreateWithPriority", device=device, priority=clamped)
@@ -743,13 +743,13 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
     def measure(self) -> Activities | None:
         self.hold()  # CUPTI numbers the work of the thread that calls NVIDIA's driver
-        found = None
+        activities = None
         try:
-            found = cupti.measure(self.release)
+            activities = cupti.measure(self.release)
         finally:
-            if found is None:
+            if activities is None:
                 self.release()
-        return found
+        return activities
 
     # work
 

@@ -108,10 +108,10 @@ def native() -> Any | None:
 def packaged(name: str) -> tuple[str, ...]:
     """Return the path of a library in NVIDIA's wheels or a toolkit; empty if not found.  name: such as `cublasLt`."""
     try:
-        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
+        library: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
         return ()
-    return (found.abs_path,) if found.abs_path else ()
+    return (library.abs_path,) if library.abs_path else ()
 
 
 def open_first(*paths: str) -> ctypes.CDLL | None:
@@ -128,7 +128,7 @@ def in_wheels(library: str) -> list[str]:
     """Return the path of a library in NVIDIA's wheels; empty if no wheel has it."""
     packages = importlib.util.find_spec("nvidia")
     places = (packages.submodule_search_locations if packages else None) or ()
-    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{library}"))]
+    return [str(path) for folder in places for path in sorted(Path(folder).glob(f"*/lib/{library}"))]
 
 
 def declare(library: Any, signatures: Mapping[str, tuple[Any, ...]], result: Any = c_int) -> None:

@@ -129,8 +129,8 @@ class MemoryCalls:
                 operator="pool_alloc",
             )
         with self._mapping_lock:
-            found = self._cu.cuDeviceGetDefaultMemPool(self._devices.handle(device))
-            pool = check(found, "cuDeviceGetDefaultMemPool", device=device)
+            default = self._cu.cuDeviceGetDefaultMemPool(self._devices.handle(device))
+            pool = check(default, "cuDeviceGetDefaultMemPool", device=device)
             threshold = self._cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
             result = self._cu.cuMemPoolSetAttribute(pool, threshold, self._cu.cuuint64_t(KEEP_ALL))
             check(result, "cuMemPoolSetAttribute", device=device)

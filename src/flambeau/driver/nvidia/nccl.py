@@ -113,9 +113,9 @@ class Communicator:
         self._library = library
         self._lock = Lock()
         self._stream = stream
-        made = c_void_p()
-        status = library.ncclCommInitRank(byref(made), size, UniqueId.from_buffer_copy(unique_id), rank)
-        self._raw = made.value
+        handle = c_void_p()
+        status = library.ncclCommInitRank(byref(handle), size, UniqueId.from_buffer_copy(unique_id), rank)
+        self._raw = handle.value
         self._check(status, "ncclCommInitRank", size=size, rank=rank, device=stream.device)
 
     def run(self, steps: Sequence[Step]) -> None:
@@ -198,8 +198,8 @@ class Communicator:
             check_nccl(status, what, self._text(status), **values)
 
     def _text(self, status: int) -> str:
-        found = self._library.ncclGetErrorString(status), self._library.ncclGetLastError(self._raw)
-        return ": ".join(each.decode(errors="replace").strip() for each in found if each)
+        texts = self._library.ncclGetErrorString(status), self._library.ncclGetLastError(self._raw)
+        return ": ".join(text.decode(errors="replace").strip() for text in texts if text)
 
 
 def _only(access: Access | None) -> Access:
@@ -207,20 +207,20 @@ def _only(access: Access | None) -> Access:
     return access
 
 
-def _type_of(kind: dtype) -> int:
-    return DATA_TYPES[uint8 if kind is bool_ else kind]
+def _type_of(of: dtype) -> int:
+    return DATA_TYPES[uint8 if of is bool_ else of]
 
 
-def _reduction_of(name: str, kind: dtype) -> int:
-    return (BOOL_REDUCTIONS if kind is bool_ else REDUCTIONS)[name]
+def _reduction_of(name: str, of: dtype) -> int:
+    return (BOOL_REDUCTIONS if of is bool_ else REDUCTIONS)[name]
 
 
 def can_run(step: Step) -> bool:
     """Return whether NCCL has a step's type and reduction."""
     if step.kind not in REDUCING:
         return True
-    kind = _only(step.source).dtype
-    return step.reduction in BOOL_REDUCTIONS if kind is bool_ else step.reduction in REDUCTIONS and kind in DATA_TYPES
+    of = _only(step.source).dtype
+    return step.reduction in BOOL_REDUCTIONS if of is bool_ else step.reduction in REDUCTIONS and of in DATA_TYPES
 
 
 class ExchangeCalls:
@@ -263,8 +263,8 @@ class ExchangeCalls:
         ids = exchange.join(lambda: b"".join(new_id(library) for _ in streams), self._devices.uuid(device))
         for index, stream in enumerate(streams):
             unique_id = ids[index * UNIQUE_ID_BYTES : (index + 1) * UNIQUE_ID_BYTES]
-            made = Communicator(library, unique_id, exchange.size, exchange.rank, self._streams[stream])
-            self._communicators[stream] = made
+            communicator = Communicator(library, unique_id, exchange.size, exchange.rank, self._streams[stream])
+            self._communicators[stream] = communicator
         if len(streams) > 1:  # the communicators of both directions of messages
             for stream in streams:
                 self._connect(self._communicators[stream], stream, device, 1 - exchange.rank)
@@ -288,7 +288,7 @@ class ExchangeCalls:
         """Do nothing: the devices run exchanges."""
 
     def exchange_failure(self) -> str:
-        return next(filter(None, (each.failure() for each in list(self._communicators.values()))), "")
+        return next(filter(None, (communicator.failure() for communicator in list(self._communicators.values()))), "")
 
     def abort_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
         for stream, communicator in list(self._communicators.items()):
@@ -313,6 +313,6 @@ class ExchangeCalls:
 
 def new_id(library: Any) -> bytes:
     """Return the id of a new communicator.  Raises AcceleratorError."""
-    made = UniqueId()
-    check_nccl(library.ncclGetUniqueId(byref(made)), "ncclGetUniqueId", "")
-    return bytes(made.internal)
+    unique_id = UniqueId()
+    check_nccl(library.ncclGetUniqueId(byref(unique_id)), "ncclGetUniqueId", "")
+    return bytes(unique_id.internal)

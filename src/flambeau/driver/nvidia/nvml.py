@@ -71,8 +71,8 @@ class Nvml:
 
     def processes(self, device: Handle) -> list[GpuProcess]:
         """Return the processes that compute on a device."""
-        found = self._ask("nvmlDeviceGetComputeRunningProcesses", device)
-        return [GpuProcess(process.pid, process.usedGpuMemory) for process in found]
+        processes = self._ask("nvmlDeviceGetComputeRunningProcesses", device)
+        return [GpuProcess(process.pid, process.usedGpuMemory) for process in processes]
 
     def _ask(self, name: str, *arguments: Any) -> Any:
         try:
@@ -94,8 +94,8 @@ def _of_process(pid: int) -> Nvml:
 def whole_devices() -> tuple[str, ...] | None:
     """Return the UUIDs of all devices; None if NVML is missing or a device is partitioned (only CUDA knows them)."""
     try:
-        found = load()
-        return None if found.has_divided else found.uuids
+        nvml = load()
+        return None if nvml.has_divided else nvml.uuids
     except (AcceleratorError, NoDeviceError, NotSupportedError):
         return None
 

@@ -165,7 +165,7 @@ def _source(name: str, of: dtype) -> str:
         f"{name}_{of.name}({pointers}, {layouts}, long long n, int activation) {{\n"
         f"    {name}<{of.cuda}, {accumulator}>(out, a, b, bias, activation, out_layout, a_layout, b_layout);\n}}\n"
     )
-    parts = (device_text(f"{each}.cu") for each in ("ops/kernels/prelude", "ops/kernels/math", "driver/nvidia/gemm"))
+    parts = (device_text(f"{path}.cu") for path in ("ops/kernels/prelude", "ops/kernels/math", "driver/nvidia/gemm"))
     return "\n".join((*parts, entry))
 
 

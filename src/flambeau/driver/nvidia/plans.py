@@ -87,18 +87,18 @@ class Planner:
 
     def _own_product(self, device: int, problem: Gemm) -> Plan:
         kernel = own_kernels.kernel_of(problem)
-        made = OwnProduct(problem, self._load(device, kernel))
-        if made.grid is not None:
-            unaddressed = made.packed((0,) * own_kernels.OPERANDS)
-            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: own_kernels.OPERANDS])
-        return made
+        plan = OwnProduct(problem, self._load(device, kernel))
+        if plan.grid is not None:
+            unaddressed = plan.packed((0,) * own_kernels.OPERANDS)
+            plan.native = self._prepare(device, kernel, plan.grid, unaddressed, kernel.offsets[: own_kernels.OPERANDS])
+        return plan
 
     def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
         if problem.dtype not in blas.DATA_TYPES:
             return None
         if device not in self._blas:
-            found = blas.load()
-            self._blas[device] = blas.Blas(found, device, self.workspace(device)) if found else None
+            library = blas.load()
+            self._blas[device] = blas.Blas(library, device, self.workspace(device)) if library else None
         cublas = self._blas[device]
         if cublas is None:
             own_kernels.warn_cublas_is_missing()
@@ -128,8 +128,8 @@ class Planner:
 
     def _solver_plan(self, device: int, problem: Solver) -> Plan:
         if device not in self._solvers:
-            found = solver.load()
-            self._solvers[device] = solver.SolverPlanner(found, device, partial(self._load, device)) if found else None
+            cdll = solver.load()
+            self._solvers[device] = solver.SolverPlanner(cdll, device, partial(self._load, device)) if cdll else None
         planner = self._solvers[device]
         if planner is None:
             solver.warn_is_missing()
@@ -142,8 +142,8 @@ class Planner:
         return self._dnn[device]
 
     def _start_cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:
-        found, problem = dnn.load()
-        if found is None:
+        library, problem = dnn.load()
+        if library is None:
             dnn.warn(problem, slowed)
             return None
-        return dnn.Dnn(found, device, self._devices.properties(device).name, self._devices.arch(device))
+        return dnn.Dnn(library, device, self._devices.properties(device).name, self._devices.arch(device))

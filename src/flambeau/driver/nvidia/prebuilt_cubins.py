@@ -102,12 +102,12 @@ def write_archive(path: Path, cubins: Mapping[str, bytes], version: Version) -> 
     """Write an archive of {key: machine code}; return its size in bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as made:
-        made.comment = f"{COMMENT}{version[0]}.{version[1]}".encode()
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as file:
+        file.comment = f"{COMMENT}{version[0]}.{version[1]}".encode()
         for key in sorted(cubins):
             info = zipfile.ZipInfo(_name(key), EPOCH)
             info.compress_type = zipfile.ZIP_DEFLATED
-            made.writestr(info, sealed(cubins[key], key), compresslevel=LEVEL)
+            file.writestr(info, sealed(cubins[key], key), compresslevel=LEVEL)
     temporary.replace(path)
     return path.stat().st_size
 

@@ -103,44 +103,44 @@ class Calls:
         self.call = dnn.backend.call
 
     def make(self, name: str) -> int:
-        made = c_void_p()
-        self.call(name, byref(made))
-        return int(made.value or 0)
+        descriptor = c_void_p()
+        self.call(name, byref(descriptor))
+        return int(descriptor.value or 0)
 
     def layers(self, of: Recurrent, is_packed: bool) -> tuple[int, int]:
         """Return (descriptor of the layers for sequences of any lengths, bytes of the weights).
 
         Raises NotSupportedError if cuDNN refuses them, or lays out its weights differently.
         """
-        dropout, made = self.make("cudnnCreateDropoutDescriptor"), self.make("cudnnCreateRNNDescriptor")
+        dropout, descriptor = self.make("cudnnCreateDropoutDescriptor"), self.make("cudnnCreateRNNDescriptor")
         self.call("cudnnSetDropoutDescriptor", dropout, self.dnn.handle, 0.0, None, 0, 0)
         self.call(
-            "cudnnSetRNNDescriptor_v8", made, STANDARD, MODES[of.mode], DOUBLE_BIAS if of.has_biases else NO_BIAS,
+            "cudnnSetRNNDescriptor_v8", descriptor, STANDARD, MODES[of.mode], DOUBLE_BIAS if of.has_biases else NO_BIAS,
             of.directions - 1, LINEAR_INPUT, DATA_TYPES[of.dtype],
             DATA_TYPES[float64 if of.dtype is float64 else float32], math_type(of.dtype, of.allow_tf32),
             of.input_size, of.hidden_size, of.hidden_size, of.layers, dropout,
             PADDED_IO_DISABLED if is_packed else PADDED_IO_ENABLED,
         )  # fmt: skip
         nbytes = c_size_t()
-        self.call("cudnnGetRNNWeightSpaceSize", self.dnn.handle, made, byref(nbytes))
-        self._check_places(of, made, nbytes.value)
-        return made, nbytes.value
+        self.call("cudnnGetRNNWeightSpaceSize", self.dnn.handle, descriptor, byref(nbytes))
+        self._check_places(of, descriptor, nbytes.value)
+        return descriptor, nbytes.value
 
     def data(self, of: Recurrent, is_packed: bool, width: int) -> int:
         """Return the descriptor of an array with all time steps."""
-        made, each = self.make("cudnnCreateRNNDataDescriptor"), lengths(of.sizes)
+        descriptor, sizes = self.make("cudnnCreateRNNDataDescriptor"), lengths(of.sizes)
         self.call(
-            "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
-            len(each), width, (c_int * len(each))(*each), None,
+            "cudnnSetRNNDataDescriptor", descriptor, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED,
+            len(of.sizes), len(sizes), width, (c_int * len(sizes))(*sizes), None,
         )  # fmt: skip
-        return made
+        return descriptor
 
     def state(self, of: Recurrent) -> int:
         """Return the descriptor of hidden or cell states."""
-        made, (_, batch, hidden) = self.make("cudnnCreateTensorDescriptor"), of.state_shape
+        state, (_, batch, hidden) = self.make("cudnnCreateTensorDescriptor"), of.state_shape
         steps = (c_int * 3)(batch * hidden, hidden, 1)
-        self.call("cudnnSetTensorNdDescriptor", made, DATA_TYPES[of.dtype], 3, (c_int * 3)(*of.state_shape), steps)
-        return made
+        self.call("cudnnSetTensorNdDescriptor", state, DATA_TYPES[of.dtype], 3, (c_int * 3)(*of.state_shape), steps)
+        return state
 
     def _check_places(self, of: Recurrent, layers: int, found_nbytes: int) -> None:
         gates, hidden, nbytes = GATES[of.mode], of.hidden_size, of.dtype.itemsize
@@ -148,19 +148,19 @@ class Calls:
             raise NotSupportedError(f"its weights take {found_nbytes} bytes, not {of.weight_count * nbytes}")
         matrix, bias = (self.make("cudnnCreateTensorDescriptor") for _ in range(2))
         for number, places in enumerate(of.places()):
-            for each in range(2 * gates):
-                second, gate = divmod(each, gates)  # of weight_ih or of weight_hh
+            for index in range(2 * gates):
+                second, gate = divmod(index, gates)  # of weight_ih or of weight_hh
                 (first, shape), *rest = places[second::2]
                 wanted = [first + gate * hidden * shape[1], *(at + gate * hidden for at, _ in rest)]
                 of_matrix, of_bias = c_void_p(), c_void_p()
                 self.call(
-                    "cudnnGetRNNWeightParams", self.dnn.handle, layers, number, found_nbytes, BASE, each, matrix,
+                    "cudnnGetRNNWeightParams", self.dnn.handle, layers, number, found_nbytes, BASE, index, matrix,
                     byref(of_matrix), bias, byref(of_bias),
                 )  # fmt: skip
-                found = [(place.value or 0) - BASE for place in (of_matrix, of_bias)[: len(wanted)]]
-                if found != [at * nbytes for at in wanted]:
+                offsets = [(pointer.value or 0) - BASE for pointer in (of_matrix, of_bias)[: len(wanted)]]
+                if offsets != [at * nbytes for at in wanted]:
                     raise NotSupportedError(
-                        f"part {each} of the weights of layer {number} lies at {found} of {found_nbytes} bytes, "
+                        f"part {index} of the weights of layer {number} lies at {offsets} of {found_nbytes} bytes, "
                         f"not at {[at * nbytes for at in wanted]}"
                     )
 

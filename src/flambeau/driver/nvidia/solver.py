@@ -159,9 +159,9 @@ def vectors_of(argument: Argument) -> Matrices:
 
 
 def _batch(argument: Argument, shape: Any, steps: Any) -> tuple[int, int]:
-    _, (found,) = st.collapse(shape, [steps])
-    assert len(found) <= 1, argument
-    return prod(shape), (found[0] if found else 0) * argument.dtype.itemsize
+    _, (strides,) = st.collapse(shape, [steps])
+    assert len(strides) <= 1, argument
+    return prod(shape), (strides[0] if strides else 0) * argument.dtype.itemsize
 
 
 @cache
@@ -473,8 +473,8 @@ def singular_values(
 
     def one_by_one(run: Run, address: int, into_u: int, into_s: int, into_v: int, codes: int) -> None:
         work = plan.work(run), plan.lwork
-        each = zip(a.at(address), s.at(into_s), u.at(into_u), v.at(into_v))
-        for index, (at, at_s, at_u, at_v) in enumerate(each):
+        addresses = zip(a.at(address), s.at(into_s), u.at(into_u), v.at(into_v))
+        for index, (at, at_s, at_u, at_v) in enumerate(addresses):
             places = at, lds[0], at_s, at_u, lds[1], at_v, lds[2]
             plan.solver(run, "gesvdj", *form, *places, *work, codes + index * CODE_BYTES, run.handles.singular)
 

@@ -86,13 +86,13 @@ class Curve:
 
     def at(self, amount: float) -> int:
         """Return the time of an amount, in whole nanoseconds."""
-        place = bisect_right(self.amounts, amount)
-        if place == 0:
+        index = bisect_right(self.amounts, amount)
+        if index == 0:
             return int(self.times[0])
-        if place == len(self.amounts):
+        if index == len(self.amounts):
             return int(self.times[-1] * (amount / self.amounts[-1]))
-        low, high = self.amounts[place - 1], self.amounts[place]
-        first, last = self.times[place - 1], self.times[place]
+        low, high = self.amounts[index - 1], self.amounts[index]
+        first, last = self.times[index - 1], self.times[index]
         return int(first + (last - first) * (amount - low) / (high - low))
 
     def scaled(self, factor: float) -> Curve:
@@ -174,7 +174,7 @@ class Card:
     def launch_ns(self, entry: str, operations: float, accesses: Sequence[Access]) -> int:
         """Return the device time of a launch.  operations: per element of its largest operand."""
         kind = kind_of(entry)
-        elements = max((each.nbytes // each.dtype.itemsize for each in accesses), default=0)
+        elements = max((access.nbytes // access.dtype.itemsize for access in accesses), default=0)
         return self.kernel_ns(touched(accesses, kind), operations * elements, kind)
 
     def library_ns(self, problem: LibraryOperation, accesses: Sequence[Access]) -> int:
@@ -217,7 +217,7 @@ class Card:
         if name == "float32" and problem.allow_tf32 and self.major >= TF32_SINCE:
             types.append("tf32")
         operations = tiled_operations(problem)
-        return min(self._way_in(each, curves[each].at(operations), problem) for each in types)
+        return min(self._way_in(type_name, curves[type_name].at(operations), problem) for type_name in types)
 
     def _way_in(self, name: str, kernel_ns: int, problem: Convolution) -> Way:
         """Return how kernels of a type compute a convolution.  kernel_ns: the time of the kernel itself."""
@@ -345,8 +345,8 @@ def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
     for access in accesses:
         count = access.dtype.itemsize
         strides = access.strides
-        for place, size in enumerate(access.shape):
-            if strides is None or strides[place]:
+        for dim, size in enumerate(access.shape):
+            if strides is None or strides[dim]:
                 count *= size
         nbytes = min(count, access.nbytes)
         for way in access.mode:
@@ -398,10 +398,10 @@ class _Reader:
     def card(self) -> Card:
         self._know("", self._data, ("name", "source", "calibrated", "device", "peaks", "host", *TABLES))
         for table, names in {"device": DEVICE, "peaks": PEAKS, "host": HOST, **TABLES}.items():
-            found = self._data.get(table, {})
-            if not isinstance(found, dict):
-                self._refuse(table, found, f"a table is needed: [{table}]")
-            self._know(f"{table}.", found, names)
+            fields = self._data.get(table, {})
+            if not isinstance(fields, dict):
+                self._refuse(table, fields, f"a table is needed: [{table}]")
+            self._know(f"{table}.", fields, names)
         calibrated = self._field("", "calibrated", self._data)
         if not isinstance(calibrated, bool):
             self._refuse("calibrated", calibrated, "use true or false")
@@ -417,16 +417,16 @@ class _Reader:
     def _refuse(self, field: str, value: object, hint: str) -> Any:
         raise ConfigError(f"{self._path}: {field} = {value!r} is not usable", hint=f"{hint}; {DOCUMENTATION}")
 
-    def _know(self, prefix: str, found: Mapping[str, Any], names: Sequence[str]) -> None:
-        for name, value in found.items():
+    def _know(self, prefix: str, fields: Mapping[str, Any], names: Sequence[str]) -> None:
+        for name, value in fields.items():
             if name not in names:
                 hint = f"fields are {', '.join(names)}; {DOCUMENTATION}"
                 raise ConfigError(f"{self._path}: {prefix}{name} = {value!r}: there is no such field", hint=hint)
 
-    def _field(self, prefix: str, name: str, found: Mapping[str, Any]) -> Any:
-        if name not in found:
+    def _field(self, prefix: str, name: str, fields: Mapping[str, Any]) -> Any:
+        if name not in fields:
             raise ConfigError(f"{self._path}: {prefix}{name} is missing", hint=DOCUMENTATION)
-        return found[name]
+        return fields[name]
 
     def _text(self, name: str) -> str:
         text = self._field("", name, self._data)
@@ -454,30 +454,30 @@ class _Reader:
 
     def _capability(self, device: Mapping[str, Any]) -> tuple[int, int]:
         value = self._field("device.", "capability", device)
-        if not isinstance(value, list) or [type(each) for each in value] != [int, int] or min(value) < 0:
+        if not isinstance(value, list) or [type(item) for item in value] != [int, int] or min(value) < 0:
             self._refuse("device.capability", value, "write two whole numbers, as in [8, 9]")
         return value[0], value[1]
 
     def _peaks(self) -> dict[str, float]:
-        found = self._data.get("peaks", {})
+        fields = self._data.get("peaks", {})
         peaks = {}
         for name in PEAKS:
-            if name == "bfloat16" and name not in found:
+            if name == "bfloat16" and name not in fields:
                 continue  # products of this type run as float32
-            value = self._field("peaks.", name, found)
+            value = self._field("peaks.", name, fields)
             if type(value) not in (int, float) or not 0 < value < float("inf"):
                 self._refuse(f"peaks.{name}", value, "write GB/s for links and memory, TFLOP/s for products")
             peaks[name] = float(value) * (1e3 if name in TYPES else 1)
         return peaks
 
     def _host(self, calibrated: bool) -> Host:
-        found = self._data.get("host", {})
+        fields = self._data.get("host", {})
         values = {}
         for name in HOST:
-            if name not in found and not calibrated:
+            if name not in fields and not calibrated:
                 values[name] = getattr(_preset(DEFAULT).host, name)
                 continue
-            value = self._field("host.", name, found)
+            value = self._field("host.", name, fields)
             if type(value) not in (int, float) or not 0 <= value < float("inf"):
                 self._refuse(f"host.{name}", value, "write nanoseconds")
             values[name] = int(value)
@@ -486,13 +486,13 @@ class _Reader:
     def _times(self, calibrated: bool, peaks: Mapping[str, float]) -> dict[str, dict[str, Curve]]:
         times: dict[str, dict[str, Curve]] = {}
         for table, names in TABLES.items():
-            found = self._data.get(table, {})
+            fields = self._data.get(table, {})
             times[table] = {}
             for name in names:
-                if name in found:
-                    times[table][name] = self._curve(f"{table}.{name}", found[name])
+                if name in fields:
+                    times[table][name] = self._curve(f"{table}.{name}", fields[name])
                 elif calibrated:
-                    self._field(f"{table}.", name, found)
+                    self._field(f"{table}.", name, fields)
                 elif name != "bfloat16" or name in peaks:
                     times[table][name] = _derived(table, name, peaks)
         return times
@@ -502,8 +502,8 @@ class _Reader:
         if not isinstance(points, list) or not points:
             self._refuse(field, points, hint)
         for point in points:
-            is_pair = isinstance(point, list) and [type(each) in (int, float) for each in point] == [True, True]
-            if not is_pair or not all(0 < each < float("inf") for each in point):
+            is_pair = isinstance(point, list) and [type(number) in (int, float) for number in point] == [True, True]
+            if not is_pair or not all(0 < number < float("inf") for number in point):
                 self._refuse(field, point, hint)
         for before, after in pairwise(points):
             if after[0] <= before[0] or after[1] < before[1]:

@@ -75,12 +75,12 @@ def latest(first: Late | None, second: Late | None) -> Late | None:
     """
     if first is None or second is None:
         return first or second
-    merged = {each: max(first.get(each, 0), second.get(each, 0)) for each in (*first, *second)}
+    merged = {command: max(first.get(command, 0), second.get(command, 0)) for command in (*first, *second)}
     last: dict[Any, Any] = {}
-    for each in merged:
-        if each.queue not in last or last[each.queue].number < each.number:
-            last[each.queue] = each
-    return {each: ns for each, ns in merged.items() if last[each.queue] is each or merged[last[each.queue]] < ns}
+    for command in merged:
+        if command.queue not in last or last[command.queue].number < command.number:
+            last[command.queue] = command
+    return {entry: ns for entry, ns in merged.items() if last[entry.queue] is entry or merged[last[entry.queue]] < ns}
 
 
 def later(late: Late | None, ns: int) -> Late | None:

@@ -65,8 +65,8 @@ class ExchangeCalls(Calls):
         self, queue: Queue, exchange: Exchange, operands: Sequence[Access], work: Work, duration_ns: int
     ) -> Command:
         engine = self._engine
-        accesses = [MemoryAccess(each, exchange.name) for each in operands]
-        blocks = [engine.memory.find(queue.device, each.low, each.high, exchange.name) for each in accesses]
+        accesses = [MemoryAccess(operand, exchange.name) for operand in operands]
+        blocks = [engine.memory.find(queue.device, access.low, access.high, exchange.name) for access in accesses]
         host_ns = engine.card.host.launch if work is run_give else 0
         engine.submit(queue, exchange.name, work, None, accesses, blocks, duration_ns, host_ns, is_seen=False)
         assert queue.last is not None
@@ -87,7 +87,7 @@ class ExchangeCalls(Calls):
         """
         with self._lock:
             queues = [self._queue(stream) for stream in streams or ()]
-            for command in [each for each in self._to_finish if each.queue in queues]:
+            for command in [entry for entry in self._to_finish if entry.queue in queues]:
                 with suppress(FlambeauError):  # its outputs are poisoned
                     self._engine.runner.run_until(command)
             _drop_done(self._to_finish)

@@ -39,11 +39,11 @@ _met_in = 0  # id of the process whose first machine has applied FLAMBEAU_FAULTS
 def parse(text: str) -> dict[str, Any]:
     """Return the failures of a text such as `oom:3,lost_link:0:1`.  Raises ArgumentError."""
     wanted: dict[str, Any] = {}
-    for each in text.split(","):
-        name, _, value = each.strip().partition(":")
+    for part in text.split(","):
+        name, _, value = part.strip().partition(":")
         if name not in FORMS:
             raise ArgumentError(
-                f"{each.strip()!r} is not the name of a failure",
+                f"{part.strip()!r} is not the name of a failure",
                 hint=f"write one of {', '.join(FORMS.values())}",
                 operator=OPERATOR,
             )
@@ -56,7 +56,7 @@ def parse(text: str) -> dict[str, Any]:
         else:
             wanted[name], is_wrong = value, name != "oom" or not value
         if is_wrong:
-            raise ArgumentError(f"{each.strip()!r} is not a failure", hint=f"write {FORMS[name]}", operator=OPERATOR)
+            raise ArgumentError(f"{part.strip()!r} is not a failure", hint=f"write {FORMS[name]}", operator=OPERATOR)
         check(name, wanted[name])
     return wanted
 

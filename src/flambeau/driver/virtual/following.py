@@ -465,14 +465,14 @@ class FollowedDevice(DeviceMemory):
 
     def pieces(self, low: int, high: int) -> list[Block]:
         """Return the blocks in a range, as DeviceMemory does.  Dead blocks are adjacent, so most need no search."""
-        found, at, blocks = [], low, self.blocks.at
+        pieces, at, blocks = [], low, self.blocks.at
         while at < high:
             block = blocks.get(at)
             if block is None or block.is_live:
                 return self.room_for(low, high)
-            found.append(block)
+            pieces.append(block)
             at = block.high
-        return found
+        return pieces
 
     def take_pieces(self, pieces: Sequence[Block], low: int, high: int, history: History) -> None:
         """Make a block as `take` does, given the result of `pieces`."""
@@ -539,8 +539,8 @@ class FollowedMemory(Memory):
 
     def segment(self, device: int, address: int) -> Segment | None:
         """Return the segment that an address lies in, which is likely one of `device`; None if it is unknown."""
-        found = self.devices[device].segment_at(address)
-        return found or next(filter(None, [memory.segment_at(address) for memory in self.devices]), None)
+        segment = self.devices[device].segment_at(address)
+        return segment or next(filter(None, [memory.segment_at(address) for memory in self.devices]), None)
 
     def owner(self, address: int) -> int | None:
         block = self.around(address)
@@ -616,8 +616,8 @@ class FollowingEngine(Engine):
         if not all([user == alone.queue.handle or self._is_idle(user) for user in users]):
             return False
         users.intersection_update([alone.queue.handle])
-        for each in self.alone.values():
-            each.deferred.outside.clear()
+        for other in self.alone.values():
+            other.deferred.outside.clear()
         if not is_new:
             alone.deferred.make()  # launches that were made in part may have used it
         alone.deferred.segments.add(segment)
@@ -649,12 +649,12 @@ class FollowingEngine(Engine):
     def _locate(self, alone: Alone, addresses: Sequence[int]) -> int:
         """Return where the accesses of a stream's next launch are: PRIVATE, MIXED or OUTSIDE."""
         deferred = alone.deferred
-        found = [
+        are_private = [
             address in deferred.inside or address not in deferred.outside and self._is_private(alone, address)
             for address in addresses
             if address
         ]
-        return PRIVATE if all(found) else MIXED if any(found) else OUTSIDE
+        return PRIVATE if all(are_private) else MIXED if any(are_private) else OUTSIDE
 
     # deferred calls
 
@@ -683,7 +683,7 @@ class FollowingEngine(Engine):
         if witness is None or queue.capture is not None:
             self.make_deferred()
             accesses = loaded.accesses(*loaded.split(arguments))
-            blocks = [self.memory.find(queue.device, each.low, each.high, loaded.name) for each in accesses]
+            blocks = [self.memory.find(queue.device, access.low, access.high, loaded.name) for access in accesses]
             self.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
             return
         where, is_new = self._locate(alone, loaded.addresses(arguments)), loaded not in line.launched
@@ -813,10 +813,10 @@ class FollowingEngine(Engine):
             if history is not None and history.is_open and access.high <= history.high:
                 continue
             block = self.memory.find(queue.device, access.low, access.high, loaded.name)
-            found = block.history
-            if type(found) is SoleHistory and found.is_open and found.alone is alone:  # an address within a block
-                alone.histories[access.low] = found
-                found.launches.append(launch)
+            sole = block.history
+            if type(sole) is SoleHistory and sole.is_open and sole.alone is alone:  # an address within a block
+                alone.histories[access.low] = sole
+                sole.launches.append(launch)
             else:
                 accesses.append(access)
                 blocks.append(block)

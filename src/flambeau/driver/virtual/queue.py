@@ -237,7 +237,7 @@ class Runner:
         holder = target.holder()
         while holder is not None and self._ancestors_only and not self.failures:
             head = holder.queue.pending[0]
-            holder = next((found for each in head.predecessors if (found := each.holder()) is not None), None)
+            holder = next((blocker for command in head.predecessors if (blocker := command.holder()) is not None), None)
             if holder is None:
                 return head.gate is not None and not _is_open(head.gate, fails)
         return False
@@ -605,8 +605,8 @@ class Loaded:
         if bound is None:
             if len(self.bounds) >= BOUND_LAUNCHES:
                 self.bounds.clear()
-            made = self._bind_anew(arguments) if self._split is None else self._by_form(arguments, self._split)
-            bound = self.bounds[arguments] = made
+            result = self._bind_anew(arguments) if self._split is None else self._by_form(arguments, self._split)
+            bound = self.bounds[arguments] = result
         return bound
 
     def _bind_anew(self, arguments: Any) -> Bound:
@@ -625,7 +625,7 @@ class Loaded:
         known = self._forms.get(rest)
         if known is not None:
             return known
-        return self._form(rest, arguments, split, [at if each else 0 for at, each in enumerate(addresses, 1)])
+        return self._form(rest, arguments, split, [at if address else 0 for at, address in enumerate(addresses, 1)])
 
     def _form(self, key: Hashable, arguments: Any, split: Split, operands: Sequence[int]) -> Form:
         """Return the cached form of a key.  operands: per address, the number of its operand from 1, 0 for none."""

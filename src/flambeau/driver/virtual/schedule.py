@@ -115,5 +115,5 @@ def from_text(text: str) -> Schedule:
     if name == "delay" and is_whole_number(number):
         return Delay(int(number))
     if name == "replay":
-        return Replay([int(each) for each in number.split(",") if each])
+        return Replay([int(part) for part in number.split(",") if part])
     raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint=SCHEDULES_HINT)

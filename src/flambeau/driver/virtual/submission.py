@@ -196,7 +196,7 @@ class BusySpans:
         """Return the percentage of the current sample, or of the machine's shorter lifetime, that spans cover."""
         begin = max(0, now_ns - SAMPLE_NS)
         busy, reached = 0, begin
-        for start, end in sorted(chain(self._spans, *(each._spans for each in others))):
+        for start, end in sorted(chain(self._spans, *(other._spans for other in others))):
             start, end = max(start, reached), min(end, now_ns)
             if end > start:
                 busy, reached = busy + end - start, end
