@@ -32,7 +32,15 @@ from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel, Pointer, Pointers
 from .library_operation import LibraryOperation
-from .operands import MISUSES, check_own_overlap, check_types, device_of, misuse, without_gradient
+from .operands import (
+    MISUSES,
+    check_own_overlap,
+    check_types,
+    device_of,
+    misuse,
+    several_numbers,
+    without_gradient,
+)
 from .ops.pointwise import uncastable, unlike_result
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
@@ -358,6 +366,8 @@ def _number(name: str, value: Any) -> Any:
         return value
     if value.requires_grad:
         raise without_gradient(thread.here().operator, name, value)
+    if value._layout.numel != 1:
+        raise several_numbers(thread.here().operator, name, value)
     tensor: Any = value
     return tensor.item()
 

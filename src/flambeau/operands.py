@@ -116,6 +116,15 @@ def without_gradient(operator: Operator, name: str, value: Any) -> ArgumentTypeE
     )
 
 
+def several_numbers(operator: Operator, name: str, value: TensorBase) -> ArgumentTypeError:
+    """Return the error for a tensor that is passed as a number and does not have one element."""
+    return ArgumentTypeError(
+        f"argument '{name}' must be a number, not a Tensor with {value._layout.numel} elements: {shown(value)}",
+        hint="take one element first",
+        operator=operator.called,
+    )
+
+
 def without_values(name: str, tensor: TensorBase) -> NotSupportedError:
     """Return the error for a call that needs the values of a tensor on the device meta."""
     return NotSupportedError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 from .errors import ShapeError
 
@@ -281,11 +281,12 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
 
 def is_integer(value: object) -> bool:
     """Return whether a value is an integer, of Python, NumPy or a tensor.  A bool is not."""
-    return hasattr(value, "__index__") and not isinstance(value, bool) and not _is_bool_array(value)
-
-
-def _is_bool_array(value: object) -> bool:
-    return getattr(getattr(value, "dtype", None), "name", "") == "bool"
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        return False
+    element_type: Any = getattr(value, "dtype", None)
+    if hasattr(element_type, "kind"):  # of NumPy, whose arrays all have __index__
+        return bool(element_type.kind in "iu" and not getattr(value, "ndim", 0))
+    return getattr(element_type, "name", "") != "bool"
 
 
 def as_int(value: SupportsIndex) -> int:

@@ -18,6 +18,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError,
 from ..ops.join import stack
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator, set_states
+from ..strides import is_integer
 from . import gradients
 from .mode import GradMode, mode
 
@@ -417,11 +418,15 @@ def vmap(
         >>> torch.vmap(torch.dot, in_dims=(0, None))(rows, torch.ones(3))
         tensor([ 3., 12.])
     """
-    if randomness not in RANDOMNESS:
+    if not isinstance(randomness, str) or randomness not in RANDOMNESS:
         raise ModeError(
             f"randomness must be one of {', '.join(RANDOMNESS)}, got {shown(randomness)}",
             hint="'different' draws other numbers in each call",
             operator="vmap",
+        )
+    if chunk_size is not None and not is_integer(chunk_size):
+        raise ArgumentTypeError(
+            f"chunk_size must be None or an int, got {shown(chunk_size)}", hint="leave it out", operator="vmap"
         )
     if chunk_size is not None and chunk_size <= 0:
         raise ArgumentError(

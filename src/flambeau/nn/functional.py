@@ -692,6 +692,8 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
                 [ 1.,  0.]])
     """
     size = checks.listed("affine_grid", "size", "ints", size)
+    for each in size:
+        checks.integer("affine_grid", "an entry of size", each)
     return REGISTRY["affine_grid"](theta, size, _corners("affine_grid", align_corners))
 
 

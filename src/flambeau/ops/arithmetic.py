@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf, nan
 from math import log as log_of_number
 from typing import Any
 
 from .. import dtypes
 from .. import strides as st
+from ..core.operator import by_position
 from ..dtypes import bool_, converted, dtype
-from ..errors import DtypeError, ModeError, ShapeError, shown
+from ..errors import ArgumentTypeError, DtypeError, ModeError, ShapeError, shown
 from ..host import np
 from .copies import fill
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
+from .operator import REGISTRY, Array, ErrorSample, Number, Operand, Sample, Value, composite
 from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_float
 from .samples import NUMERIC_TYPES, divisible_pairs, one_bool, pairs, positives, scaled_pairs, singles, unbroadcastable
 
@@ -635,8 +636,31 @@ def _three_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((integers, integers, integers), DtypeError, "must be floating point, got int64")
 
 
-@pointwise(
-    dtype=floating_only,
+class OfTensors(Pointwise):
+    """A combination of three operands, whose only number is the factor."""
+
+    def __init__(self, body: Callable[..., Any], *rest: Any, **options: Any) -> None:
+        super().__init__(body, *rest, **options)
+        self.body = by_position(body, self.parameters)  # references get the factor by position
+
+    def lower(self, call: Any, *operands: Any) -> Any:
+        for parameter, weak, operand in zip(self.parameters, self.weak, operands):
+            if not (weak or is_tensor(operand)):
+                kind = operand.kind.__name__ if type(operand) is Number else type(operand).__name__
+                raise ArgumentTypeError(
+                    f"argument '{parameter.name}' must be a Tensor, not {kind}",
+                    hint=f"torch.tensor(...) makes a Tensor of a number; {self.usage()}",
+                    operator=self.called,
+                )
+        return super().lower(call, *operands)
+
+
+def _of_tensors(rule: Any, cuda: str, cost: float = 1.0, **options: Any) -> Any:
+    return lambda body: OfTensors(body, rule, cuda, cost, inplace=True, **options)
+
+
+@_of_tensors(
+    floating_only,
     cuda="fabs(weight) < 0.5 ? start + weight * (end - start) : end - (end - start) * (1 - weight)",
     factor="weight",
     samples=_lerp_samples,
@@ -671,11 +695,12 @@ def _scaled_products() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), Array((4, 3), 1, 3, seed=2)))
 
 
-@pointwise(
-    dtype=numbers, cuda="input + value * tensor1 * tensor2", factor="value", samples=_scaled_products,
-    errors=_unbroadcastable_three, dtypes=NUMERIC_TYPES, cost=3.0,
-)  # fmt: skip
-def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+def _scaled_product(rule: Any, cuda: str, **options: Any) -> Any:
+    return _of_tensors(rule, cuda, cost=3.0, factor="value", samples=_scaled_products, **options)
+
+
+@_scaled_product(numbers, "input + value * tensor1 * tensor2", errors=_unbroadcastable_three, dtypes=NUMERIC_TYPES)
+def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Any:  # type: ignore[assignment]
     """Compute `input + value * tensor1 * tensor2`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -685,12 +710,13 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> A
         >>> torch.addcmul(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), value=0.5)
         tensor([5.0000, 8.5000])
     """
-    return input + value * tensor1 * tensor2
+    factor: Any = value
+    return input + factor * tensor1 * tensor2
 
 
 @addcmul.derivative(only_for={"tensor1": "tensor2", "tensor2": "tensor1"})
 def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
-    return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None, None
+    return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None
 
 
 def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
@@ -704,16 +730,10 @@ def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype
     return floating_only(name, types, common)
 
 
-@pointwise(
-    dtype=_true_quotient,
-    cuda="input + value * (tensor1 / tensor2)",
-    factor="value",
-    samples=_scaled_products,
-    errors=_three_errors,
-    dtypes=dtypes.FLOATING_TYPES,
-    cost=3.0,
+@_scaled_product(
+    _true_quotient, "input + value * (tensor1 / tensor2)", errors=_three_errors, dtypes=dtypes.FLOATING_TYPES
 )
-def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Any:  # type: ignore[assignment]
     """Compute `input + value * tensor1 / tensor2`, for floating point.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -724,10 +744,11 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> A
         >>> torch.addcdiv(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 6.0]), value=2)
         tensor([2., 2.])
     """
-    return input + value * (tensor1 / tensor2)
+    factor: Any = value
+    return input + factor * (tensor1 / tensor2)
 
 
 @addcdiv.derivative(only_for={"tensor1": "tensor2"})
 def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
     by_first = grad * value / tensor2 if needs[1] else None
-    return grad, by_first, -grad * value * tensor1 / (tensor2 * tensor2) if needs[2] else None, None
+    return grad, by_first, -grad * value * tensor1 / (tensor2 * tensor2) if needs[2] else None

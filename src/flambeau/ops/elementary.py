@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import inf, pi
 from math import log as log_of_number
-from math import pi
 from math import sqrt as root
 from typing import Any
 
@@ -385,6 +385,9 @@ def _(grad: Any) -> Any:
     return fill(grad, 0), None, None
 
 
+MAX_DECIMALS = 308  # the largest power of ten in float64
+
+
 class Rounded(Pointwise):
     """Rounding to integers, or to decimals."""
 
@@ -397,7 +400,8 @@ class Rounded(Pointwise):
                 hint="convert with .float()",
                 operator="round",
             )
-        up, down = (10.0**decimals, 1.0) if decimals > 0 else (1.0, 10.0**-decimals)
+        scale = 10.0 ** abs(decimals) if abs(decimals) <= MAX_DECIMALS else inf  # as in PyTorch, with inf all is NaN
+        up, down = (scale, 1.0) if decimals > 0 else (1.0, scale)
         return round_scaled.lower(call, input, up, down)
 
 

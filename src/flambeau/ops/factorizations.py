@@ -21,7 +21,7 @@ from ..host import np
 from . import results
 from .compare import where
 from .creation import tril
-from .join import cat
+from .join import cat, powers_of
 from .linalg import check_types, matmul
 from .operator import Array, ErrorSample, Operand, Sample, composite
 from .slicing import diagonal
@@ -1353,10 +1353,7 @@ def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
         raise ValueRangeError(f"N must be greater than 1, got {count}", hint="pass N", operator="linalg.vander")
     kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
     column: Any = x.reshape((*(x.shape or (1,)), 1)).to(kind)
-    powers = [column.new_ones(column.shape)]
-    for _ in range(count - 1):
-        powers.append(powers[-1] * column)
-    return cat(powers, -1)
+    return cat(powers_of(column, count), -1)
 
 
 def _split_at(name: str, shape: Sequence[int], ind: int) -> tuple[int, int]:

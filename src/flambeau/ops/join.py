@@ -9,8 +9,18 @@ from typing import Any
 
 from .. import callers, dtypes
 from .. import strides as st
+from ..core import thread
+from ..core.storage import NotLowerable
 from ..dtypes import dtype, int32, int64, promote
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError, IndexRangeError, ShapeError, ValueRangeError, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    IndexRangeError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from ..memory_formats import channels_to_end, contiguous_format, suggested
@@ -637,7 +647,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
 
 def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
     """Apply a function to one tensor, to several, or to a sequence of them; several results are a tuple."""
-    if len(tensors) == 1 and hasattr(tensors[0], "_layout"):
+    if len(tensors) == 1 and hasattr(type(tensors[0]), "_layout"):
         return function(tensors[0])
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     check_tensors(name, several)
@@ -647,7 +657,7 @@ def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
 def check_tensors(name: str, tensors: Any) -> None:
     """Raise ArgumentTypeError unless all are tensors."""
     for number, tensor in enumerate(tensors):
-        if not hasattr(tensor, "_layout"):
+        if not hasattr(type(tensor), "_layout"):  # the class Tensor has it too
             raise ArgumentTypeError(
                 f"tensors[{number}] must be a Tensor, got {shown(tensor)}",
                 hint="make one with torch.tensor(...)",
@@ -904,6 +914,22 @@ def _vander_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2,)), -1), ValueRangeError, "N must be non-negative, got -1")
 
 
+MANY_POWERS = 2**10  # from here on, they are one running product, after a check of the memory
+
+
+def powers_of(column: Any, count: int) -> list[Any]:
+    """Return tensors that are the powers 0 to count - 1 when joined along the last dimension, which has size 1."""
+    powers = [column.new_ones(column.shape)]
+    if count >= MANY_POWERS:
+        if thread.here().lowering is not None:
+            raise NotLowerable("an allocation that fails before the powers are computed")
+        column.new_empty((*column.shape[:-1], count))
+        return [*powers, column.expand((*column.shape[:-1], count - 1)).cumprod(-1)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * column)
+    return powers
+
+
 @composite(samples=_vander_samples, errors=_vander_errors, dtypes=dtypes.ALL[5:], takes_out=False, method=False,
            other_names={"input": "x"})  # fmt: skip
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
@@ -928,10 +954,10 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Any:  
     source: Any = unsqueeze(x, 1).to(dtypes.promote(x.dtype, dtypes.int64))
     if not columns:
         return source.new_empty((x.shape[0], 0))
-    powers = [source.new_ones((x.shape[0], 1))]
-    for _ in range(columns - 1):
-        powers.append(powers[-1] * source)
-    return cat(powers if increasing else powers[::-1], 1)
+    powers = powers_of(source, columns)
+    if not increasing:
+        powers = [part.flip((1,)) if part.shape[1] > 1 else part for part in powers[::-1]]
+    return cat(powers, 1)
 
 
 # reversed and rotated

@@ -497,7 +497,7 @@ def _bad_sums() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES, inplace=True)
-def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Operand, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
 
     Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
@@ -530,7 +530,7 @@ def _bad_vector_sums() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_vector_sums, errors=_bad_vector_sums, dtypes=PRODUCT_TYPES, inplace=True)
-def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read.
 
     Shapes: [m, k] with [k] gives [m], to which input broadcasts.
@@ -558,7 +558,7 @@ def _bad_outer_sums() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_outer_sums, errors=_bad_outer_sums, dtypes=PRODUCT_TYPES, inplace=True)
-def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read.
 
     Shapes: [m] with [n] gives [m, n], to which input broadcasts.
@@ -572,7 +572,7 @@ def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: 
     check_ndim("addr", vec1=(vec1, 1), vec2=(vec2, 1))
     _check_expands("addr", input, (vec1.shape[0], vec2.shape[0]))
     if beta == 1 and vec1.dtype is not dtypes.bool_:
-        return addcmul(input, vec1.reshape((vec1.shape[0], 1)), vec2, alpha)
+        return addcmul(input, vec1.reshape((vec1.shape[0], 1)), vec2, value=alpha)
     return _scaled_sum("addr", input, outer(vec1, vec2), beta, alpha)
 
 
@@ -589,7 +589,7 @@ def _bad_batch_sums() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_batch_sums, errors=_bad_batch_sums, dtypes=PRODUCT_TYPES, inplace=True)
-def baddbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read.
 
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n], to which input broadcasts.
@@ -630,7 +630,7 @@ def _bad_summed_batches() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_summed_batches, errors=_bad_summed_batches, dtypes=PRODUCT_TYPES, inplace=True)
-def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read.
 
     Shapes: [b, m, k] with [b, k, n] gives [m, n], to which input broadcasts.
@@ -806,7 +806,7 @@ def _bad_activated_sums() -> Iterator[ErrorSample]:
     called="_addmm_activation",
 )  # fmt: skip
 def addmm_activation(
-    input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
+    input: Operand, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1, use_gelu: bool = False
 ) -> Any:
     """Compute relu, or gelu's tanh approximation, of addmm(input, mat1, mat2): PyTorch's `_addmm_activation`.
 
@@ -826,5 +826,5 @@ def addmm_activation(
     if is_layer and not (use_gelu and mat1.dtype is float64):
         weight = mat2.transpose(0, 1)
         return linear_activation(mat1, weight, input, GELU if use_gelu else RELU)
-    result = addmm(input, mat1, mat2, beta, alpha)
+    result = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return gelu(result, "tanh") if use_gelu else relu(result)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import wraps
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
@@ -313,7 +314,7 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
                 hint=f"they sum to {sum(pieces)}; none may be negative",
                 operator="split",
             )
-    ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
+    ends = list(accumulate(pieces))
     bounds = [(end - size, end) for end, size in zip(ends, pieces)]
     source: Any = input
     call = [source, pieces, at]
@@ -337,12 +338,25 @@ def _chunk_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
+MAX_CHUNKS, MAX_PIECES = 2**63 - 1, 2**31 - 1  # an empty dimension has as many chunks as are asked for
+
+
+def _check_count(name: str, what: str, count: int, most: int, size: int) -> None:
+    if count > most:
+        raise ValueRangeError(
+            f"the number of {what} is too large: {count}, for a dimension of size {size}",
+            hint=f"it is at most {most}",
+            operator=name,
+        )
+
+
 @composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
     Host:   returns at once.
-    Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive, ValueRangeError
+            if it is too large.
     Example:
         >>> torch.chunk(torch.arange(5), 2)
         (tensor([0, 1, 2]), tensor([3, 4]))
@@ -355,6 +369,7 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
             operator="chunk",
         )
     _, total = sized(input, dim, "chunk")
+    _check_count("chunk", "chunks", chunks, MAX_CHUNKS if total else MAX_PIECES, total)
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
 
 
@@ -576,6 +591,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
                 hint="1 gives the whole tensor",
                 operator="tensor_split",
             )
+        _check_count("tensor_split", "sections", sections, MAX_PIECES, size)
         return _cuts(input, _even_cuts(size, sections), at)
     return _cuts(input, st.as_ints(cuts), at)
 

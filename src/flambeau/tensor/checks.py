@@ -100,7 +100,8 @@ def as_dtype(name: str, value: object) -> dtype | None:
     if value is not None and not isinstance(value, dtype):
         if isinstance(converted := dtypes.from_type(value), dtype):
             return converted
-        likely = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
+        name_of = value.removeprefix("torch.") if isinstance(value, str) else ""
+        likely = dtypes.float32 if name_of == "float" else BY_NAME.get(name_of)
         hint = f"use {likely or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"dtype must be a torch.dtype, got {shown(value)}", hint=hint, operator=name)
     if value is not None and not value.exists:
@@ -128,7 +129,8 @@ def accelerator(name: str, device: Any) -> None:
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
     """Return the entries of an iterable as a tuple.  Raises ArgumentTypeError for a tensor or a string."""
-    if isinstance(values, (TensorBase, str)) or not isinstance(values, Iterable):
+    is_list = isinstance(values, Iterable) and not isinstance(values, (TensorBase, str))
+    if not is_list or getattr(values, "ndim", 1) == 0:  # of a NumPy array
         raise ArgumentTypeError(
             f"{what} must be a list of {of}, got {shown(values)}", hint="pass a list: [...]", operator=name
         )

@@ -28,7 +28,7 @@ from ..runtime.stream import Stream, external_stream
 from ..strides import contiguous, extent
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
-NO_OBJECTS = (list, tuple, int, float, str, TensorBase)  # types that are converted directly, before any protocol
+NO_OBJECTS = (list, tuple, int, float, str, TensorBase, type)  # types that are converted directly, before any protocol
 INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # DLDataTypeCode
 READ_ONLY, IS_COPIED = 1, 2  # flags of a versioned capsule
 VERSION = 1, 0  # the newest version that can be read

@@ -356,6 +356,8 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
                   [ 1.,  0.]]]])
     """
     size = checks.listed("affine_grid_generator", "size", "ints", size)
+    for each in size:
+        checks.integer("affine_grid_generator", "an entry of size", each)
     return REGISTRY["affine_grid"](theta, size, align_corners)
 
 
@@ -533,6 +535,8 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     checks.tensor("svd_lowrank", "A", A)
     _check_low_rank("svd_lowrank", A, q, niter)
+    if M is not None:
+        checks.tensor("svd_lowrank", "M", M)
     whole = A if M is None else A - M
     is_wide = whole.shape[-2] < whole.shape[-1]
     tall = whole.mT if is_wide else whole
@@ -558,6 +562,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
         (torch.Size([3, 1]), torch.Size([1]), torch.Size([2, 1]))
     """
     checks.tensor("pca_lowrank", "A", A)
+    checks.flag("pca_lowrank", "center", center)
     q = sorted([6, *A.shape[-2:]])[0] if q is None else q
     _check_low_rank("pca_lowrank", A, q, niter)
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
@@ -709,6 +714,8 @@ def native_group_norm(
         (tensor([[[-1.2247,  0.0000,  1.2247]]]), tensor([[2.]]), tensor([[1.2247]]))
     """
     checks.tensor("native_group_norm", "input", input)
+    for what, value in (("N", N), ("C", C), ("HxW", HxW), ("group", group)):
+        checks.integer("native_group_norm", what, value)
     if input.numel() != N * C * HxW:
         raise ShapeError(
             f"N={N}, C={C} and HxW={HxW} have {N * C * HxW} elements, the input has shape {list(input.shape)}",

@@ -230,8 +230,14 @@ def set_(
         return self
     checks.count("set_", "storage_offset", storage_offset)
     whole = max(memory.nbytes // self.dtype.itemsize - storage_offset, 0)
-    wanted = checked_size((whole,) if size is None else tuple(size), "set_")
-    steps = tuple(stride) if stride else contiguous(wanted)
+    if size is not None:
+        size = checks.listed("set_", "size", "ints", size)
+        checks.sizes("set_", (size,))
+    wanted = checked_size((whole,) if size is None else size, "set_")
+    steps = () if stride is None else checks.listed("set_", "stride", "ints", stride)
+    for each in steps:
+        checks.integer("set_", "an entry of stride", each)
+    steps = steps or contiguous(wanted)
     if len(steps) != len(wanted):
         raise ShapeError(
             f"{len(steps)} strides, {list(steps)}, for {len(wanted)} sizes, {list(wanted)}",
@@ -272,6 +278,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
         fact = "dimensions must be larger than 1" if self.ndim < 2 else "all dimensions must be of equal length"
         raise ShapeError(f"{fact}, this is {self.describe()}", hint="diagonal() is a view", operator="fill_diagonal_")
     checks.fill_value("fill_diagonal_", fill_value)
+    checks.flag("fill_diagonal_", "wrap", wrap)
     rows, columns = self.shape[0], self.shape[1]
     step = sum(self.stride())
     parts = [(0, min(self.shape))]

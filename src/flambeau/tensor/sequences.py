@@ -150,6 +150,9 @@ def empty_permuted(
     return result if requires_grad is False else as_leaf("empty_permuted", result, requires_grad)
 
 
+MAX_SIZE = 2**63 - 1
+
+
 def _triangle(name: str, sizes: tuple[Any, Any, Any], wanted: Any, device: Any, pin_memory: bool) -> Any:
     row, col, offset = sizes
     for what, value in (("row", row), ("col", col)):
@@ -157,6 +160,10 @@ def _triangle(name: str, sizes: tuple[Any, Any, Any], wanted: Any, device: Any, 
         if value < 0:
             raise ValueRangeError(f"{what} must be non-negative, got {value}", hint="pass 0 or more", operator=name)
     checks.integer(name, "offset", offset)
+    if max(row, col, abs(offset)) > MAX_SIZE:
+        raise ValueRangeError(
+            f"row={row}, col={col} and offset={offset} do not fit 64 bits", hint="pass smaller ones", operator=name
+        )
     element_type = checks.as_dtype(name, wanted)
     if element_type not in INDEX_TYPES:
         raise NotSupportedError(f"not implemented for {element_type}", hint="use torch.int64", operator=name)

@@ -5,11 +5,12 @@ A symmetric window of M values weighs M samples; a periodic one is a symmetric o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import pi, sqrt
 from typing import Any
 
 from .. import dtypes
+from ..core.call_errors import checked_size, out_of_host_memory
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, ValueRangeError, shown
 from ..host import np
@@ -37,6 +38,11 @@ def _triangle(size: int, is_symmetric: bool) -> Any:
     return np.ones(1) if size == 1 else 1 - np.abs(2 * places / last - 1)
 
 
+def _half_sine(size: int, is_symmetric: bool) -> Any:
+    places, last = _places(size, is_symmetric)
+    return np.sin(pi * (places + 0.5) / (last + 1 if size > 1 else 1))
+
+
 def _bessel(size: int, is_symmetric: bool, beta: float) -> Any:
     places, last = _places(size, is_symmetric)
     if size == 1:
@@ -48,12 +54,17 @@ BLACKMAN = (0.42, 0.5, 0.08)
 NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
-def _made(name: str, values: Any, options: dict[str, Any]) -> Any:
-    """Make the tensor of a window."""
+def _made(name: str, size: int, values: Callable[[], Any], options: dict[str, Any]) -> Any:
+    """Make the tensor of a window.  values: computes its values.  Raises OutOfMemoryError."""
     options = dict(options)
+    checked_size((size,), name, dtypes.float64)
     check_layout(name, options.pop("layout", None))
     options["dtype"] = checks.as_dtype(name, options.get("dtype")) or dtypes.default.floating
-    return tensor(values, **options)
+    try:
+        computed = values()
+    except MemoryError:
+        raise out_of_host_memory(size * dtypes.float64.itemsize) from None
+    return tensor(computed, **options)
 
 
 # torch.hann_window and the other window functions
@@ -91,8 +102,8 @@ def hann_window(
     """
     is_symmetric = _checked("hann_window", window_length, periodic, dtype)
     options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-    values = _cosines(window_length, is_symmetric, (0.5, 0.5))
-    return _made("hann_window", values, {**options, "requires_grad": requires_grad})
+    options["requires_grad"] = requires_grad
+    return _made("hann_window", window_length, lambda: _cosines(window_length, is_symmetric, (0.5, 0.5)), options)
 
 
 def hamming_window(
@@ -119,8 +130,8 @@ def hamming_window(
     """
     is_symmetric = _checked("hamming_window", window_length, periodic, dtype)
     options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-    values = _cosines(window_length, is_symmetric, (alpha, beta))
-    return _made("hamming_window", values, {**options, "requires_grad": requires_grad})
+    options["requires_grad"] = requires_grad
+    return _made("hamming_window", window_length, lambda: _cosines(window_length, is_symmetric, (alpha, beta)), options)
 
 
 def blackman_window(
@@ -145,8 +156,8 @@ def blackman_window(
     """
     is_symmetric = _checked("blackman_window", window_length, periodic, dtype)
     options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-    values = _cosines(window_length, is_symmetric, BLACKMAN)
-    return _made("blackman_window", values, {**options, "requires_grad": requires_grad})
+    options["requires_grad"] = requires_grad
+    return _made("blackman_window", window_length, lambda: _cosines(window_length, is_symmetric, BLACKMAN), options)
 
 
 def bartlett_window(
@@ -171,8 +182,8 @@ def bartlett_window(
     """
     is_symmetric = _checked("bartlett_window", window_length, periodic, dtype)
     options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-    values = _triangle(window_length, is_symmetric)
-    return _made("bartlett_window", values, {**options, "requires_grad": requires_grad})
+    options["requires_grad"] = requires_grad
+    return _made("bartlett_window", window_length, lambda: _triangle(window_length, is_symmetric), options)
 
 
 def kaiser_window(
@@ -199,8 +210,8 @@ def kaiser_window(
     """
     is_symmetric = _checked("kaiser_window", window_length, periodic, dtype)
     options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-    values = _bessel(window_length, is_symmetric, beta)
-    return _made("kaiser_window", values, {**options, "requires_grad": requires_grad})
+    options["requires_grad"] = requires_grad
+    return _made("kaiser_window", window_length, lambda: _bessel(window_length, is_symmetric, beta), options)
 
 
 # torch.signal.windows
@@ -252,7 +263,7 @@ def general_cosine(
     if not weights:
         raise ValueRangeError("coefficients cannot be empty", hint="as in [0.5, 0.5]", operator="general_cosine")
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("general_cosine", _cosines(M, sym, weights), options)
+    return _made("general_cosine", M, lambda: _cosines(M, sym, weights), options)
 
 
 def general_hamming(
@@ -355,7 +366,7 @@ def bartlett(
     """
     _size("bartlett", M, dtype)
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("bartlett", _triangle(M, sym), options)
+    return _made("bartlett", M, lambda: _triangle(M, sym), options)
 
 
 def kaiser(
@@ -376,7 +387,7 @@ def kaiser(
     if beta < 0:
         raise ValueRangeError(f"beta must be non-negative, got: {beta} instead", hint="as in 12.0", operator="kaiser")
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("kaiser", _bessel(M, sym, beta), options)
+    return _made("kaiser", M, lambda: _bessel(M, sym, beta), options)
 
 
 def cosine(
@@ -393,9 +404,8 @@ def cosine(
         tensor([0.5000, 1.0000, 0.5000])
     """
     _size("cosine", M, dtype)
-    places, last = _places(M, sym)
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("cosine", np.sin(pi * (places + 0.5) / (last + 1 if M > 1 else 1)), options)
+    return _made("cosine", M, lambda: _half_sine(M, sym), options)
 
 
 def exponential(
@@ -419,9 +429,13 @@ def exponential(
         raise ValueRangeError(
             f"center must be None for symmetric windows, got {center}", hint="pass sym=False", operator="exponential"
         )
-    places = _centred(M, sym) if center is None else np.arange(M) - float(center)
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("exponential", np.exp(-np.abs(places) / tau), options)
+
+    def values() -> Any:
+        places = _centred(M, sym) if center is None else np.arange(M) - float(center)
+        return np.exp(-np.abs(places) / tau)
+
+    return _made("exponential", M, values, options)
 
 
 def gaussian(
@@ -440,4 +454,4 @@ def gaussian(
     _size("gaussian", M, dtype)
     _positive("gaussian", "standard deviation", std)
     options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("gaussian", np.exp(-((_centred(M, sym) / (std * sqrt(2))) ** 2)), options)
+    return _made("gaussian", M, lambda: np.exp(-((_centred(M, sym) / (std * sqrt(2))) ** 2)), options)
