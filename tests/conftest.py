@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.util import _finalizer_registry
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,9 +126,9 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
 
 
 @pytest.fixture
-def latches(gpus: object, request: pytest.FixtureRequest) -> Iterator[Latches]:
-    """What holds streams of `gpus`."""
-    with Latches(flambeau, ON_HARDWARE, _wanted(request)) as made:
+def latches(gpus: Any, request: pytest.FixtureRequest) -> Iterator[Latches]:
+    """What holds streams of `gpus`, which a test may replace by virtual ones."""
+    with Latches(flambeau, gpus.choice.kind == "nvidia", _wanted(request)) as made:
         yield made
 
 

@@ -166,7 +166,7 @@ def test_an_argument_that_no_key_can_hold_is_refused():
         ArgumentTypeError, match="sum: argument 'dim' must be an int, a tuple of ints or None, not dict"
     ):
         x.sum({})
-    with pytest.raises(ArgumentTypeError, match=r"sum: cannot use dim=array"):
+    with pytest.raises(ArgumentTypeError, match="sum: argument 'dim' must be an int, .* not ndarray"):
         x.sum(np.array([0, 1]))
 
 

@@ -14,6 +14,7 @@ COUNT, ROUNDS = 1 << 22, 20  # enough that an unordered read would come too earl
 def cupy(gpus):
     found = pytest.importorskip("cupy")
     found.cuda.Device(0).use()
+    assert float(found.ones(4, dtype="float32").sum()) == 4  # loads what would wait for a held stream
     return found
 
 
