@@ -130,3 +130,9 @@ WRONG = cases(
 @WRONG
 def test_what_is_refused(case):
     refused(*case)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand"])
+def test_an_array_is_no_dtype(name):
+    with pytest.raises(TypeError, match=rf"{name}: dtype must be a torch\.dtype"):
+        getattr(torch, name)(2, dtype=np.ones(3))

@@ -64,6 +64,6 @@ def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any
         return empty_tensor(
             sizes(size, name), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
         )
-    except (FlambeauError, AttributeError, TypeError) as error:
+    except (FlambeauError, AttributeError, TypeError, ValueError) as error:
         tensor: TensorBase = _explain(error, name, size, dtype, where, pin_memory)
     return tensor
