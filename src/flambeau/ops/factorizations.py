@@ -1174,6 +1174,14 @@ def _bad_pivots() -> Iterator[ErrorSample]:
     pivots = Array((2,), 1, 2.9, dtype="int32")
     yield ErrorSample((_matrix((2, 3)), pivots, Array((2, 2))), ShapeError, r"square matrices, got shape \[2, 3\]")
     yield ErrorSample((_matrix(), pivots, Array((3, 2))), ShapeError, r"incompatible shapes .* \(2x2 and 3x2\)")
+    yield ErrorSample((_matrix(), Array((2,)), Array((2, 2))), DtypeError, "pivots must be int32, this is float32")
+
+
+def _check_pivots(name: str, pivots: Any) -> None:
+    if pivots.dtype is not dtypes.int32:
+        raise DtypeError(
+            f"pivots must be int32, this is {pivots.describe()}", hint="pass those of lu_factor", operator=name
+        )
 
 
 def _packed() -> Iterator[Sample]:
@@ -1184,6 +1192,7 @@ def _packed() -> Iterator[Sample]:
 def _bad_packed() -> Iterator[ErrorSample]:
     pivots = Array((2,), 1, 2.9, dtype="int32")
     yield ErrorSample((_matrix((2,)), pivots), ShapeError, r"at least 2 dimensions, got shape \[2\]")
+    yield ErrorSample((_matrix(), Array((2,))), DtypeError, "pivots must be int32, this is float32")
 
 
 @composite(samples=_packed, errors=_bad_packed, dtypes=TYPES, host="never", method=False)
@@ -1201,6 +1210,7 @@ def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, un
     factors: Any = LU_data
     order = lower = upper = factors.new_zeros((0,))
     if unpack_pivots:
+        _check_pivots("lu_unpack", LU_pivots)
         order = permutation_of(LU_pivots, factors.shape[-2], factors.dtype)
     if unpack_data:
         lower, upper = lu_triangles(factors)
@@ -1230,6 +1240,7 @@ def linalg_lu_solve(LU: Operand, pivots: Operand, B: Operand, *, left: bool = Tr
 
 def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     check_square(name, "LU", LU)
+    _check_pivots(name, pivots)
     factors, b = systems(name, LU, B, True) if left else systems(name, mt(LU), B, False)
     orders = expand(pivots.to(factors.device), factors.shape[:-1])
     result = lu_solution_of(factors, orders, b, bool(left) == bool(adjoint))  # X @ A = B is A^T @ X^T = B^T
