@@ -114,7 +114,8 @@ def test_tracebacks_show_the_lines_of_compiled_files(tmp_path):
     """Also those of a file that is called as one of the standard library, queue.py."""
     program = tmp_path / "program.py"
     program.write_text(FAILING)
-    command, environment = [sys.executable, str(program)], {**os.environ, "FLAMBEAU_GPUS": "virtual:1"}
+    environment = {**os.environ, "FLAMBEAU_GPUS": "virtual:1", "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
     shown = re.findall(r'File "(.+)", line (\d+), in .*\n    (.*)\n', done.stderr)
     assert any(path.endswith("core/queue.py") for path, _, _ in shown), done.stderr

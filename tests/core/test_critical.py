@@ -236,3 +236,26 @@ def test_a_write_on_the_cpu_is_whole_before_cuda_has_started(outcomes, name):
 @few_by_default("mvlgamma", "cumsum", "index")
 def test_what_a_handler_raises_in_a_reference_stays_what_it_is(outcomes, name):
     assert outcomes(name) == ["finished", "untouched"]
+
+
+AT_THE_END = """
+import atexit, threading
+start, held = threading.Event(), threading.Event()
+atexit.register(lambda: start.set() or held.wait())  # runs last: what is queued has been run
+
+import flambeau as torch
+from flambeau.core import thread
+
+torch.virtual(1)
+event = torch.cuda.Event()
+event.record()
+hold = "start.wait(); lock.acquire(); held.set(); threading.Event().wait()"
+names = {"start": start, "held": held, "threading": threading, "lock": thread.machine().driver._lock}
+threading.Thread(target=exec, args=(hold, names), daemon=True).start()  # without this module, whose names go
+"""
+
+
+def test_a_daemon_thread_that_holds_a_lock_does_not_keep_the_process(programs):
+    """The interpreter stops it for ever, and then runs the finalizer of the event, which takes the lock."""
+    done = programs.run(Wanted(["-c", AT_THE_END], os.getcwd(), dict(os.environ)), timeout=30, fresh=True)
+    assert (done.returncode, done.stderr) == (0, "")

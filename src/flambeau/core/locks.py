@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -46,9 +47,14 @@ class ReentrantLock:
             self.wait()
 
     def wait(self) -> None:
-        """Acquire the mutex that another thread holds.  Outside other sections, signal handlers run meanwhile."""
+        """Acquire the mutex that another thread holds.  Outside other sections, signal handlers run meanwhile.
+
+        When the interpreter ends it stops daemon threads for ever: what one of them holds is replaced, for finalizers.
+        """
         while not self.inner.acquire(True, SLICE):
-            if depth() == 1:
+            if sys.is_finalizing():
+                self.inner = threading.RLock()
+            elif depth() == 1:
                 try:
                     run_handlers()
                 except BaseException:
