@@ -19,6 +19,7 @@ def pipe():
         os.close(end)
 
 
+PATIENCE = 60  # seconds that a rank waits for what another one writes: longer than a collective's limit
 DEVICES = pytest.mark.parametrize(("device", "backend"), [("cpu", "gloo"), ("cuda", "nccl")])
 
 
@@ -144,9 +145,10 @@ def test_a_collective_that_is_complete_outlives_its_ranks(device, backend, pipe)
             x.tolist()  # all have given their values
             os.write(write, os.getpid().to_bytes(8, "little"))
             die()
-        process = int.from_bytes(os.read(read, 8), "little") if rank == 0 else 0
         if rank == 0:
-            ended = os.pidfd_open(process)
+            if not select.select([read], [], [], PATIENCE)[0]:
+                return "rank 1 has not come"
+            ended = os.pidfd_open(int.from_bytes(os.read(read, 8), "little"))
             select.select([ended], [], [])
             os.close(ended)
         work.wait()
@@ -159,7 +161,7 @@ def test_a_collective_that_is_complete_outlives_its_ranks(device, backend, pipe)
         return values, ""
 
     found = run(function, 3, backend, gpus=3)
-    assert found[1] == -9
+    assert found[1] == -9, found
     for values, text in (found[0], found[2]):
         assert values == [6.0, 6.0] and "the process of rank 1 has ended" in text
 
