@@ -279,7 +279,7 @@ def agree(case: Case, theirs: Outcome, ours: Outcome) -> bool:
 
 def is_index(theirs: Outcome) -> bool:
     """Whether PyTorch refuses an index, which a GPU finds while it runs."""
-    return bool(re.search("out of (range|bounds)|out-of-bounds|Class values|index", theirs.error))
+    return bool(re.search("out of (DATA )?(range|bounds)|out-of-bounds|Class values|index", theirs.error))
 
 
 def _alike(one: Any, other: Any, tolerance: float) -> bool:
