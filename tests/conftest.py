@@ -127,7 +127,7 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
 
 @pytest.fixture
 def latches(gpus: Any, request: pytest.FixtureRequest) -> Iterator[Latches]:
-    """What holds streams of `gpus`, which a test may replace by virtual ones."""
+    """Makes latches for streams of the GPUs of `gpus`; some tests override `gpus` with virtual ones."""
     with Latches(flambeau, gpus.choice.kind == "nvidia", _wanted(request)) as made:
         yield made
 

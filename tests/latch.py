@@ -16,7 +16,7 @@ from typing import Any
 
 CYCLES = 400_000_000  # of the work on a virtual GPU
 SOON = 0.02  # seconds
-LIMIT_NS = 20_000_000_000  # after which a kernel ends by itself: a test that waits for what it holds fails, and ends
+LIMIT_NS = 20_000_000_000  # the kernel ends after this time, so that a test that forgets to open a latch fails and ends
 WORDS = 1024
 PTX = b"""
 .version 6.4
@@ -45,7 +45,7 @@ done:
 
 
 class Latch:
-    """What holds a stream.  In a graph, each replay is held while the latch is closed."""
+    """Work on a stream that does not end before `open` is called.  Captured in a graph, it holds each replay."""
 
     def __init__(self, word: ctypes.c_uint32) -> None:
         self._word = word

@@ -65,7 +65,7 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     "other=": ("torch.Tensor.to",),
 }
 
-OURS = {  # what flambeau's functions with **kwargs take
+OURS = {  # parameters of flambeau's functions whose signatures are *args and **kwargs
     "torch.Tensor.to": "device, dtype, non_blocking, copy, *, memory_format",
     "torch.autograd.Function.backward": "ctx, *args",  # a subclass defines them: any override must pass type checks
     "torch.autograd.Function.vjp": "ctx, *args",

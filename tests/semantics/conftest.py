@@ -86,7 +86,7 @@ def _need(module: Any, wanted: int) -> None:
 
 @pytest.fixture
 def latches(torch: Any, runtime: Runtime, wanted: int) -> Iterator[Latches]:
-    """What holds streams of the runtime's."""
+    """Makes latches for streams of the library that is tested."""
     with Latches(torch, runtime.on_hardware, wanted) as made:
         yield made
 

@@ -52,19 +52,18 @@ class FunctionCtx:
         """Save tensors for backward; a later write in place to one of them is an error in backward.
 
         Example:
-            >>> class Square(torch.autograd.Function):
+            >>> class Product(torch.autograd.Function):
             ...     @staticmethod
-            ...     def forward(ctx, x):
-            ...         ctx.save_for_backward(x)
-            ...         return x * x
+            ...     def forward(ctx, a, b):
+            ...         ctx.save_for_backward(a, b)
+            ...         return a * b
             ...     @staticmethod
             ...     def backward(ctx, grad):
-            ...         (x,) = ctx.saved_tensors
-            ...         return 2 * x * grad
-            >>> x = torch.tensor(3.0, requires_grad=True)
-            >>> Square.apply(x).backward()
-            >>> x.grad
-            tensor(6.)
+            ...         a, b = ctx.saved_tensors
+            ...         return grad * b, grad * a
+            >>> a, b = torch.tensor([3.0, 4.0], requires_grad=True).unbind()
+            >>> torch.autograd.grad(Product.apply(a, b), (a, b))
+            (tensor(4.), tensor(3.))
         """
         for index, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, TensorBase):

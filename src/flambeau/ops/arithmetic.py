@@ -688,6 +688,9 @@ def _(grad: Any, start: Any, end: Any, weight: Any, needs: Any) -> Any:
     return grad * (1 - weight), grad * weight, grad * (end - start) if needs[2] else None
 
 
+ONE: Any = 1  # the default of a Number, which stands for the int in the body
+
+
 def _scaled_products() -> Iterator[Sample]:
     for value in (1, 3):
         yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 1, 3, seed=2)), {"value": value})
@@ -700,7 +703,7 @@ def _scaled_product(rule: Any, cuda: str, **options: Any) -> Any:
 
 
 @_scaled_product(numbers, "input + value * tensor1 * tensor2", errors=_unbroadcastable_three, dtypes=NUMERIC_TYPES)
-def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Any:  # type: ignore[assignment]
+def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE) -> Any:
     """Compute `input + value * tensor1 * tensor2`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -733,7 +736,7 @@ def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype
 @_scaled_product(
     _true_quotient, "input + value * (tensor1 / tensor2)", errors=_three_errors, dtypes=dtypes.FLOATING_TYPES
 )
-def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Any:  # type: ignore[assignment]
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE) -> Any:
     """Compute `input + value * tensor1 / tensor2`, for floating point.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.

@@ -23,7 +23,7 @@ Orders = tuple[tuple[str, ...], ...]
 
 
 def _orders(*written: str) -> Orders:
-    return tuple([tuple(each.split()) for each in written])
+    return tuple([tuple(order.split()) for order in written])
 
 
 # operator -> the orders of the function; those of its methods, which have the tensor itself in front
@@ -46,65 +46,55 @@ def has_orders(operator: Operator) -> bool:
     return operator.called.removesuffix("_") in ORDERS and operator.called.removesuffix("_") == operator.name
 
 
-class Public:
+class AsFunction:
     """call: runs the call of a function, as `core.binding.Caller.call` does; replaced with the core's caller."""
 
     call: Callable[..., Any] = staticmethod(calls.call)
 
 
-def function_of(operator: Operator) -> Any:
-    """Make the function of an operator, as `Operator.as_function` does; that returns it from now on."""
-    orders = ORDERS[operator.name][0]
+class AsMethod:
+    call: Callable[..., Any] = staticmethod(calls.call)
 
-    @wraps(operator.as_function())
+
+class InPlace:
+    call: Callable[..., Any] = staticmethod(calls.call_inplace)
+
+
+def _with_orders(operator: Operator, orders: Orders, how: type[AsFunction | AsMethod | InPlace]) -> Any:
+    """Make a function that calls an operator, and compares the arguments with `orders` if that fails."""
+
     def function(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out") if kwargs else None  # a call takes it out of the dictionary
+        if out is not None and how is AsMethod:
+            raise method_out(operator, out)
         try:
-            return Public.call(operator, args, kwargs)
+            return how.call(operator, args, kwargs)
         except ArgumentTypeError:
             named = _in_order(operator, orders, args, kwargs)
             if named is None:
                 raise
-        return Public.call(operator, (), named if out is None else {**named, "out": out})
+        return how.call(operator, (), named if out is None else {**named, "out": out})
 
-    made: Any = function
-    made.__wrapped__ = operator
-    operator.function_object = made
-    return made
+    return function
+
+
+def function_of(operator: Operator) -> Any:
+    """Make the function of an operator, as `Operator.as_function` does; that returns it from now on."""
+    function = wraps(operator.as_function())(_with_orders(operator, ORDERS[operator.name][0], AsFunction))
+    function.__wrapped__ = operator
+    operator.function_object = function
+    return function
 
 
 def method_of(operator: Operator) -> Any:
     """Make the method `x.name(...)` of an operator, as core.call does."""
-    orders = ORDERS[operator.name][1]
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and kwargs.get("out") is not None:
-            raise method_out(operator, kwargs["out"])
-        try:
-            return calls.call(operator, args, kwargs)
-        except ArgumentTypeError:
-            named = _in_order(operator, orders, args, kwargs)
-            if named is None:
-                raise
-        return calls.call(operator, (), named)
-
-    return method
+    return _with_orders(operator, ORDERS[operator.name][1], AsMethod)
 
 
 def inplace_method_of(operator: Operator) -> Any:
     """Make the method `x.name_(...)` of an operator, as core.call does.  It is also the function torch.name_."""
-    orders = ORDERS[operator.name][1] + ORDERS[operator.name][0]
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return calls.call_inplace(operator, args, kwargs)
-        except ArgumentTypeError:
-            named = _in_order(operator, orders, args, kwargs)
-            if named is None:
-                raise
-        return calls.call_inplace(operator, (), named)
-
-    return method
+    of_functions, of_methods = ORDERS[operator.name]
+    return _with_orders(operator, of_methods + of_functions, InPlace)
 
 
 def _in_order(

@@ -258,6 +258,6 @@ def overridable(plain: type) -> type:
             members[name] = _method(plain, FUNCTION_OF.get(name, name), member)
     overriding = _Overriding()
     make_calls_by(overriding)
-    argument_orders.Public.call = overriding.call
+    argument_orders.AsFunction.call = overriding.call
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)
     return _known.base

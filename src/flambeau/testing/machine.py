@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..driver.virtual.driver import VirtualDriver
 
     class VirtualMachine(Machine):
-        """What `machine` yields, to type checkers: a Machine's driver may be another one."""
+        """The type of the machine that `machine` yields: a Machine whose driver is the virtual one."""
 
         driver: VirtualDriver
 
