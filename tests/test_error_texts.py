@@ -1,6 +1,7 @@
 """The files with the full texts of errors: what they hold, and that each kind of difference fails."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def suite(tmp_path):
         command = [sys.executable, "-m", "pytest", "-rf", "-p", "no:cacheprovider", "-p", "tests.error_texts", *options]
         env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "FLAMBEAU_GPUS": "virtual", **environment}
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=env)
-        failed = [line.split("::")[-1].split(" - ")[0] for line in done.stdout.splitlines() if line[:6] == "FAILED"]
+        failed = re.findall(r"^FAILED test_few\.py::(\S+)", done.stdout, re.MULTILINE)
         return done.stdout, failed, file.read_text(encoding="utf-8")
 
     return run
