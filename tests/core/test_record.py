@@ -1,4 +1,4 @@
-"""Results that may be written before backward, because the derivative does not use them, as in PyTorch."""
+"""Saved values: results may be written before backward if the derivative does not use them, as in PyTorch."""
 
 import pytest
 
