@@ -1,4 +1,7 @@
-"""Every public function, class and method has an example in its docstring, which runs and prints what it says."""
+"""Every public function, class and method has an example in its docstring, which runs and prints what it says.
+
+An operator's docstring names the errors of wrong input.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import doctest
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +20,10 @@ from typing import Any
 import pytest
 
 import flambeau
+from flambeau import errors
 from flambeau.import_paths import ROWS
 from flambeau.nn import functional
+from flambeau.ops.operator import REGISTRY
 from flambeau.testing import machine
 from tests.conftest import ON_HARDWARE
 
@@ -129,6 +135,21 @@ def test_everything_public_has_an_example():
 
 def test_every_exception_is_needed():
     assert [each for each in WITHOUT_EXAMPLE if not any(fnmatch(name, each) for name in lacking())] == []
+
+
+def is_named(error: type[BaseException], text: str) -> bool:
+    """Whether a docstring names an error class, or a more precise one of flambeau."""
+    return any(issubclass(getattr(errors, name, object), error) for name in re.findall(r"\w+Error\b", text))
+
+
+def test_operators_name_the_errors_of_wrong_input():
+    lacks = {
+        (name, sample.error.__name__)
+        for name, operator in REGISTRY.items()
+        for sample in (operator.errors() if operator.errors else ())
+        if not is_named(sample.error, operator.__doc__ or "")
+    }
+    assert lacks == set()
 
 
 def by_owner() -> dict[str, list[str]]:

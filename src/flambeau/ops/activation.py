@@ -52,7 +52,8 @@ def tanh(input: Operand) -> Any:
     """Compute the hyperbolic tangent.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.tanh(torch.tensor([0.0, 1.0, 100.0]))
         tensor([0.0000, 0.7616, 1.0000])
@@ -86,7 +87,8 @@ def sigmoid(input: Operand) -> Any:
     """Compute the logistic sigmoid, 1 / (1 + exp(-x)).
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.sigmoid(torch.tensor([0.0, 100.0]))
         tensor([0.5000, 1.0000])
@@ -123,7 +125,8 @@ def relu(input: Operand) -> Any:
     """Compute the rectified linear unit, max(x, 0); NaN is unchanged.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.relu(torch.tensor([-1.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
@@ -531,7 +534,7 @@ def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: DtypeError for integers, ShapeError if negative_slope is a tensor that does not broadcast to the input.
     Example:
         >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000])

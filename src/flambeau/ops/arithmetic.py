@@ -106,7 +106,7 @@ def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers with a fractional alpha.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers with a fractional alpha.
     Example:
         >>> x = torch.tensor([1.0, 2.0, 3.0])
         >>> torch.add(x, 10)
@@ -128,7 +128,7 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool, and for integers with a fractional alpha.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, and for integers with a fractional alpha.
     Example:
         >>> x = torch.tensor([5, 7, 9])
         >>> torch.sub(x, torch.tensor([1, 2, 3]))
@@ -159,7 +159,7 @@ def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool, and for integers with a fractional alpha.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, and for integers with a fractional alpha.
     Example:
         >>> torch.rsub(torch.tensor([1, 2, 3]), 10)
         tensor([9, 8, 7])
@@ -183,6 +183,7 @@ def mul(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the result cannot be cast to the type of `out`.
     Example:
         >>> row = torch.tensor([1, 2, 3])
         >>> torch.mul(row, torch.tensor([[1], [10]]))
@@ -227,7 +228,8 @@ def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ModeError for any other rounding_mode; DtypeError for bool with one.
+    Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError for bool with
+            one.
     Example:
         >>> x = torch.tensor([7, -7])
         >>> torch.div(x, 2)
@@ -259,7 +261,7 @@ def floor_divide(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> torch.floor_divide(torch.tensor([7, -7]), 2)
         tensor([ 3, -4])
@@ -281,7 +283,11 @@ def _cut(input: Any, other: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def div_trunc(input: Value, other: Value) -> Any:
-    """Compute `div` with rounding_mode "trunc"."""
+    """Compute `div` with rounding_mode "trunc".
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    """
     return _cut(input, other)
 
 
@@ -297,7 +303,7 @@ def remainder(input: Value, other: Value) -> Any:
     An integer divided by 0 gives 0 on every device.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> torch.remainder(torch.tensor([7, -7]), 3)
         tensor([1, 2])
@@ -321,7 +327,7 @@ def fmod(input: Operand, other: Value) -> Any:
     An integer divided by 0 gives 0.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> torch.fmod(torch.tensor([7, -7]), 3)
         tensor([ 1, -1])
@@ -339,7 +345,8 @@ def reciprocal(input: Operand) -> Any:
     """Compute the reciprocal of each element, 1 / x; integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.reciprocal(torch.tensor([4, 8]))
         tensor([0.2500, 0.1250])
@@ -360,7 +367,8 @@ def neg(input: Operand) -> Any:
     """Compute the negative of each element, -x.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.neg(torch.tensor([1, -2, 0]))
         tensor([-1,  2,  0])
@@ -378,7 +386,8 @@ def abs(input: Operand) -> Any:
     """Compute the absolute value.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.abs(torch.tensor([-1.5, 0.0, 2.0]))
         tensor([1.5000, 0.0000, 2.0000])
@@ -396,7 +405,8 @@ def sign(input: Operand) -> Any:
     """Compute the sign of each value: -1, 0 or 1; 0 for NaN.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if the result cannot be cast to the type of `out`.
     Example:
         >>> torch.sign(torch.tensor([-3.0, 0.0, 0.5]))
         tensor([-1.,  0.,  1.])
@@ -423,7 +433,8 @@ def square(input: Operand) -> Any:
     """Compute the square of each element, x * x; bool gives int64.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if the result cannot be cast to the type of `out`.
     Example:
         >>> torch.square(torch.tensor([-3, 2]))
         tensor([9, 4])
@@ -441,7 +452,8 @@ def sqrt(input: Operand) -> Any:
     """Compute the square root; integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.sqrt(torch.tensor([4.0, 2.0, -1.0]))
         tensor([2.0000, 1.4142,    nan])
@@ -459,7 +471,8 @@ def rsqrt(input: Operand) -> Any:
     """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.rsqrt(torch.tensor([4.0, 0.25]))
         tensor([0.5000, 2.0000])
@@ -522,7 +535,7 @@ def _pow(input: Value, exponent: Value) -> Any:
     Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for bool, and for integers to a negative number.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, and for integers to a negative number.
     Example:
         >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.])
@@ -594,7 +607,7 @@ def _float_power(input: Value, exponent: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError if the tensor to write is not float64.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the tensor to write is not float64.
     Example:
         >>> torch.float_power(torch.tensor([1, 2, 3]), -1)
         tensor([1.0000, 0.5000, 0.3333], dtype=torch.float64)
@@ -673,6 +686,7 @@ def lerp(start: Value, end: Value, weight: Value) -> Any:
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([100.0, 20.0]), 0.25)
         tensor([25.0000, 12.5000])
@@ -708,6 +722,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> x = torch.tensor([1.0, 1.0])
         >>> torch.addcmul(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), value=0.5)
@@ -741,7 +756,7 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if tensor1 and tensor2 are integers.
     Example:
         >>> x = torch.tensor([1.0, 1.0])
         >>> torch.addcdiv(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 6.0]), value=2)

@@ -64,7 +64,8 @@ def eq(input: Value, other: Value) -> Any:
     """Compute input == other, as bool; False for NaN.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.eq(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 3]))
         tensor([ True, False,  True])
@@ -77,7 +78,8 @@ def ne(input: Value, other: Value) -> Any:
     """Compute input != other, as bool; True for NaN.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.ne(torch.tensor([1, 2, 3]), 2)
         tensor([ True, False,  True])
@@ -90,7 +92,8 @@ def lt(input: Value, other: Value) -> Any:
     """Compute input < other, as bool.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.lt(torch.tensor([1, 2, 3]), 2)
         tensor([ True, False, False])
@@ -103,7 +106,8 @@ def le(input: Value, other: Value) -> Any:
     """Compute input <= other, as bool.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.le(torch.tensor([1, 2, 3]), 2)
         tensor([ True,  True, False])
@@ -116,7 +120,8 @@ def gt(input: Value, other: Value) -> Any:
     """Compute input > other, as bool.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.gt(torch.tensor([1, 2, 3]), 2)
         tensor([False, False,  True])
@@ -129,7 +134,8 @@ def ge(input: Value, other: Value) -> Any:
     """Compute input >= other, as bool.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.ge(torch.tensor([1, 2, 3]), 2)
         tensor([False,  True,  True])
@@ -146,7 +152,8 @@ def isnan(input: Operand) -> Any:
     """Test each element for NaN.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isnan(torch.tensor([1.0, float("nan"), float("inf")]))
         tensor([False,  True, False])
@@ -159,7 +166,8 @@ def isinf(input: Operand) -> Any:
     """Test each element for infinity.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isinf(torch.tensor([1.0, float("nan"), -float("inf")]))
         tensor([False, False,  True])
@@ -172,7 +180,8 @@ def isfinite(input: Operand) -> Any:
     """Test whether each element is finite: neither infinite nor NaN.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isfinite(torch.tensor([1.0, float("nan"), float("inf")]))
         tensor([ True, False, False])
@@ -185,7 +194,8 @@ def isposinf(input: Operand) -> Any:
     """Test each element for positive infinity.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isposinf(torch.tensor([1.0, float("inf"), -float("inf")]))
         tensor([False,  True, False])
@@ -198,7 +208,8 @@ def isneginf(input: Operand) -> Any:
     """Test each element for negative infinity.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isneginf(torch.tensor([1.0, float("inf"), -float("inf")]))
         tensor([False, False,  True])
@@ -211,7 +222,8 @@ def isreal(input: Operand) -> Any:
     """Test whether each element is real: True everywhere, as there are no complex numbers.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.isreal(torch.tensor([1.0, 2.0]))
         tensor([True, True])
@@ -224,7 +236,8 @@ def signbit(input: Operand) -> Any:
     """Test each element for a set sign bit; -0.0 has one.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.signbit(torch.tensor([1.0, -2.0, -0.0]))
         tensor([False,  True,  True])
@@ -244,7 +257,8 @@ def logical_and(input: Value, other: Value) -> Any:
     """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.logical_and(torch.tensor([0, 1, 2]), torch.tensor([True, True, False]))
         tensor([False,  True, False])
@@ -257,7 +271,8 @@ def logical_or(input: Value, other: Value) -> Any:
     """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.logical_or(torch.tensor([0, 1, 2]), torch.tensor([False, False, True]))
         tensor([False,  True,  True])
@@ -270,7 +285,8 @@ def logical_xor(input: Value, other: Value) -> Any:
     """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.logical_xor(torch.tensor([0, 1, 2]), torch.tensor([True, True, False]))
         tensor([ True, False,  True])
@@ -283,7 +299,8 @@ def logical_not(input: Operand) -> Any:
     """Compute the logical not: True where the value is 0.  NaN counts as nonzero.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.logical_not(torch.tensor([0, 1, 2]))
         tensor([ True, False, False])
@@ -322,7 +339,8 @@ def bitwise_and(input: Value, other: Value) -> Any:
     """Compute the bitwise and; for bool, logical and.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
         >>> torch.bitwise_and(torch.tensor([0b1100, 0b1010]), 0b0110)
         tensor([4, 2])
@@ -335,7 +353,8 @@ def bitwise_or(input: Value, other: Value) -> Any:
     """Compute the bitwise or; for bool, logical or.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
         >>> torch.bitwise_or(torch.tensor([0b1100, 0b1010]), 0b0001)
         tensor([13, 11])
@@ -348,7 +367,8 @@ def bitwise_xor(input: Value, other: Value) -> Any:
     """Compute the bitwise exclusive or; for bool, logical exclusive or.
 
     Shapes: broadcast together.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
         >>> torch.bitwise_xor(torch.tensor([0b1100, 0b1010]), 0b1111)
         tensor([3, 5])
@@ -361,7 +381,8 @@ def bitwise_not(input: Operand) -> Any:
     """Compute the bitwise not; for bool, logical not.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for floating point.
     Example:
         >>> torch.bitwise_not(torch.tensor([0, 5]))
         tensor([-1, -6])
@@ -479,7 +500,7 @@ def _where(condition: Operand, input: Value, other: Value) -> Any:
     With only a condition, return nonzero(condition, as_tuple=True).
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once; with only a condition, waits for the number of nonzero elements.
-    Raises: DtypeError if the condition is not bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0, -3.0])
         >>> torch.where(x > 0, x, 0.0)
@@ -549,7 +570,8 @@ def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
-    Raises: DtypeError if the mask is not bool, ValueRangeError if the type cannot hold the number.
+    Raises: ShapeError if the shapes do not broadcast or `value` has dimensions, DtypeError if the mask is not bool,
+            ValueRangeError if the type cannot hold the number.
     Example:
         >>> scores = torch.tensor([0.1, 0.7, 0.2])
         >>> torch.masked_fill(scores, scores < 0.15, float("-inf"))
@@ -582,6 +604,7 @@ def maximum(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.maximum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
         tensor([3., nan])
@@ -595,6 +618,7 @@ def minimum(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.minimum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
         tensor([1., nan])
@@ -637,6 +661,7 @@ def fmax(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.fmax(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
         tensor([3., 5.])
@@ -656,6 +681,7 @@ def fmin(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.fmin(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
         tensor([1., 5.])
@@ -692,6 +718,7 @@ def clamp_min(input: Operand, min: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> torch.clamp_min(torch.tensor([-5.0, 0.5]), 0)
         tensor([0.0000, 0.5000])
@@ -711,6 +738,7 @@ def clamp_max(input: Operand, max: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
     Example:
         >>> torch.clamp_max(torch.tensor([0.5, 5.0]), 1)
         tensor([0.5000, 1.0000])

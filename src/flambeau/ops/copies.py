@@ -285,6 +285,7 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
 
     Shapes: the result has the input's shape.
     Host:   returns at once.
+    Raises: ArgumentTypeError if `value` is not a number, ValueRangeError if the type cannot hold it.
     """
     out = call.given
     if out is None or out.shape != input.shape or out.dtype is not input.dtype:

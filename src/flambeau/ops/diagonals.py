@@ -119,7 +119,9 @@ def _no_offset() -> Iterator[ErrorSample]:
 def diagflat(input: Operand, offset: int = 0) -> Any:
     """Return a matrix with all elements of the input, in row-major order, as a diagonal.
 
-    Host: returns at once.
+    Shapes: n elements give [n + |offset|, n + |offset|].
+    Host:   returns at once.
+    Raises: ArgumentTypeError if `offset` is not an int.
     Example:
         >>> torch.diagflat(torch.tensor([[1], [2]]), offset=1)
         tensor([[0, 1, 0],

@@ -225,7 +225,10 @@ def _bad_chains() -> Iterator[ErrorSample]:
     called="einsum",
 )  # fmt: skip
 def einsum_of(equation: str, operands: Operands) -> Any:
-    """Compute the sum of products by Einstein's convention: `torch.einsum` with the operands as a list."""
+    """Compute the sum of products by Einstein's convention: `torch.einsum` with the operands as a list.
+
+    Raises: ShapeError if the operands do not broadcast, ArgumentError for a wrong equation.
+    """
     if not operands:
         raise ArgumentError("must provide at least one operand", hint="as in einsum('ij->ji', x)", operator="einsum")
     all_labels, result = parsed(equation, [len(operand.shape) for operand in operands])
@@ -401,6 +404,7 @@ def kron(input: Operand, other: Operand) -> Any:
 
     Shapes: the sizes multiply; the operand with fewer dimensions gets leading ones.
     Host:   returns at once.
+    Raises: ArgumentTypeError if an operand is not a tensor.
     Example:
         >>> torch.kron(torch.tensor([[1, 2]]), torch.tensor([[1, 1], [0, 1]]))
         tensor([[1, 1, 2, 2],

@@ -54,7 +54,8 @@ def exp(input: Operand) -> Any:
     """Compute the exponential of each element: e to the power x.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.exp(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 2.7183])
@@ -72,7 +73,8 @@ def exp2(input: Operand) -> Any:
     """Compute 2 to the power x.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.exp2(torch.tensor([0.0, 3.0]))
         tensor([1., 8.])
@@ -90,7 +92,8 @@ def expm1(input: Operand) -> Any:
     """Compute exp(x) - 1, accurate near 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> x = torch.tensor([1e-9])
         >>> (torch.expm1(x), torch.exp(x) - 1)
@@ -109,7 +112,8 @@ def log(input: Operand) -> Any:
     """Compute the natural logarithm.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.log(torch.tensor([1.0, 2.718281828, 0.0]))
         tensor([0., 1., -inf])
@@ -127,7 +131,8 @@ def log2(input: Operand) -> Any:
     """Compute the logarithm to base 2.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.log2(torch.tensor([8.0, 0.5]))
         tensor([ 3., -1.])
@@ -145,7 +150,8 @@ def log10(input: Operand) -> Any:
     """Compute the logarithm to base 10.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.log10(torch.tensor([100.0, 0.5]))
         tensor([ 2.0000, -0.3010])
@@ -163,7 +169,8 @@ def log1p(input: Operand) -> Any:
     """Compute log(1 + x), accurate near 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> x = torch.tensor([1e-9])
         >>> (torch.log1p(x), torch.log(1 + x))
@@ -182,7 +189,8 @@ def erf(input: Operand) -> Any:
     """Compute the error function.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.erf(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8427])
@@ -200,7 +208,8 @@ def erfc(input: Operand) -> Any:
     """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.erfc(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 0.1573])
@@ -223,7 +232,8 @@ def erfinv(input: Operand) -> Any:
     """Compute the inverse of the error function; NaN outside [-1, 1].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.erfinv(torch.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.4769,    inf])
@@ -261,7 +271,7 @@ def logaddexp(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.logaddexp(torch.tensor([-300.0, 0.0]), torch.tensor([-300.0, 1.0]))
         tensor([-299.3069,    1.3133])
@@ -284,7 +294,7 @@ def logaddexp2(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.logaddexp2(torch.tensor([-300.0, 0.0]), torch.tensor([-300.0, 1.0]))
         tensor([-299.0000,    1.5850])
@@ -310,7 +320,8 @@ def floor(input: Operand) -> Any:
     """Round down to an integer; integers are unchanged.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.floor(torch.tensor([-1.5, 0.2, 2.0]))
         tensor([-2.,  0.,  2.])
@@ -323,7 +334,8 @@ def ceil(input: Operand) -> Any:
     """Round up to an integer; integers are unchanged.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.ceil(torch.tensor([-1.5, 0.2, 2.0]))
         tensor([-1.,  1.,  2.])
@@ -336,7 +348,8 @@ def trunc(input: Operand) -> Any:
     """Round toward 0 to an integer; integers are unchanged.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
     Example:
         >>> torch.trunc(torch.tensor([-1.5, 0.2, 2.0]))
         tensor([-1.,  0.,  2.])
@@ -452,7 +465,8 @@ def sin(input: Operand) -> Any:
     """Compute the sine.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.sin(torch.tensor([0.0, 3.14159265 / 6]))
         tensor([0.0000, 0.5000])
@@ -470,7 +484,8 @@ def cos(input: Operand) -> Any:
     """Compute the cosine.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.cos(torch.tensor([0.0, 3.14159265 / 3]))
         tensor([1.0000, 0.5000])
@@ -488,7 +503,8 @@ def tan(input: Operand) -> Any:
     """Compute the tangent.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.tan(torch.tensor([0.0, 3.14159265 / 4]))
         tensor([0., 1.])
@@ -506,7 +522,8 @@ def asin(input: Operand) -> Any:
     """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.asin(torch.tensor([0.0, 1.0, 2.0]))
         tensor([0.0000, 1.5708,    nan])
@@ -524,7 +541,8 @@ def acos(input: Operand) -> Any:
     """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.acos(torch.tensor([0.0, 1.0, 2.0]))
         tensor([1.5708, 0.0000,    nan])
@@ -542,7 +560,8 @@ def atan(input: Operand) -> Any:
     """Compute the inverse of the tangent, in [-pi/2, pi/2].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.atan(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7854])
@@ -563,7 +582,8 @@ def sinh(input: Operand) -> Any:
     """Compute the hyperbolic sine.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.sinh(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 1.1752])
@@ -581,7 +601,8 @@ def cosh(input: Operand) -> Any:
     """Compute the hyperbolic cosine.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.cosh(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 1.5431])
@@ -599,7 +620,8 @@ def asinh(input: Operand) -> Any:
     """Compute the inverse of the hyperbolic sine.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.asinh(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8814])
@@ -617,7 +639,8 @@ def acosh(input: Operand) -> Any:
     """Compute the inverse of the hyperbolic cosine; NaN below 1.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.acosh(torch.tensor([1.0, 2.0]))
         tensor([0.0000, 1.3170])
@@ -635,7 +658,8 @@ def atanh(input: Operand) -> Any:
     """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.atanh(torch.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.5493,    inf])
@@ -674,6 +698,7 @@ def atan2(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
     Example:
         >>> torch.atan2(torch.tensor([1.0, 1.0, -1.0]), torch.tensor([1.0, -1.0, -1.0]))
         tensor([ 0.7854,  2.3562, -2.3562])
@@ -697,7 +722,7 @@ def hypot(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
         tensor([5.])
@@ -715,7 +740,8 @@ def rad2deg(input: Operand) -> Any:
     """Return an angle in radians converted to degrees; integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.rad2deg(torch.tensor([0.0, 3.14159265]))
         tensor([  0., 180.])
@@ -733,7 +759,8 @@ def deg2rad(input: Operand) -> Any:
     """Return an angle in degrees converted to radians; integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.deg2rad(torch.tensor([0, 180]))
         tensor([0.0000, 3.1416])
@@ -751,7 +778,8 @@ def sinc(input: Operand) -> Any:
     """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.sinc(torch.tensor([0.0, 0.5, 1.0]))
         tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
@@ -793,6 +821,7 @@ def copysign(input: Operand, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
     Example:
         >>> torch.copysign(torch.tensor([1.0, -2.0]), torch.tensor([-0.0, 3.0]))
         tensor([-1.,  2.])
@@ -813,7 +842,8 @@ def angle(input: Operand) -> Any:
     """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.angle(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([3.1416, 0.0000, 0.0000])
@@ -850,7 +880,7 @@ def heaviside(input: Operand, values: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError if the types differ.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the types differ.
     Example:
         >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000])
@@ -927,6 +957,7 @@ def ldexp(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
     Example:
         >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([4, -1]))
         tensor([16.0000,  1.5000])
@@ -977,7 +1008,7 @@ def _nextafter(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> x = torch.tensor([1.0])
         >>> torch.nextafter(x, torch.tensor([2.0])) - x
@@ -1094,6 +1125,7 @@ def _nan_to_num(
     nan: 0 if it is None.  posinf, neginf: the largest and the least number of the type if they are None.
     Shapes: same as the input.
     Host:   returns at once.
+    Raises: ArgumentTypeError if `nan`, `posinf` or `neginf` is neither a number nor None.
     Example:
         >>> torch.nan_to_num(torch.tensor([float("nan"), 2.0, -float("inf")]), neginf=-1.0)
         tensor([ 0.,  2., -1.])

@@ -251,7 +251,11 @@ def _bad_classes() -> Iterator[ErrorSample]:
 
 @operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
-    """Compute `one_hot` with a known number of classes."""
+    """Compute `one_hot` with a known number of classes.
+
+    Shapes: the result has the shape of the input and a last dimension of size num_classes.
+    Raises: DtypeError unless the input is int64, ValueRangeError unless num_classes is positive.
+    """
     if input.dtype is not int64:
         raise DtypeError(
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
@@ -372,7 +376,8 @@ def embedding_bag(
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Host:   with mode "max" and offsets, waits for the size of the longest bag; on the CPU, for the first offset.
-    Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
+    Raises: DtypeError if input or offsets are not int64 or int32, ArgumentError for shapes or a mode that do not fit,
+            NotSupportedError for per_sample_weights with a mode other than "sum", IndexRangeError as `embedding`.
     """
     _check_bags(input, weight, offsets, mode, per_sample_weights)
     indexes: Any = input

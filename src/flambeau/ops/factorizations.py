@@ -143,7 +143,8 @@ def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
     info: 0, or the number of the first zero on the diagonal of a factor.
     Shapes: [*, k, k] gives the same, and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
-    Raises: LinAlgError for a singular matrix, if check_errors.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError for a singular
+            matrix, if check_errors.
     Example:
         >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
         tensor([[0.5000, 0.0000],
@@ -162,7 +163,8 @@ def linalg_inv(A: Operand) -> Any:
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError for a singular matrix.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError for a singular
+            matrix.
     Example:
         >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[0.5000, 0.0000],
@@ -342,6 +344,7 @@ def linalg_det(A: Operand) -> Any:
 
     Shapes: [*, k, k] gives [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
         tensor(-2.0000)
@@ -356,6 +359,7 @@ def linalg_slogdet(A: Operand) -> Any:
 
     Shapes: [*, k, k] gives [*] twice.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.linalg.slogdet(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
         torch.return_types.linalg_slogdet(
@@ -379,6 +383,7 @@ def logdet(input: Operand) -> Any:
 
     Shapes: [*, k, k] gives [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
         tensor(0.)
@@ -416,7 +421,8 @@ def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError unless A is positive definite.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless A is
+            positive definite.
     Example:
         >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
         tensor([[2., 0.],
@@ -429,8 +435,10 @@ def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
 def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return (L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
 
+    Shapes: [*, k, k] gives the same, and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
-    Raises: LinAlgError unless A is positive definite, if check_errors.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless A is
+            positive definite, if check_errors.
     Example:
         >>> torch.linalg.cholesky_ex(torch.tensor([[-4.0]])).info
         tensor(1, dtype=torch.int32)
@@ -442,8 +450,10 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 def cholesky(input: Operand, upper: bool = False) -> Any:
     """Return the Cholesky factor: the former name of `linalg.cholesky`.
 
+    Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError unless the input is positive definite.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless the
+            input is positive definite.
     Example:
         >>> torch.cholesky(torch.tensor([[4.0]]))
         tensor([[2.]])
@@ -485,6 +495,7 @@ def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
 
     Shapes: [*, k, k] gives the same.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError unless L is square, DtypeError unless float32 or float64.
     Example:
         >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
         tensor([[0.2500]])
@@ -514,8 +525,10 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     """Return (Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
 
     mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for only R, with an empty Q.
+    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; see `mode`.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
-    Raises: ValueRangeError for any other mode, NotSupportedError in backward of "r", and of "complete" if m > n.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, ValueRangeError for any other
+            mode, NotSupportedError in backward of "r", and of "complete" if m > n.
     Example:
         >>> torch.linalg.qr(torch.tensor([[-3.0, 1.0], [-4.0, 2.0]])).R.abs()
         tensor([[5.0000, 2.2000],
@@ -540,8 +553,8 @@ def qr(input: Operand, some: bool = True) -> Any:
     """Return (Q, R): the former name of `linalg.qr`.
 
     some: True is mode="reduced", False mode="complete".
-
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.qr(torch.eye(2)).R.abs()
         tensor([[1., 0.],
@@ -720,7 +733,8 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
     UPLO: the triangle of A to read, "L" or "U".  The gradient is finite only if the eigenvalues are distinct.
     Shapes: [*, k, k] gives [*, k] and [*, k, k].
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, ValueRangeError for any
+            other UPLO, LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).eigenvalues
         tensor([1., 3.])
@@ -737,7 +751,8 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
 
     Shapes: [*, k, k] gives [*, k].
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, ValueRangeError for any
+            other UPLO, LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.eigvalsh(torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
         tensor([1., 3.])
@@ -819,7 +834,8 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
     not square, not 0.
     Shapes: [*, m, n] gives [*, m, m], [*, k] and [*, n, n]; [*, m, k] and [*, k, n] unless full_matrices.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
+            does not converge.
     Example:
         >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, -4.0]])).S
         tensor([4., 3.])
@@ -834,7 +850,8 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
 
     Shapes: [*, m, n] gives [*, k].
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
+            does not converge.
     Example:
         >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
         tensor([4., 3.])
@@ -849,7 +866,8 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
 
     some: U and V have k columns.  compute_uv: otherwise U and V are zeros.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
+            does not converge.
     Example:
         >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, -4.0]])).S
         tensor([4., 3.])
@@ -906,6 +924,7 @@ def linalg_matrix_rank(
     atol is positive.
     Shapes: [*, m, n] gives [*], int64.
     Host:   waits if the operand is on a GPU.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.linalg.matrix_rank(torch.ones(3, 2))
         tensor(1)
@@ -928,7 +947,8 @@ def linalg_pinv(A: Operand, rcond: Any = None, hermitian: bool = False, *, atol:
     positive.
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
+            does not converge.
     Example:
         >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
         tensor([[0.5000, 0.0000],
@@ -963,7 +983,8 @@ def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
 
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError if the algorithm does not converge.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
+            does not converge.
     Example:
         >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[0.5000, 0.0000],
@@ -1049,7 +1070,8 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     compute the same.
     Shapes: [*, m, n] with [*, m, r] gives [*, n, r], and the batches broadcast; with [*, m] of the same batch, [*, n].
     Host:   waits if the operands are on a GPU.
-    Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ValueRangeError for any other driver.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64,
+            ValueRangeError for any other driver.
     Example:
         >>> A, B = torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])
         >>> torch.linalg.lstsq(A, B).solution
@@ -1103,8 +1125,10 @@ def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = 
     """Return (LU, pivots, info) of `linalg.lu_factor`.
 
     info: 0, or the number of the first zero on the diagonal of U.
+    Shapes: [*, m, n] gives the same, [*, k], int32, and [*], int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
-    Raises: LinAlgError for such a zero, if check_errors.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for such a zero,
+            if check_errors.
     Example:
         >>> torch.linalg.lu_factor_ex(torch.zeros(1, 1)).info
         tensor(1, dtype=torch.int32)
@@ -1123,7 +1147,8 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
     pivots: row i was exchanged with row pivots[i] - 1.  pivot: whether rows are exchanged.
     Shapes: [*, m, n] gives the same, and [*, k], int32.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError for a zero on the diagonal of U.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
+            diagonal of U.
     Example:
         >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 6.0]]))
         torch.return_types.linalg_lu_factor(
@@ -1141,8 +1166,10 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
     """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`.
 
+    Shapes: [*, m, n] gives the same, [*, k], int32, and with get_infos [*], int32.
     Host:   waits if the operand is on a GPU, unless get_infos; then on an NVIDIA GPU without cuSOLVER.
-    Raises: LinAlgError for a zero on the diagonal of U, unless get_infos.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
+            diagonal of U, unless get_infos.
     Example:
         >>> torch.lu(torch.tensor([[2.0]]))[0]
         tensor([[2.]])
@@ -1159,6 +1186,7 @@ def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
     pivot: whether rows are exchanged; otherwise P is empty.
     Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 6.0]])).P
         tensor([[0., 1.],
@@ -1199,7 +1227,10 @@ def _bad_packed() -> Iterator[ErrorSample]:
 def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty.
 
+    Shapes: LU_data [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is the smaller size.
     Host:   returns at once.
+    Raises: ShapeError if LU_data has fewer than 2 dimensions, DtypeError if it is not floating point or the pivots are
+            not int32, IndexRangeError for a pivot beyond the rows.
     Example:
         >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 6.0]]))).U
         tensor([[4., 6.],
@@ -1273,6 +1304,7 @@ def linalg_matrix_exp(A: Operand) -> Any:
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
         tensor([[1., 0.],
@@ -1332,6 +1364,7 @@ def linalg_diagonal(A: Operand, *, offset: int = 0, dim1: int = -2, dim2: int = 
     """Return a view of the diagonals of matrices: `torch.diagonal` of the last two dimensions.
 
     Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if the two are the same.
     Example:
         >>> torch.linalg.diagonal(torch.arange(8).reshape(2, 2, 2))
         tensor([[0, 3],

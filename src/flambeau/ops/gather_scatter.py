@@ -649,6 +649,7 @@ def argwhere(input: Operand) -> Any:
 
     Shapes: [count, input dimensions], int64.
     Host:   waits, because the size of the result depends on the values.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.argwhere(torch.tensor([[0, 3], [4, 0]]))
         tensor([[0, 1],

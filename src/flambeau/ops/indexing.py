@@ -170,6 +170,7 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
 
     Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
     Host:   waits, because the size of the result depends on the values.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> x = torch.tensor([[0, 3], [4, 0]])
         >>> torch.nonzero(x)
@@ -441,7 +442,8 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Valu
 
     value: a number, or a tensor without dimensions, which may have a gradient.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, IndexCountError if the index is not a vector,
+            DtypeError if it is not of an integer type, ShapeError if `value` has dimensions.
     Example:
         >>> torch.index_fill(torch.tensor([1.0, 2.0, 3.0]), 0, torch.tensor([0, 2]), -1)
         tensor([-1.,  2., -1.])
@@ -807,7 +809,7 @@ def masked_select(input: Operand, mask: Operand) -> Any:
 
     Shapes: input and mask broadcast; the result is a vector.
     Host:   waits, because the size of the result depends on the values.
-    Raises: DtypeError if the mask is not bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the mask is not bool.
     Example:
         >>> x = torch.tensor([[1, 8], [9, 2]])
         >>> torch.masked_select(x, x > 5)

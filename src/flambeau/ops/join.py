@@ -60,7 +60,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
 
     Shapes: sizes are equal except along `dim`, where the result has their sum.  Tensors of shape [0] are left out.
     Host:   returns at once.
-    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors, IndexRangeError if `dim` is out of range.
     Example:
         >>> x = torch.tensor([[1, 2]])
         >>> torch.cat([x, x * 10])
@@ -190,7 +190,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 def concat(tensors: Operands, dim: int = 0) -> Any:
     """Alias of `cat`.
 
-    Host: returns at once.
+    Shapes: sizes are equal except along `dim`, where the result has their sum.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors, IndexRangeError if `dim` is out of range.
     Example:
         >>> torch.concat([torch.tensor([1, 2]), torch.tensor([3])])
         tensor([1, 2, 3])
@@ -202,7 +204,9 @@ def concat(tensors: Operands, dim: int = 0) -> Any:
 def concatenate(tensors: Operands, dim: int = 0) -> Any:
     """Alias of `cat`.
 
-    Host: returns at once.
+    Shapes: sizes are equal except along `dim`, where the result has their sum.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors, IndexRangeError if `dim` is out of range.
     Example:
         >>> torch.concatenate([torch.tensor([1, 2]), torch.tensor([3])])
         tensor([1, 2, 3])
@@ -225,8 +229,9 @@ def _stack_errors() -> Iterator[ErrorSample]:
 def stack(tensors: Operands, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension.
 
+    Shapes: n tensors of shape [a, b] give [n, a, b] for dim 0, and [a, n, b] for dim 1.
     Host:   returns at once.
-    Raises: ShapeError if shapes differ, ValueRangeError for no tensors.
+    Raises: ShapeError if shapes differ, ValueRangeError for no tensors, IndexRangeError if `dim` is out of range.
     Example:
         >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
         tensor([[1, 3],
@@ -298,7 +303,8 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 def hstack(tensors: Operands) -> Any:
     """Concatenate along dimension 1; vectors along dimension 0.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
         tensor([[1, 3],
@@ -312,7 +318,8 @@ def hstack(tensors: Operands) -> Any:
 def vstack(tensors: Operands) -> Any:
     """Concatenate along dimension 0, with vectors as rows.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[1, 2],
@@ -373,7 +380,8 @@ def _tile_errors() -> Iterator[ErrorSample]:
 def tile(input: Operand, dims: Any) -> Any:
     """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ValueRangeError if a count is negative.
     Example:
         >>> torch.tile(torch.tensor([1, 2]), (2, 2))
         tensor([[1, 2, 1, 2],
@@ -617,7 +625,8 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
 
     Without dims, the flattened tensor is shifted.
     Host:   returns at once.
-    Raises: ShapeError if shifts and dims differ in number, or there is no shift.
+    Raises: ShapeError if shifts and dims differ in number, or there is no shift, IndexRangeError if a dimension is out
+            of range.
     Example:
         >>> torch.roll(torch.tensor([1, 2, 3, 4]), shifts=1)
         tensor([4, 1, 2, 3])
@@ -680,7 +689,8 @@ def _with_three(tensor: Any) -> Any:
 def atleast_1d(*tensors: Any) -> Any:
     """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if an argument is not a tensor.
     Example:
         >>> torch.atleast_1d(torch.tensor(1))
         tensor([1])
@@ -693,7 +703,8 @@ def atleast_1d(*tensors: Any) -> Any:
 def atleast_2d(*tensors: Any) -> Any:
     """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if an argument is not a tensor.
     Example:
         >>> torch.atleast_2d(torch.tensor([1, 2]))
         tensor([[1, 2]])
@@ -705,7 +716,8 @@ def atleast_3d(*tensors: Any) -> Any:
     """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1].
 
     [n, m] becomes [n, m, 1].
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if an argument is not a tensor.
     Example:
         >>> torch.atleast_3d(torch.zeros(2, 3)).shape
         torch.Size([2, 3, 1])
@@ -727,7 +739,8 @@ def _no_rows() -> Iterator[ErrorSample]:
 def dstack(tensors: Operands) -> Any:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1].
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[[1, 3],
@@ -740,7 +753,8 @@ def dstack(tensors: Operands) -> Any:
 def column_stack(tensors: Operands) -> Any:
     """Concatenate along dimension 1, with vectors as columns.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[1, 3],
@@ -754,7 +768,8 @@ def column_stack(tensors: Operands) -> Any:
 def row_stack(tensors: Operands) -> Any:
     """Alias of `vstack`.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
         >>> torch.row_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[1, 2],

@@ -298,7 +298,11 @@ def _nll_errors() -> Iterator[ErrorSample]:
 def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
-    """Compute `nll_loss` with reduction "none": the loss of each target."""
+    """Compute `nll_loss` with reduction "none": the loss of each target.
+
+    Raises: ArgumentError if the target does not have the input's shape without its class dimension, DtypeError if it is
+            not int64, ShapeError if `weight` does not have one element for each class.
+    """
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     out = call.output(target.shape, input.dtype)
@@ -335,7 +339,11 @@ def nll_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
-    """Compute `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
+    """Compute `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight).
+
+    Raises: ArgumentError if the target does not have the input's shape without its class dimension, DtypeError if it is
+            not int64, ShapeError if `weight` does not have one element for each class.
+    """
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     dtype, count = input.dtype, n * inner

@@ -221,6 +221,7 @@ def native_layer_norm(
 
     Shapes: as `layer_norm`; the means and deviations have size 1 in the normalised dimensions.
     Host:   returns at once.
+    Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers.
     """
     _check_norm(input, normalized_shape, weight, bias)
     dtype, size = input.dtype, prod(normalized_shape)

@@ -260,8 +260,9 @@ def _frobenius_samples() -> Iterator[Sample]:
 def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
     """Compute the root of the sum of squares over one or two dimensions.
 
+    Shapes: the input's without these dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError for more dimensions, DtypeError for integers.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError for more than two, DtypeError for integers.
     Example:
         >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0], [0.0, 2.0]]), 1)
         tensor([5., 2.])

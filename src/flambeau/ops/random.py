@@ -450,7 +450,8 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
     p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities;
     the in-place form `bernoulli_` has p=0.5 by default.
     Host:   returns at once.
-    Raises: ValueRangeError if p is not in [0, 1] (on a GPU, a tensor's values fail a device assertion); ShapeError.
+    Raises: ValueRangeError if p is not in [0, 1] (on a GPU, a tensor's values fail a device assertion), ShapeError if p
+            does not broadcast to the input, DtypeError for integers without p.
     Example:
         >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
         tensor([0., 1.])
@@ -675,7 +676,8 @@ def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, 
 
     Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
     Host:   waits for the values of the weights.
-    Raises: ValueRangeError for weights that are negative, not finite or all 0, or too many samples without replacement.
+    Raises: ValueRangeError for weights that are negative, not finite or all 0, or too many samples without replacement,
+            ShapeError for another number of dimensions, DtypeError for integers.
     Example:
         >>> torch.multinomial(torch.tensor([0.0, 3.0, 1.0]), 2).sort().values
         tensor([1, 2])

@@ -292,13 +292,19 @@ def _variance_samples() -> Iterator[Sample]:
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Compute `var`: the sum of squared distances from the mean over count - correction."""
+    """Compute `var`: the sum of squared distances from the mean over count - correction.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers.
+    """
     return _run_spread(call, False, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Compute `std`: the square root of `variance`."""
+    """Compute `std`: the square root of `variance`.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers.
+    """
     return _run_spread(call, True, False, input, dim, keepdim, correction)
 
 
@@ -335,7 +341,10 @@ def _deviation_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any,
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Compute `var_mean`: (variance, mean) in one pass."""
+    """Compute `var_mean`: (variance, mean) in one pass.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers.
+    """
     return _run_spread(call, False, True, input, dim, keepdim, correction)
 
 
@@ -343,7 +352,10 @@ def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool
 def deviation_and_mean(
     call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1
 ) -> Any:
-    """Compute `std_mean`: (standard deviation, mean) in one pass."""
+    """Compute `std_mean`: (standard deviation, mean) in one pass.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers.
+    """
     return _run_spread(call, True, True, input, dim, keepdim, correction)
 
 
@@ -574,7 +586,10 @@ def _exponent_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_exponent_samples, errors=_exponent_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_sum_exp(call: Any, input: Operand, dim: Dims, keepdim: bool = False) -> Any:
-    """Compute `logsumexp` for floating types."""
+    """Compute `logsumexp` for floating types.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    """
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
     if not out.numel():
@@ -701,7 +716,10 @@ def _require_floats(input: Any) -> None:
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
-    """Compute `norm` for a finite p other than 0."""
+    """Compute `norm` for a finite p other than 0.
+
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers.
+    """
     _require_floats(input)
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
@@ -961,7 +979,10 @@ def extremes_kernel(source: dtype, across: bool) -> Kernel:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL, method=False, function=False)
 def extremes(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Compute `aminmax`: (smallest, largest) in one pass."""
+    """Compute `aminmax`: (smallest, largest) in one pass.
+
+    Raises: IndexRangeError if a dimension is out of range or has size 0, ShapeError if one is repeated.
+    """
     require_values(call.name, input.shape, None if dim == () else dim)
     dims = dims_of(call.name, dim, len(input.shape))
     shape = reduced_shape(input.shape, dims, keepdim)
@@ -1050,7 +1071,10 @@ def _choice_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """Compute `max` with a dimension: (values, indices) of the largest elements."""
+    """Compute `max` with a dimension: (values, indices) of the largest elements.
+
+    Raises: IndexRangeError if the dimension is out of range or has size 0.
+    """
     return results.max_(*_run_choice(call, True, input, dim, keepdim, True))
 
 
@@ -1061,7 +1085,10 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """Compute `min` with a dimension: (values, indices) of the smallest elements."""
+    """Compute `min` with a dimension: (values, indices) of the smallest elements.
+
+    Raises: IndexRangeError if the dimension is out of range or has size 0.
+    """
     return results.min_(*_run_choice(call, False, input, dim, keepdim, True))
 
 

@@ -209,7 +209,10 @@ def _scanned(call: Call, scan: Scan, input: Any, dim: int, wanted: dtype | None,
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_sum(call: Call, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
-    """Compute `cumsum`.  reverse: sum from each element to the end."""
+    """Compute `cumsum`.  reverse: sum from each element to the end.
+
+    Raises: IndexRangeError if the dimension is out of range.
+    """
     return _scanned(call, SUM, input, dim, dtype, reverse)
 
 
@@ -236,7 +239,10 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
 
 @operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_product(call: Call, input: Operand, dim: int, reverse: bool = False, dtype: Any = None) -> Any:
-    """Compute `cumprod`.  reverse: multiply from each element to the end."""
+    """Compute `cumprod`.  reverse: multiply from each element to the end.
+
+    Raises: IndexRangeError if the dimension is out of range.
+    """
     return _scanned(call, PROD, input, dim, dtype, reverse)
 
 
@@ -291,7 +297,10 @@ def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES, method=False, function=False)
 def running_log_sum(call: Call, input: Operand, dim: int, reverse: bool = False) -> Any:
-    """Compute `logcumsumexp`.  reverse: from each element to the end."""
+    """Compute `logcumsumexp`.  reverse: from each element to the end.
+
+    Raises: IndexRangeError if the dimension is out of range.
+    """
     return _scanned(call, LOG, input, dim, None, reverse)
 
 
@@ -442,7 +451,10 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_extreme(call: Call, input: Operand, dim: int, largest: bool = True) -> Any:
-    """Compute `cummax` and `cummin`."""
+    """Compute `cummax` and `cummin`.
+
+    Raises: IndexRangeError if the dimension is out of range.
+    """
     at = st.wrap_dim(dim, len(input.shape), call.name)
     values, indexes = call.output(input.shape, input.dtype), call.scratch(input.shape, int64)
     _run_extreme(call, largest, input, None, at, values, indexes)
@@ -617,7 +629,8 @@ def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1
 
     Shapes: the shape of y without `dim`.
     Host:   returns at once.
-    Raises: as `trapezoid`.
+    Raises: IndexRangeError if `dim` is out of range, ShapeError if x has not one point for each value, ArgumentError if
+            x and dx are both given.
     Example:
         >>> torch.trapz(torch.tensor([1.0, 2.0, 4.0]), dx=2)
         tensor(9.)
@@ -631,7 +644,8 @@ def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None
 
     Shapes: the shape of y, with one element less along `dim`.
     Host:   returns at once.
-    Raises: as `trapezoid`.
+    Raises: IndexRangeError if `dim` is out of range, ShapeError if x has not one point for each value, ArgumentError if
+            x and dx are both given.
     Example:
         >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 4.0]))
         tensor([1.5000, 4.5000])

@@ -241,7 +241,7 @@ def unique_consecutive(
     return_counts: also the length of each run.
     Shapes: as `unique`.
     Host:   waits, because the size of the result depends on the values.
-    Raises: as `unique`.
+    Raises: IndexRangeError if `dim` is out of range, ShapeError if another dimension has size 0.
     Example:
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)
         (tensor([1, 2, 1]), tensor([2, 1, 1]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import wraps
+from inspect import cleandoc
 from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
@@ -104,6 +105,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     """Return a view of the storage of the input with any sizes and strides, in elements.
 
     An offset of None is the input's.
+    Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage.
     Example:
@@ -168,6 +170,7 @@ def _select_errors() -> Iterator[ErrorSample]:
 def select(input: Operand, dim: int, index: int) -> Any:
     """Return a view of one index of a dimension, without that dimension.
 
+    Shapes: the input's without `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or the index is out of range.
     Example:
@@ -209,6 +212,7 @@ def _slice_errors() -> Iterator[ErrorSample]:
 def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """Return a view of every `step`-th index of a dimension from start up to end, excluded; both may be negative.
 
+    Shapes: those of the input; the size of `dim` is the number of selected indexes.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ArgumentError for a step below 1.
     """
@@ -247,6 +251,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     """Return a view of `length` indexes of a dimension from `start` on.
 
+    Shapes: those of the input; the size of `dim` is `length`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or start is out of range, ShapeError if the length does not fit.
     Example:
@@ -287,6 +292,7 @@ def _split_errors() -> Iterator[ErrorSample]:
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Split a dimension into views of one size (the last may be smaller), or of the listed sizes.
 
+    Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
     Example:
@@ -354,6 +360,7 @@ def _check_count(name: str, what: str, count: int, most: int, size: int) -> None
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
+    Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive, ValueRangeError
             if it is too large.
@@ -387,6 +394,7 @@ def _unbind_samples() -> Iterator[Sample]:
 def unbind(input: Operand, dim: int = 0) -> Any:
     """Return views of every index of a dimension.
 
+    Shapes: the input's without `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
     Example:
@@ -417,6 +425,7 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
     """Return a view of a diagonal of two dimensions, which becomes the last dimension.
 
     offset: 0 is the main diagonal; positive numbers are above it.
+    Shapes: the input's without the two dimensions, and a last one with the length of the diagonal.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same.
     Example:
@@ -486,9 +495,10 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     """Return a view of all windows of `size` along a dimension, at distance `step`.
 
     The elements of a window are the last dimension of the result.
-
+    Shapes: those of the input, with the number of windows in `dim`, and a last dimension of `size`.
     Host:   returns at once.
-    Raises: ShapeError if no window fits, ArgumentError for a step below 1.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if no window fits, ArgumentError for a step
+            below 1.
     Example:
         >>> torch.arange(6).unfold(0, size=3, step=2)
         tensor([[0, 1, 2],
@@ -569,6 +579,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
     """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions.
 
     indices_or_sections: an int, ints, or a tensor of them on the CPU.  The first pieces may have one index more.
+    Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: ShapeError without a dimension, IndexRangeError if it is out of range, ValueRangeError for no sections.
     Example:
@@ -714,6 +725,7 @@ def _sizes_errors() -> Iterator[ErrorSample]:
 def split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
     """Return views of consecutive pieces of a dimension, of the listed sizes.
 
+    Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not sum to its size.
     Example:
@@ -742,7 +754,9 @@ def _unsafe_errors() -> Iterator[ErrorSample]:
 def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
     """Return the pieces of `split`; autograd allows in-place writes to them.
 
-    Host: returns at once.
+    Shapes: those of the input, except the size of `dim`.
+    Host:   returns at once.
+    Raises: ShapeError as `split`.
     Example:
         >>> torch.unsafe_split(torch.arange(4), 3)
         (tensor([0, 1, 2]), tensor([3]))
@@ -765,7 +779,9 @@ def _unsafe_chunk_errors() -> Iterator[ErrorSample]:
 def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Return the pieces of `chunk`; autograd allows in-place writes to them.
 
-    Host: returns at once.
+    Shapes: those of the input, except the size of `dim`.
+    Host:   returns at once.
+    Raises: ShapeError unless the number of chunks is positive.
     Example:
         >>> torch.unsafe_chunk(torch.arange(4), 2)
         (tensor([0, 1]), tensor([2, 3]))
@@ -787,7 +803,9 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
     """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them.
 
-    Host: returns at once.
+    Shapes: those of the input, except the size of `dim`.
+    Host:   returns at once.
+    Raises: ShapeError if the sizes do not sum to that of the dimension, IndexRangeError if `dim` is out of range.
     Example:
         >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
         (tensor([0]), tensor([1, 2]))
@@ -846,6 +864,13 @@ def _copy(view: Any) -> Any:
     return view.clone(memory_format=contiguous_format)
 
 
+def _sections(original: Operator) -> str:
+    """Return the lines about shapes, the host and errors from an operator's docstring."""
+    before_example = cleandoc(original.__doc__ or "").partition("Example:")[0]
+    _, label, rest = before_example.partition("Shapes:")
+    return (label + rest).rstrip()
+
+
 def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     """Make the operator `<view>_copy`."""
     name = f"{original.name}_copy"
@@ -861,7 +886,7 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     several = "each result is" if printed.startswith("(") else "the result is"
     copied.__doc__ = (
         f"As `{original.name}`, but {several} a contiguous copy.\n\n"
-        f"Host:   returns at once.\nExample:\n    >>> {call}\n    {shown}\n"
+        f"{_sections(original)}\nExample:\n    >>> {call}\n    {shown}\n"
     )
     return composite(
         name=name, samples=original.samples, errors=original.errors, dtypes=dtypes.ALL,

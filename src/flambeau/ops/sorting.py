@@ -213,6 +213,7 @@ def msort(input: Operand) -> Any:
 
     Shapes: as the input.
     Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.msort(torch.tensor([[3, 1], [2, 5]]))
         tensor([[2, 1],

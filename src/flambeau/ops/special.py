@@ -49,7 +49,8 @@ def lgamma(input: Operand) -> Any:
     """Compute the logarithm of the absolute value of the gamma function.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
         tensor([0.5724, 0.0000, 3.1781])
@@ -67,7 +68,8 @@ def digamma(input: Operand) -> Any:
     """Compute the derivative of the logarithm of the gamma function.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.digamma(torch.tensor([0.5, 1.0, 5.0]))
         tensor([-1.9635, -0.5772,  1.5061])
@@ -218,7 +220,8 @@ def igamma(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers; in backward DerivativeError if `input` requires a gradient.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers; in backward DerivativeError if `input`
+            requires a gradient.
     Example:
         >>> torch.igamma(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
         tensor([0.3528, 0.5665])
@@ -239,7 +242,8 @@ def igammac(input: Operand, other: Operand) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers; in backward DerivativeError if `input` requires a gradient.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers; in backward DerivativeError if `input`
+            requires a gradient.
     Example:
         >>> torch.igammac(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
         tensor([0.6472, 0.4335])
@@ -270,7 +274,7 @@ def special_zeta(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: in backward DerivativeError if `input` requires a gradient.
+    Raises: ShapeError if the shapes do not broadcast; in backward DerivativeError if `input` requires a gradient.
     Example:
         >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
         tensor([1.6449, 1.0823])
@@ -305,6 +309,7 @@ def xlogy(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
     Example:
         >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 3.0]))
         tensor([0.0000, 2.1972])
@@ -335,6 +340,7 @@ def special_xlog1py(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 3.0]))
         tensor([0.0000, 2.7726])
@@ -360,7 +366,8 @@ def special_entr(input: Operand) -> Any:
     """Compute -x log(x); 0 at 0 and negative infinity below.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.entr(torch.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.3466, -0.0000])
@@ -397,6 +404,7 @@ def _logit(input: Operand, eps: float | None = None) -> Any:
     eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1].
     Shapes: same as the input.
     Host:   returns at once.
+    Raises: ArgumentTypeError if `eps` is neither a number nor None, DtypeError if `out` is not floating point.
     Example:
         >>> torch.logit(torch.tensor([0.25, 0.5, 1.0]))
         tensor([-1.0986,  0.0000,     inf])
@@ -428,7 +436,8 @@ def special_erfcx(input: Operand) -> Any:
     """Compute exp(x^2) erfc(x), which does not underflow.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.erfcx(torch.tensor([0.0, 1.0, 30.0]))
         tensor([1.0000, 0.4276, 0.0188])
@@ -446,7 +455,8 @@ def special_ndtr(input: Operand) -> Any:
     """Compute the cumulative distribution function of the standard normal distribution.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.ndtr(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([0.1587, 0.5000, 0.8413])
@@ -468,7 +478,8 @@ def special_ndtri(input: Operand) -> Any:
     """Compute the quantile function of the standard normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.ndtri(torch.tensor([0.025, 0.5, 0.975]))
         tensor([-1.9600,  0.0000,  1.9600])
@@ -486,7 +497,8 @@ def special_log_ndtr(input: Operand) -> Any:
     """Compute the logarithm of `ndtr`; it stays accurate where `ndtr` is near 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.log_ndtr(torch.tensor([-30.0, 0.0, 5.0]))
         tensor([-4.5432e+02, -6.9315e-01, -2.8665e-07])
@@ -507,7 +519,8 @@ def i0(input: Operand) -> Any:
     """Compute the modified Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.i0(torch.tensor([0.0, 1.0, 2.0]))
         tensor([1.0000, 1.2661, 2.2796])
@@ -525,7 +538,8 @@ def special_i0e(input: Operand) -> Any:
     """Compute exp(-|x|) i0(x), which does not overflow.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.i0e(torch.tensor([0.0, 1.0, 1000.0]))
         tensor([1.0000, 0.4658, 0.0126])
@@ -549,7 +563,8 @@ def special_i1(input: Operand) -> Any:
     """Compute the modified Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.i1(torch.tensor([0.0, 1.0, 2.0]))
         tensor([0.0000, 0.5652, 1.5906])
@@ -567,7 +582,8 @@ def special_i1e(input: Operand) -> Any:
     """Compute exp(-|x|) i1(x), which does not overflow.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.i1e(torch.tensor([0.0, 1.0, 1000.0]))
         tensor([0.0000, 0.2079, 0.0126])
@@ -585,7 +601,8 @@ def special_bessel_j0(input: Operand) -> Any:
     """Compute the Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.bessel_j0(torch.tensor([0.0, 1.0, 10.0]))
         tensor([ 1.0000,  0.7652, -0.2459])
@@ -603,7 +620,8 @@ def special_bessel_j1(input: Operand) -> Any:
     """Compute the Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.bessel_j1(torch.tensor([0.0, 1.0, 10.0]))
         tensor([0.0000, 0.4401, 0.0435])
@@ -621,7 +639,8 @@ def special_bessel_y0(input: Operand) -> Any:
     """Compute the Bessel function of the second kind of order 0; NaN below 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.bessel_y0(torch.tensor([0.5, 1.0, 10.0]))
         tensor([-0.4445,  0.0883,  0.0557])
@@ -639,7 +658,8 @@ def special_bessel_y1(input: Operand) -> Any:
     """Compute the Bessel function of the second kind of order 1; NaN below 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.bessel_y1(torch.tensor([0.5, 1.0, 10.0]))
         tensor([-1.4715, -0.7812,  0.2490])
@@ -657,7 +677,8 @@ def special_modified_bessel_i0(input: Operand) -> Any:
     """Compute the modified Bessel function of the first kind of order 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.modified_bessel_i0(torch.tensor([0.0, 1.0, 2.0]))
         tensor([1.0000, 1.2661, 2.2796])
@@ -675,7 +696,8 @@ def special_modified_bessel_i1(input: Operand) -> Any:
     """Compute the modified Bessel function of the first kind of order 1.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.modified_bessel_i1(torch.tensor([0.0, 1.0, 2.0]))
         tensor([0.0000, 0.5652, 1.5906])
@@ -695,7 +717,8 @@ def special_modified_bessel_k0(input: Operand) -> Any:
     """Compute the modified Bessel function of the second kind of order 0; NaN below 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.modified_bessel_k0(torch.tensor([0.5, 1.0, 2.0]))
         tensor([0.9244, 0.4210, 0.1139])
@@ -715,7 +738,8 @@ def special_modified_bessel_k1(input: Operand) -> Any:
     """Compute the modified Bessel function of the second kind of order 1; NaN below 0.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.modified_bessel_k1(torch.tensor([0.5, 1.0, 2.0]))
         tensor([1.6564, 0.6019, 0.1399])
@@ -733,7 +757,8 @@ def special_scaled_modified_bessel_k0(input: Operand) -> Any:
     """Compute exp(x) modified_bessel_k0(x), which does not underflow.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.scaled_modified_bessel_k0(torch.tensor([0.5, 1.0, 1000.0]))
         tensor([1.5241, 1.1445, 0.0396])
@@ -751,7 +776,8 @@ def special_scaled_modified_bessel_k1(input: Operand) -> Any:
     """Compute exp(x) modified_bessel_k1(x), which does not underflow.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.scaled_modified_bessel_k1(torch.tensor([0.5, 1.0, 1000.0]))
         tensor([2.7310, 1.6362, 0.0396])
@@ -773,7 +799,8 @@ def special_spherical_bessel_j0(input: Operand) -> Any:
     """Compute the spherical Bessel function of the first kind of order 0: sin(x) / x.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0, 10.0]))
         tensor([ 1.0000,  0.8415, -0.0544])
@@ -791,7 +818,8 @@ def special_airy_ai(input: Operand) -> Any:
     """Compute the Airy function Ai.  It has no gradient.
 
     Shapes: same as the input.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: DtypeError if `out` is not floating point.
     Example:
         >>> torch.special.airy_ai(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([0.2274, 0.3550, 0.0349])
@@ -843,6 +871,7 @@ def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.0]), 3)
         tensor([-1., 26.])
@@ -856,6 +885,7 @@ def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.0]), 3)
         tensor([-1., 56.])
@@ -869,6 +899,7 @@ def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.0]), 3)
         tensor([-1., 41.])
@@ -882,6 +913,7 @@ def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.0]), 3)
         tensor([-1., 71.])
@@ -896,6 +928,7 @@ def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.0]), 3)
         tensor([-0., 99.])
@@ -910,6 +943,7 @@ def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.0]), 3)
         tensor([ -0., 204.])
@@ -924,6 +958,7 @@ def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.0]), 3)
         tensor([  1., 169.])
@@ -938,6 +973,7 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.0]), 3)
         tensor([ -1., 239.])
@@ -951,6 +987,7 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.0]), 3)
         tensor([-5., 40.])
@@ -964,6 +1001,7 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.0]), 3)
         tensor([-1.3750,  2.0000])
@@ -977,6 +1015,7 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.0]), 3)
         tensor([-0.1458, -0.3333])
@@ -990,6 +1029,7 @@ def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.0]), 3)
         tensor([-0.4375, 17.0000])

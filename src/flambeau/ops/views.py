@@ -154,7 +154,8 @@ def _ravel_samples() -> Iterator[Sample]:
 def ravel(input: Operand) -> Any:
     """Flatten to one dimension: a view of a contiguous input, else a copy.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
         tensor([1, 2, 3, 4])
@@ -203,6 +204,7 @@ def _squeeze_samples() -> Iterator[Sample]:
 def squeeze(input: Operand, dim: Any = None) -> Any:
     """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several.
 
+    Shapes: the input's without these dimensions.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
     Example:
@@ -233,6 +235,7 @@ def _unsqueeze_samples() -> Iterator[Sample]:
 def unsqueeze(input: Operand, dim: int) -> Any:
     """Return a view with a dimension of size 1 inserted at `dim`.
 
+    Shapes: the input's with a size of 1 inserted.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
     Example:
@@ -288,7 +291,8 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Alias of `transpose`.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range.
     Example:
         >>> torch.swapaxes(torch.zeros(2, 3, 5), 0, 2).shape
         torch.Size([5, 3, 2])
@@ -300,7 +304,8 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Alias of `transpose`.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range.
     Example:
         >>> torch.swapdims(torch.zeros(2, 3, 5), 0, 2).shape
         torch.Size([5, 3, 2])
@@ -351,6 +356,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 def t(input: Operand) -> Any:
     """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions.
 
+    Shapes: [n, m] gives [m, n]; [n] and [] give the same.
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
     Example:
@@ -384,7 +390,7 @@ def permute(input: Operand, dims: Any) -> Any:
 
     Shapes: size i of the result is size dims[i] of the input.
     Host:   returns at once.
-    Raises: ShapeError unless `dims` lists every dimension once.
+    Raises: ShapeError unless `dims` lists every dimension once, IndexRangeError if one is out of range.
     Example:
         >>> torch.permute(torch.zeros(2, 3, 5), (2, 0, 1)).shape
         torch.Size([5, 2, 3])
@@ -466,6 +472,7 @@ def _expand_errors() -> Iterator[ErrorSample]:
 def expand(input: Operand, size: Any) -> Any:
     """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
 
+    Shapes: the result has the listed sizes.
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
     Example:
@@ -531,7 +538,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 def broadcast_to(input: Operand, size: Any) -> Any:
     """Alias of `expand`.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError as `expand`.
     Example:
         >>> torch.broadcast_to(torch.tensor([1, 2]), (3, 2))
         tensor([[1, 2],
@@ -558,7 +566,9 @@ def _alias_samples() -> Iterator[Sample]:
 def alias(input: Operand) -> Any:
     """Return a view of the whole input: another tensor of the same memory, with a gradient.
 
-    Host: returns at once.
+    Shapes: same as the input.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     """
     return input.shape, input.strides, 0
 
