@@ -6,7 +6,17 @@ import pytest
 
 import flambeau as torch
 from flambeau import errors
-from flambeau.errors import AcceleratorError, FlambeauError, NamingError, ShapeError, name_error, naming, seal
+from flambeau.errors import (
+    AcceleratorError,
+    ArgumentError,
+    ArgumentTypeError,
+    FlambeauError,
+    NamingError,
+    ShapeError,
+    name_error,
+    naming,
+    seal,
+)
 
 
 def test_the_text_is_made_of_the_fields():
@@ -69,3 +79,53 @@ def test_the_error_of_a_call_has_its_operator():
 def test_a_type_that_an_operator_lacks_is_not_implemented():
     with pytest.raises(NotImplementedError, match="bitwise_and: .*float32"):
         torch.bitwise_and(torch.ones(2), 1)
+
+
+def _deep(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def _endless(container):
+    container["a" if isinstance(container, dict) else slice(0, 0)] = container if container == {} else [container]
+    return container
+
+
+WALKS = {
+    "tree_flatten": torch.utils._pytree.tree_flatten,
+    "default_collate": lambda value: torch.utils.data.default_collate([value]),
+    "default_convert": torch.utils.data.default_convert,
+    "pin_memory": torch.utils.data._utils.pin_memory.pin_memory,
+    "assert_close": lambda value: torch.testing.assert_close(value, value),
+    "scatter": lambda value: torch.nn.parallel.scatter(value, [0]),
+    "gather": lambda value: torch.nn.parallel.gather([value], 0),
+}
+
+
+@pytest.mark.parametrize("make", [lambda: _deep(100_000), lambda: _endless([]), lambda: _endless({})])
+@pytest.mark.parametrize("name", WALKS)
+def test_containers_that_nest_too_deeply_are_refused(name, make):
+    with pytest.raises(ArgumentError) as caught:
+        WALKS[name](make())
+    assert caught.value.operator == name and "nested more than 64 deep" in caught.value.fact
+    assert caught.value.hint == "a container must not contain itself"
+
+
+def test_a_recursion_error_of_a_function_that_a_walk_calls_reaches_the_program():
+    def endless(value):
+        return endless(value)
+
+    with pytest.raises(RecursionError):
+        torch.utils._pytree.tree_map(endless, [torch.ones(1)])
+
+
+@pytest.mark.parametrize("make", [lambda: _deep(100_000), lambda: _endless([])])
+def test_sizes_and_operands_that_nest_too_deeply_are_refused(make):
+    for call in (lambda: torch.zeros(make()), lambda: torch.ones(1).new_zeros(make())):
+        with pytest.raises(ArgumentTypeError, match="sizes must be ints"):
+            call()
+    with pytest.raises(ArgumentTypeError) as caught:
+        torch.einsum("ij->ji", make())
+    assert caught.value.operator == "einsum"

@@ -42,6 +42,7 @@ from typing import Any, Literal, NamedTuple
 
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 MAX_SHOWN = 80  # characters of a value that errors show
+MAX_NESTING = 64  # of containers, in errors about recursion; as many as the most dimensions of a NumPy array
 LACKING = (
     "it is not in flambeau: docs/reference/coverage.md lists PyTorch's names, docs/differences.md the parts left out"
 )
@@ -150,6 +151,36 @@ class naming:  # noqa: N801  (reads as a part of `with`)
         if error is not None:
             name_error(error, self.operator)
         return False
+
+
+class walking(naming):  # noqa: N801  (reads as a part of `with`)
+    """A block that walks recursively through the containers of a value, such as a batch.
+
+    Raises: ArgumentError in place of RecursionError if they nest too deeply, as where a list contains itself.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, operator: str, value: object) -> None:
+        super().__init__(operator)
+        self.value = value
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> Literal[False]:
+        if isinstance(error, RecursionError) and _nests_too_deeply(self.value):
+            raise ArgumentError(
+                f"containers are nested more than {MAX_NESTING} deep in {shown(type(self.value))}",
+                hint="a container must not contain itself",
+                operator=self.operator,
+            ) from None
+        return super().__exit__(kind, error, traceback)
+
+
+def _nests_too_deeply(value: Any) -> bool:
+    level = {id(value): value}
+    for _ in range(MAX_NESTING):
+        entries = [entry for each in level.values() for entry in (each.values() if isinstance(each, dict) else each)]
+        level = {id(entry): entry for entry in entries if isinstance(entry, (list, tuple, dict))}
+    return bool(level)
 
 
 def seal(error: BaseException) -> None:

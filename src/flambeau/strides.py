@@ -5,22 +5,33 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, cast, overload
 
-from .errors import ShapeError
+from .errors import ArgumentTypeError, ShapeError, shown
 
 Shape = tuple[int, ...]
+_SIZE_HINT = "as in torch.Size([2, 3])"
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's does.
+    """The shape of a tensor: a tuple of ints that prints as PyTorch's does.
 
+    Other integers, such as NumPy's and integer tensors without dimensions, become ints.
+    Raises: ArgumentTypeError for a value that is not iterable, or an item that is no integer.
     Example:
         >>> torch.Size([2, 3]), torch.Size([2, 3]).numel()
         (torch.Size([2, 3]), 6)
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        if not hasattr(type(sizes), "__iter__"):
+            raise ArgumentTypeError(f"sizes must be iterable, got {shown(sizes)}", hint=_SIZE_HINT, operator="Size")
+        values = tuple(sizes)
+        if set(map(type, values)) <= {int}:
+            return tuple.__new__(cls, cast(Shape, values))
+        return tuple.__new__(cls, [_item(at, value) for at, value in enumerate(values)])
 
     def numel(self) -> int:
         """Return the number of elements: the product of the sizes.
@@ -50,7 +61,18 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
-        return Size(tuple.__getitem__(self, index)) if isinstance(index, slice) else tuple.__getitem__(self, index)
+        if isinstance(index, slice):
+            return tuple.__new__(Size, tuple.__getitem__(self, index))
+        return tuple.__getitem__(self, index)
+
+
+def _item(at: int, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"sizes must be ints, item {at} is {shown(value)}", hint=_SIZE_HINT, operator="Size"
+        ) from None
 
 
 def contiguous(shape: Sequence[int]) -> Shape:

@@ -9,7 +9,7 @@ import pytest
 import flambeau
 import flambeau as torch
 from flambeau.dtypes import BY_NAME
-from flambeau.errors import ArgumentError
+from flambeau.errors import ArgumentError, ArgumentTypeError, ValueRangeError
 from flambeau.tensor import format
 
 CASES = json.loads((Path(__file__).parent.parent / "oracle" / "print_cases.json").read_text())
@@ -89,3 +89,21 @@ def test_parts_of_the_text_are_made_alone():
     with _tensor_str.printoptions(precision=1):
         assert str(x) == "tensor([[1.0, 2.5]])" and _tensor_str.get_printoptions()["precision"] == 1
     assert str(x) == "tensor([[1.0000, 2.5000]])"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "shown"),
+    [
+        ({"precision": -1}, ValueRangeError, "precision must not be negative, got -1"),
+        ({"precision": 2.5}, ArgumentTypeError, "precision must be an int, got 2.5"),
+        ({"edgeitems": "3"}, ArgumentTypeError, "edgeitems must be an int, got '3'"),
+        ({"threshold": [10]}, ArgumentTypeError, "threshold must be a number, got [10]"),
+        ({"linewidth": "wide"}, ArgumentTypeError, "linewidth must be a number, got 'wide'"),
+    ],
+)
+def test_options_that_cannot_be_printed_with_are_refused_and_change_nothing(options, error, shown):
+    before = format.get_printoptions()
+    with pytest.raises(error) as caught:
+        torch.set_printoptions(sci_mode=True, **options)
+    assert caught.value.operator == "set_printoptions" and shown in caught.value.fact
+    assert format.get_printoptions() == before

@@ -16,7 +16,7 @@ from ..core.queue import hooks
 from ..core.tensor import TensorBase, in_graph, new_on_host
 from ..core.thread import CPU
 from ..dtypes import float64, int64, uint8
-from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
+from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown, walking
 from ..host import np
 from ..multiprocessing.worker_pipe import COPIED_BYTES, SharedStack, shares_batches
 from ..ops.operator import REGISTRY
@@ -48,7 +48,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         [tensor([1, 2]), tensor([[0., 0.],
                 [1., 1.]])]
     """
-    with naming("default_collate"):
+    with walking("default_collate", batch):
         return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
@@ -447,15 +447,20 @@ def default_convert(data: Any) -> Any:
         >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
         {'x': tensor([1, 2]), 'name': 'a'}
     """
+    with walking("default_convert", data):
+        return _converted(data)
+
+
+def _converted(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)) and type(data).__module__ == "numpy":  # not of packages' subclasses
         return data if data.dtype.kind in NO_NUMBERS else factories.as_tensor(np.asarray(data))
     if isinstance(data, (TensorBase, str, bytes)):
         return data
     if isinstance(data, Mapping):
-        return rebuilt_mapping(data, {key: default_convert(value) for key, value in data.items()})
+        return rebuilt_mapping(data, {key: _converted(value) for key, value in data.items()})
     if isinstance(data, tuple):
-        entries = [default_convert(entry) for entry in data]
+        entries = [_converted(entry) for entry in data]
         return type(data)(*entries) if hasattr(data, "_fields") else entries
     if isinstance(data, Sequence):
-        return rebuilt_sequence(data, [default_convert(entry) for entry in data])
+        return rebuilt_sequence(data, [_converted(entry) for entry in data])
     return data

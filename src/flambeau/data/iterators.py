@@ -19,7 +19,7 @@ from typing import Any
 from .. import callers
 from ..core import thread
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, NotSupportedError
+from ..errors import ArgumentError, NotSupportedError, walking
 from ..multiprocessing.worker_pipe import WorkerException
 from ..runtime import device as devices
 from ..runtime.stream import Stream
@@ -37,16 +37,26 @@ def pin_memory(data: Any, device: Any = None) -> Any:
     bytes and objects of other types are returned unchanged.
     device: ignored; pinned memory serves every device.
     """
+    with walking("pin_memory", data):
+        return _in_pinned_memory(data)
+
+
+def _in_pinned_memory(data: Any) -> Any:
     if isinstance(data, TensorBase) or hasattr(data, "pin_memory"):
         return data.pin_memory()
-    return with_entries(data, pin_memory)
+    return with_entries(data, _in_pinned_memory)
 
 
 def pin_host_memory(data: Any) -> Any:
     """Pin like pin_memory, but leave tensors on a GPU as they are."""
+    with walking("pin_memory", data):
+        return _on_host_pinned(data)
+
+
+def _on_host_pinned(data: Any) -> Any:
     if isinstance(data, TensorBase) and data.is_cuda:
         return data
-    return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
+    return data.pin_memory() if hasattr(data, "pin_memory") else with_entries(data, _on_host_pinned)
 
 
 def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:

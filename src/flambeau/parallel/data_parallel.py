@@ -31,7 +31,7 @@ from ..autograd.mode import GradMode, mode
 from ..core import thread
 from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, alias_of, in_graph
 from ..driver.api import StreamHandle
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, NamingError, naming, shown
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, NamingError, naming, shown, walking
 from ..importer import listing
 from ..multiprocessing.worker_pipe import WorkerException
 from ..nn.module import Module
@@ -420,7 +420,8 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         gpus = [devices.cuda_index(gpu) for gpu in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
     if not gpus:
         raise ArgumentError(f"got no devices: {target_gpus}", hint="give at least one", operator="scatter")
-    return _scatter(inputs, gpus, dim, _plain_parts(inputs, gpus, dim))
+    with walking("scatter", inputs):
+        return _scatter(inputs, gpus, dim, _plain_parts(inputs, gpus, dim))
 
 
 def _scatter(value: Any, gpus: list[int], dim: int, known: dict[int, list[Any]]) -> list[Any]:
@@ -505,6 +506,11 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         )
     if not outputs:
         raise ArgumentError(f"got no outputs: {outputs}", hint="give one per device", operator="gather")
+    with walking("gather", outputs):
+        return _gathered(outputs, target_device, dim)
+
+
+def _gathered(outputs: Sequence[Any], target_device: Any, dim: int) -> Any:
     first = outputs[0]
     if isinstance(first, TensorBase):
         checks.tensors("gather", "outputs", outputs)
@@ -521,7 +527,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
                 operator="gather",
             )
         make: Any = type(first)
-        return make((key, gather([output[key] for output in outputs], target_device, dim)) for key in first)
+        return make((key, _gathered([output[key] for output in outputs], target_device, dim)) for key in first)
     if not isinstance(first, (tuple, list)):
         raise ArgumentTypeError(
             f"outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",
@@ -529,7 +535,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
             operator="gather",
         )
     _check_lengths("sequences", outputs)
-    joined = [gather(parts, target_device, dim) for parts in zip(*outputs)]
+    joined = [_gathered(parts, target_device, dim) for parts in zip(*outputs)]
     return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
 
 

@@ -168,7 +168,7 @@ def sizes(name: str, values: Any) -> None:
         is_int = is_integer(size) or index and isinstance(size, bool)  # as in PyTorch, only the first is checked
         if not is_int or getattr(size, "ndim", False):
             raise ArgumentTypeError(
-                f"sizes must be ints, size {index} is {shown(size)} (all: {list(whole)})",
+                f"sizes must be ints, size {index} is {shown(size)} (all: {shown(list(whole))})",
                 hint="as in (2, 3)",
                 operator=name,
             )

@@ -18,6 +18,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import alias_of
 from ..errors import ArgumentError, AutogradError
 from ..ops.operator import REGISTRY
+from . import checks
 from .meta import is_meta
 
 WIDE_RANGE = 1000.0
@@ -61,7 +62,8 @@ def set_printoptions(
 ) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full".
 
-    Raises: ArgumentError for an unknown profile.
+    Raises: ArgumentError for an unknown profile, ArgumentTypeError for options that are not numbers, ValueRangeError
+            for a negative precision or edgeitems.  The options are unchanged then.
     Example:
         >>> torch.set_printoptions(precision=2)
         >>> torch.tensor([3.14159])
@@ -72,6 +74,12 @@ def set_printoptions(
         raise ArgumentError(
             f"unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}", operator="set_printoptions"
         )
+    for name, value in (("precision", precision), ("edgeitems", edgeitems)):
+        if value is not None:
+            checks.count("set_printoptions", name, value)
+    for name, value in (("threshold", threshold), ("linewidth", linewidth)):
+        if value is not None:
+            checks.number("set_printoptions", name, value)
     passed = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changed = {name: value for name, value in passed.items() if value is not None}
     for name, value in ((_PROFILES[profile] if profile else {}) | changed).items():

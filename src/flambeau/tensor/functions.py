@@ -12,7 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError, ShapeError, shown
+from ..errors import MAX_NESTING, ArgumentError, ShapeError, shown
 from ..ops.activation import random_slope
 from ..ops.einsum import LETTERS
 from ..ops.indexing import index_put_
@@ -461,8 +461,10 @@ def einsum(*args: Any) -> Any:
     equation, operands = args[0], list(args[1:])
     if not isinstance(equation, str):
         equation, operands = _equation_of_labels(args)
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        return einsum(equation, *operands[0])
+    for _ in range(MAX_NESTING):
+        if len(operands) != 1 or not isinstance(operands[0], (list, tuple)):
+            break
+        operands = list(operands[0])
     return REGISTRY["einsum_of"](equation, operands)
 
 

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..core.factories import sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, walking
 from ..host import np
 from ..tensor import checks, factories
 from ..tensor.factories import as_leaf
@@ -92,7 +92,8 @@ def assert_close(
         )
     rules = Rules(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     try:
-        _compare(actual, expected, rules, ())
+        with walking("assert_close", actual):
+            _compare(actual, expected, rules, ())
     except Difference as difference:
         path = "".join(f"[{key!r}]" for key in difference.place)
         text = difference.text + (f"\n\nThe failure occurred for item {path}" if path else "")

@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, shown, walking
 
 PyTree = Any
 Context = Any
@@ -176,7 +176,8 @@ def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> boo
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """Return a tree's leaves and its structure."""
     leaves: list[Any] = []
-    return leaves, _take_apart(tree, leaves, is_leaf)
+    with walking("tree_flatten", tree):
+        return leaves, _take_apart(tree, leaves, is_leaf)
 
 
 def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
