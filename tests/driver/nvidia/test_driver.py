@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,13 +10,14 @@ import pytest
 from flambeau import dtypes, errors
 from flambeau.driver.api import CaptureMode, CaptureStatus, CopyKind
 from flambeau.driver.nvidia import blas
+from flambeau.driver.nvidia import driver as driver_module
 from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
 from flambeau.library_operation import Gemm
 
-from .conftest import Code
+from .conftest import RESULTS, Code
 
 CONTEXT = (0xC0, 0xC1)
 DEVICE_1 = 1 << 40  # the stand-in says that an address from here on is of device 1
@@ -525,3 +527,86 @@ def test_a_graph_has_numbers_and_is_written_by_the_driver(driver, cuda):
     assert (driver.graph_raw(graph), driver.graph_raw(made)) == (0x6AF, 0xE8EC)
     with pytest.raises(errors.AcceleratorError, match=r"graph 99999999 does not exist"):
         driver.graph_raw(99999999)
+
+
+# memory and events of other processes: the calls, their bytes, and their checks
+
+RAW = bytes(range(64))
+
+
+class Handle:
+    """As the bindings' CUipcMemHandle: 64 bytes that only `getPtr` reaches."""
+
+    def __init__(self, raw=bytes(64)):
+        self.raw = (ctypes.c_uint8 * 64).from_buffer_copy(raw)
+
+    def getPtr(self):  # noqa: N802
+        return ctypes.addressof(self.raw)
+
+
+@pytest.fixture
+def sharing(cuda, monkeypatch):
+    """The stand-in, with the calls that share memory and events."""
+    monkeypatch.setitem(RESULTS, "cuIpcGetMemHandle", lambda address: (Handle(RAW),))
+    monkeypatch.setitem(RESULTS, "cuIpcGetEventHandle", lambda event: (Handle(RAW),))
+    monkeypatch.setitem(RESULTS, "cuIpcOpenMemHandle", lambda handle, flags: (0xABC000,))
+    monkeypatch.setitem(RESULTS, "cuIpcOpenEventHandle", lambda handle: (0xE0,))
+    cuda.CUipcMemHandle = cuda.CUipcEventHandle = Handle
+    return cuda
+
+
+@pytest.fixture
+def as_another_process(monkeypatch):
+    return lambda: monkeypatch.setattr(driver_module, "_PROCESS", b"another!")
+
+
+def test_memory_goes_there_and_is_closed(driver: NvidiaDriver, sharing, as_another_process):
+    handle = driver.ipc_export(1, 0xABC000)
+    assert sharing.named("cuIpcGetMemHandle") == [(0xABC000,)]
+    as_another_process()
+    assert driver.ipc_open(1, handle) == 0xABC000
+    ((given, flags),) = sharing.named("cuIpcOpenMemHandle")
+    assert bytes(given.raw) == RAW and flags == 1
+    driver.ipc_close(1, 0xABC000)
+    assert sharing.named("cuIpcCloseMemHandle") == [(0xABC000,)]
+
+
+def test_an_event_goes_there_and_is_destroyed(driver: NvidiaDriver, sharing, as_another_process):
+    event = driver.event_create(1, False, False, True)
+    assert sharing.named("cuEventCreate") == [(2 | 4,)]
+    handle = driver.event_ipc_export(event)
+    as_another_process()
+    opened = driver.event_ipc_open(1, handle)
+    assert bytes(sharing.named("cuIpcOpenEventHandle")[0][0].raw) == RAW
+    driver.stream_wait_event(driver.stream_adopt(1, 0), opened)
+    driver.event_destroy(opened)
+    assert sharing.named("cuEventDestroy") == [(0xE0,)]
+
+
+def test_a_plain_event_is_not_exported(driver: NvidiaDriver, sharing):
+    with pytest.raises(errors.AcceleratorError, match="interprocess=True"):
+        driver.event_ipc_export(driver.event_create(0, False, False, False))
+    assert sharing.named("cuIpcGetEventHandle") == []
+
+
+def test_the_driver_never_sees_a_handle_that_is_not_its_own_kind(driver: NvidiaDriver, sharing):
+    handle = driver.ipc_export(0, 0xABC000)
+    for bad in (b"", handle[:-1], bytes(len(handle)), handle):
+        with pytest.raises(errors.ArgumentError):
+            driver.ipc_open(0, bad)
+        with pytest.raises(errors.ArgumentError):
+            driver.event_ipc_open(0, bad)
+    assert sharing.named("cuIpcOpenMemHandle") == sharing.named("cuIpcOpenEventHandle") == []
+
+
+def test_the_device_must_be_the_same(driver: NvidiaDriver, sharing, as_another_process, monkeypatch):
+    handle = driver.ipc_export(0, 0xABC000)
+    as_another_process()
+    monkeypatch.setattr(driver._devices, "uuid", lambda device: "GPU-other")
+    with pytest.raises(errors.ArgumentError, match="GPU-00010203.* was opened on device 0, GPU-other"):
+        driver.ipc_open(0, handle)
+
+
+def test_a_flush_waits_for_the_stream(driver: NvidiaDriver, sharing):
+    driver.ipc_flush(driver.stream_adopt(0, 0))
+    assert len(sharing.named("cuStreamSynchronize")) == 1

@@ -16,8 +16,7 @@ from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
 from flambeau.library_operation import Gemm
-
-from .conftest import Code
+from tests.driver.nvidia.conftest import Code
 
 COMPILER = shutil.which("cc")
 pytestmark = [

@@ -16,8 +16,7 @@ from flambeau.driver.nvidia import cupti, library
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
-
-from .conftest import Code
+from tests.driver.nvidia.conftest import Code
 
 COMPILER = shutil.which("cc")
 pytestmark = [

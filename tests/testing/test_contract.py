@@ -1,13 +1,18 @@
-from functools import partial
+"""The contract of drivers, for each driver: virtual ones, those that follow, and NVIDIA's on hardware."""
 
-from flambeau import host
+from functools import cache, partial
+
+import pytest
+
+from flambeau import config, host
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import Address, CopyKind, Driver
+from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.driver.virtual.schedule import Delay, Seeded
 from flambeau.errors import AcceleratorError
-from flambeau.testing.contract import DEVICE, NBYTES, PAGE, DriverContract, raised
+from flambeau.testing.contract import DEVICE, NBYTES, PAGE, DriverContract, IpcContract, raised
 
 
 class TestVirtual(DriverContract):
@@ -53,3 +58,33 @@ class TestFollowed(DriverContract):
     def make_driver(self) -> Driver:
         choice = virtual_gpus(2)
         return FollowedDriver(choice, VirtualDriver(choice))
+
+
+@cache
+def started() -> Driver:
+    driver = NvidiaDriver()
+    driver.start()
+    return driver
+
+
+@pytest.fixture(scope="module")
+def only_on_hardware() -> None:
+    choice = config.gpus()
+    if choice is None or choice.kind != "nvidia":
+        pytest.skip("FLAMBEAU_GPUS is not nvidia")
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("only_on_hardware")
+class TestNvidia(DriverContract):
+    def make_driver(self) -> Driver:
+        return started()
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("only_on_hardware")
+class TestNvidiaIpc(IpcContract):
+    gpus = "nvidia"
+
+    def make_driver(self) -> Driver:
+        return started()

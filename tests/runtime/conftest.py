@@ -1,0 +1,3 @@
+"""A stand-in for CUDA."""
+
+from tests.driver.nvidia.conftest import cuda  # noqa: F401
