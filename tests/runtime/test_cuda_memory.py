@@ -76,7 +76,7 @@ def test_a_fraction_limits_the_process():
     assert torch.cuda.get_per_process_memory_fraction() == 0.01
     torch.cuda.set_per_process_memory_fraction(1.0)
     assert torch.empty(20 << 20, dtype=torch.uint8, device="cuda").is_cuda
-    with pytest.raises(errors.ArgumentError, match="between 0 and 1, got 1.5"):
+    with pytest.raises(errors.ArgumentError, match="^set_per_process_memory_fraction: .* between 0 and 1, got 1.5"):
         torch.cuda.set_per_process_memory_fraction(1.5)
 
 

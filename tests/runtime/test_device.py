@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau import config
+from flambeau import config, errors
 from flambeau.core import thread
 from flambeau.errors import ConfigError, NotSupportedError
 from flambeau.runtime.machine import Machine
@@ -74,6 +74,15 @@ def test_where_results_and_copies_go():
 
 
 @pytest.mark.devices(2)
+@pytest.mark.usefixtures("gpus")
+@pytest.mark.parametrize("wrong", [3, None, np.ones(2)])
+def test_device_of_takes_what_has_a_device(wrong):
+    with pytest.raises(errors.ArgumentTypeError, match="^device_of: expected a tensor or a storage, got .*\nhint: "):
+        torch.cuda.device_of(wrong)
+    with torch.cuda.device_of(torch.ones(1, device="cuda:1").untyped_storage()):
+        assert torch.cuda.current_device() == 1
+
+
 @pytest.mark.usefixtures("gpus")
 def test_a_new_thread_starts_on_device_zero_and_default_streams():
     torch.cuda.set_device(1)

@@ -53,6 +53,8 @@ def test_state_round_trip_and_bad_states():
         other.set_state_bytes(bytes(5056))
     with pytest.raises(errors.ArgumentError, match="does not fit in 64 bits"):
         other.manual_seed(1 << 64)
+    with pytest.raises(errors.ArgumentTypeError, match="^set_state_bytes: a state is bytes, got 3"):
+        other.set_state_bytes(3)
     assert other.get_offset() == 28
 
 

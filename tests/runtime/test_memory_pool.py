@@ -162,6 +162,10 @@ def test_wrong_arguments_are_errors(gpus):
     with pytest.raises(ArgumentTypeError) as caught, torch.cuda.use_mem_pool((0, 1)):
         pass
     assert "use_mem_pool" in str(caught.value) and "(0, 1)" in str(caught.value)
+    for arguments in ((3, "malloc", "free"), ("libc.so.6", 3, "free"), ("libc.so.6", "malloc", 3)):
+        with pytest.raises(ArgumentTypeError) as caught:
+            torch.cuda.CUDAPluggableAllocator(*arguments)
+        assert "CUDAPluggableAllocator" in str(caught.value) and "got 3" in str(caught.value)
 
 
 def test_settings_change_at_run_time_and_omitted_ones_return(gpus):

@@ -53,6 +53,7 @@ def current_accelerator(check_available: bool = False) -> devices.device | None:
 def current_device_index() -> int:
     """Return the index of this thread's current device.
 
+    Raises: NoDeviceError if there is no GPU.
     Example:
         >>> torch.accelerator.current_device_index()
         0
@@ -78,6 +79,7 @@ class DeviceIndex(devices.DeviceGuard):
     """`with accelerator.device_index(i):` makes device i current for this thread, and restores on exit.
 
     None changes nothing.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> with torch.accelerator.device_index(1):
         ...     print(torch.zeros(1, device="cuda").device)
@@ -92,7 +94,8 @@ def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.  Does nothing before the machine has started.
 
     device: an index or a device; None for the current one.
-    Host: waits.
+    Host:   waits.
+    Raises: the errors of `torch.cuda.synchronize`.
     Example:
         >>> x = torch.ones(2, device="cuda")
         >>> torch.accelerator.synchronize()
@@ -106,6 +109,7 @@ def synchronize(device: Any = None) -> None:
 def empty_cache() -> None:
     """Return idle memory to the driver; does nothing before the machine has started.
 
+    Raises: AcceleratorError if work that the call waits for failed.
     Example:
         >>> x = torch.ones(2, device="cuda")
         >>> del x
@@ -120,6 +124,8 @@ def empty_cache() -> None:
 def get_device_capability(device: Any = None) -> dict[str, Any]:
     """Return a dictionary of a device's capabilities: `supported_dtypes` is the set of its tensors' dtypes.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.float16 in torch.accelerator.get_device_capability()["supported_dtypes"]
         True
@@ -145,6 +151,8 @@ class _AsCuda(type):
 class AnyEvent(metaclass=_AsCuda):
     """An event of the current accelerator: see torch.cuda.Event.  device: its device type, or None.
 
+    Raises: ArgumentError if the device is not a CUDA device, DeviceIndexError if there is no such device; or if both
+            enable_timing and interprocess are True.
     Example:
         >>> event = torch.Event("cuda")
         >>> event.record()
@@ -161,6 +169,7 @@ class AnyGraph(CUDAGraph):
     """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
     keep_graph: as in CUDAGraph.  pool, capture_error_mode: as in `CUDAGraph.capture_begin`; "default" is "global".
+    Raises: the errors of `capture_begin`, on entry.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.accelerator.Graph()
         >>> with torch.cuda.Stream(), graph:
@@ -182,6 +191,7 @@ class AnyGraph(CUDAGraph):
     ) -> None:
         """Begin capturing the current stream.  Omitted arguments default to those of the constructor.
 
+        Raises: the errors of `torch.cuda.CUDAGraph.capture_begin`.
         Example:
             >>> graph = torch.accelerator.Graph()
             >>> with torch.cuda.Stream():

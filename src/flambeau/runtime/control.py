@@ -183,8 +183,9 @@ def device_count() -> int:
 
 
 def init() -> None:
-    """Start the machine now instead of at its first use.  Raises NoDeviceError if there is no GPU.
+    """Start the machine now instead of at its first use.
 
+    Raises: NoDeviceError if there is no GPU.
     Example:
         >>> torch.cuda.init()
         >>> torch.cuda.is_initialized()
@@ -208,7 +209,8 @@ def ipc_collect() -> None:
     """Release unused imports of other processes' memory, and reclaim exports that other processes have released.
 
     The library does both in the background; this call waits until both are done.
-    Host: waits for the work of this process that uses dropped imports.
+    Host:   waits for the work of this process that uses dropped imports.
+    Raises: AcceleratorError if the work that uses dropped imports failed.
     Example:
         >>> torch.cuda.ipc_collect()
     """
@@ -238,6 +240,7 @@ def is_in_bad_fork() -> bool:
 def current_device() -> int:
     """Return the index of this thread's current device.
 
+    Raises: NoDeviceError if there is no GPU.
     Example:
         >>> with torch.cuda.device(1):
         ...     torch.cuda.current_device()
@@ -252,7 +255,10 @@ def current_device() -> int:
 def set_device(device: Any) -> None:
     """Make a device current for this thread.  A negative index changes nothing.
 
-    Raises: ModeError if the process has used another device and TORCH_CUDA_CHECK_STRAY_CONTEXT=error is set.
+    device: an index, a device, or an object on one, such as a tensor; None keeps the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device, DeviceNameError for a
+            text that names no device, ArgumentTypeError for any other value; ModeError if the process has used another
+            device and TORCH_CUDA_CHECK_STRAY_CONTEXT=error is set.
     Example:
         >>> torch.cuda.set_device(1)
         >>> torch.ones(1, device="cuda").device
@@ -282,9 +288,12 @@ def _report_stray_contexts(chosen: int) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device is done.  None is the current device.
+    """Wait until all work on a device is done.
 
-    Host: waits.
+    device: an index or a device; None or a negative index is the current device.
+    Host:   waits.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device; AcceleratorError if
+            work on the device failed, or during a capture.
     Example:
         >>> x = torch.ones(1000, device="cuda") * 2
         >>> torch.cuda.current_stream().query()
@@ -301,8 +310,10 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """Return this thread's current stream on a device; None is the current device.
+    """Return this thread's current stream on a device.
 
+    device: an index or a device; None or a negative index is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> side = torch.cuda.Stream()
         >>> with torch.cuda.stream(side):
@@ -314,8 +325,10 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """Return the default stream of a device; None is the current device.
+    """Return the default stream of a device.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.default_stream() == torch.cuda.current_stream()
         True
@@ -327,6 +340,8 @@ def default_stream(device: Any = None) -> Stream:
 def set_stream(stream: Stream | None) -> None:
     """Make a stream and its device current for this thread.  None changes nothing.
 
+    Raises: ArgumentTypeError if it is neither a stream nor None, AcceleratorError if it belongs to a machine that is
+            gone.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.set_stream(side)
@@ -345,8 +360,10 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """Return the properties of a device.  Raises DeviceQueryError if there is no such device.
+    """Return the properties of a device: its name, compute capability, memory in bytes, and so on.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceQueryError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> properties = torch.cuda.get_device_properties(0)
         >>> properties.name, properties.multi_processor_count
@@ -359,6 +376,8 @@ def get_device_properties(device: Any = None) -> Properties:
 def get_device_name(device: Any = None) -> str:
     """Return the product name of a device, such as "NVIDIA H200".
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceQueryError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.get_device_name(0)
         'Virtual H200'
@@ -369,6 +388,8 @@ def get_device_name(device: Any = None) -> str:
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Return the compute capability of a device: (major, minor).
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceQueryError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.get_device_capability()
         (9, 0)
@@ -378,8 +399,11 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Return whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device.
+    """Return whether a device can access another device's memory directly, without a copy through the host.
 
+    device, peer_device: indexes or devices.
+    Raises: DeviceQueryError if there is no such device, ArgumentError if it is not a CUDA device, DeviceIndexError if
+            both are the same device.
     Example:
         >>> torch.cuda.can_device_access_peer(0, 1)
         True
@@ -431,6 +455,8 @@ def get_gencode_flags() -> str:
 def check_error(res: int) -> None:
     """Raise CudaError unless an error code of the CUDA runtime is 0 (success).
 
+    res: a cudaError_t, such as a member of `torch.cuda.cudaStatus`.
+    Raises: CudaError with the code and CUDA's text for it.
     Example:
         >>> torch.cuda.check_error(torch.cuda.cudaStatus.SUCCESS)
     """
@@ -472,6 +498,9 @@ BYTES_PER_MB = 1 << 20
 def utilization(device: Any = None) -> int:
     """Return the share of the last sampling period (a second or less) in which kernels ran on a device, in percent.
 
+    device: an index or a device; None is the current device.
+    Raises: NoDeviceError if there is no GPU, DeviceIndexError if there is no such device, ArgumentError if it is not a
+            CUDA device.
     Example:
         >>> 0 <= torch.cuda.utilization() <= 100
         True
@@ -483,6 +512,9 @@ def utilization(device: Any = None) -> int:
 def memory_usage(device: Any = None) -> int:
     """Return the share of the last sampling period (a second or less) in which memory was accessed, in percent.
 
+    device: an index or a device; None is the current device.
+    Raises: NoDeviceError if there is no GPU, DeviceIndexError if there is no such device, ArgumentError if it is not a
+            CUDA device.
     Example:
         >>> 0 <= torch.cuda.memory_usage() <= 100
         True
@@ -494,6 +526,9 @@ def memory_usage(device: Any = None) -> int:
 def device_memory_used(device: Any = None) -> int:
     """Return the bytes in use on a device, by all processes; on a virtual GPU, by this process.
 
+    device: an index or a device; None is the current device.
+    Raises: NoDeviceError if there is no GPU, DeviceIndexError if there is no such device, ArgumentError if it is not a
+            CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.device_memory_used() >= torch.cuda.memory_reserved()
@@ -506,7 +541,9 @@ def device_memory_used(device: Any = None) -> int:
 def temperature(device: Any = None) -> int:
     """Return the temperature of a device's core, in degrees Celsius.
 
-    Raises: NotSupportedError on a virtual GPU.
+    device: an index or a device; None is the current device.
+    Raises: NotSupportedError on a virtual GPU, NoDeviceError if there is no GPU, DeviceIndexError if there is no such
+            device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.temperature()
         Traceback (most recent call last):
@@ -521,7 +558,9 @@ def temperature(device: Any = None) -> int:
 def power_draw(device: Any = None) -> int:
     """Return the power that a device draws, in milliwatts.
 
-    Raises: NotSupportedError on a virtual GPU.
+    device: an index or a device; None is the current device.
+    Raises: NotSupportedError on a virtual GPU, NoDeviceError if there is no GPU, DeviceIndexError if there is no such
+            device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.power_draw()
         Traceback (most recent call last):
@@ -536,6 +575,9 @@ def power_draw(device: Any = None) -> int:
 def clock_rate(device: Any = None) -> int:
     """Return the clock rate of a device's multiprocessors, in MHz; on a virtual GPU, that of the GPU that it models.
 
+    device: an index or a device; None is the current device.
+    Raises: NoDeviceError if there is no GPU, DeviceIndexError if there is no such device, ArgumentError if it is not a
+            CUDA device.
     Example:
         >>> torch.cuda.clock_rate()
         1980
@@ -545,8 +587,10 @@ def clock_rate(device: Any = None) -> int:
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """Return a text that lists the processes on a device and their memory, or says why they are unknown.
+    """Return a text that lists the processes on a device and their memory in MB, or says why they are unknown.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> print(torch.cuda.list_gpu_processes())
         GPU:0

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import thread
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, ConfigError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, ConfigError, naming
 from ..memory import history
 from ..memory.allocator import CachingAllocator
 from ..memory.history import History, described
@@ -43,8 +43,14 @@ def _allocator(device: Any) -> CachingAllocator:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Return every counter of a device's caching allocator; empty before the machine has started.
+    """Return every counter of a device's caching allocator by name; empty before the machine has started.
 
+    A key is `metric.pool.column`.  Metrics that end in `_bytes` count bytes; the others count blocks or segments.
+    Pools are "all", "small_pool" and "large_pool".  Columns are "current", "peak", and the totals "allocated" and
+    "freed".
+    `max_split_size` is in bytes, and -1 without a limit; keys that begin with `num_` count events.
+    device: an index or a device, which is checked once the machine has started; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.memory_stats()["allocation.all.current"]
@@ -56,6 +62,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     """Like `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
 
+    Raises: the errors of `memory_stats`.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"]
@@ -102,6 +109,8 @@ def get_allocator_backend() -> str:
 def memory_allocated(device: Any = None) -> int:
     """Return the bytes that tensors occupy on a device; blocks are multiples of 512 bytes.
 
+    device: an index or a device; None is the current device.  0 before the machine has started.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.memory_allocated()
@@ -114,8 +123,9 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the peak of `memory_allocated` since the start or the last reset.
+    """Return the peak of `memory_allocated` since the start or the last reset, in bytes.
 
+    Raises: the errors of `memory_allocated`.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> del x
@@ -126,8 +136,10 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return the bytes that the caching allocator holds on a device.
+    """Return the bytes that the caching allocator holds on a device: blocks of tensors, and idle memory.
 
+    device: an index or a device; None is the current device.  0 before the machine has started.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.memory_reserved()
@@ -137,8 +149,9 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the peak of `memory_reserved` since the start or the last reset.
+    """Return the peak of `memory_reserved` since the start or the last reset, in bytes.
 
+    Raises: the errors of `memory_reserved`.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> del x
@@ -154,8 +167,10 @@ max_memory_cached = max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Reset peak statistics to the current values.
+    """Set the peaks of a device's memory statistics to the current values.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> del x
@@ -171,8 +186,10 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Reset accumulated statistics to 0.
+    """Set the totals "allocated" and "freed" of a device's memory statistics, and the counts of events, to 0.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> torch.cuda.reset_accumulated_memory_stats()
@@ -183,10 +200,10 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 
 def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """Return every segment of every device, with its blocks.  include_traces has no effect.
+    """Return every segment of every device, with its blocks, as dictionaries.  include_traces has no effect.
 
     mempool_id: return the segments of this pool only.
-
+    Sizes and addresses are in bytes.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> segment = torch.cuda.memory_snapshot()[0]
@@ -199,6 +216,8 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Return the free and the total memory of a device, in bytes, as its driver reports them: (free, total).
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> free, total = torch.cuda.mem_get_info()
         >>> 0 < free <= total
@@ -211,7 +230,8 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 def empty_cache() -> None:
     """Return idle memory of every device to the driver; does nothing before the machine has started.
 
-    Host: waits for work that may still use it.
+    Host:   waits for work that may still use it.
+    Raises: AcceleratorError if work that the call waits for failed.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> del x
@@ -229,20 +249,26 @@ def allocated_bytes() -> int:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError.
+    """Limit the memory that this process reserves on a device to a fraction of the device's memory.
 
+    fraction: a float from 0.0 to 1.0.  device: an index or a device; None is the current device.
+    Raises: ArgumentTypeError if the fraction is not a float, ArgumentError if it is outside 0.0 to 1.0;
+            DeviceIndexError if there is no such device.
     Example:
         >>> torch.cuda.set_per_process_memory_fraction(0.5)
         >>> torch.cuda.get_per_process_memory_fraction()
         0.5
         >>> torch.cuda.set_per_process_memory_fraction(1.0)
     """
-    _allocator(device).set_fraction(fraction)
+    with naming("set_per_process_memory_fraction"):
+        _allocator(device).set_fraction(fraction)
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """Return the fraction of a device's memory that this process may reserve.
+    """Return the fraction of a device's memory that this process may reserve, from 0.0 to 1.0.
 
+    device: an index or a device; None is the current device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> torch.cuda.get_per_process_memory_fraction()
         1.0
@@ -256,8 +282,8 @@ def set_allocator_settings(env: str) -> None:
     Settings that the text omits return to their defaults, except this process's memory limit.  Live blocks are
     unaffected.
     This call does not start CUDA; settings made before take effect when it starts.
-    Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
-
+    Raises: ConfigError for an unknown key or a wrong value, ArgumentTypeError if `env` is not a str.  Nothing is
+            changed then.
     Example:
         >>> torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
         >>> torch.cuda.memory_stats()["max_split_size"]
@@ -292,8 +318,10 @@ def _configure(machine: Machine, settings: Settings) -> None:
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
     """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
 
-    Raises: OutOfMemoryError; ArgumentTypeError if `size` is no int, or `stream` neither a Stream nor a CUstream's
-    number; ArgumentError if `size` is negative.
+    size: in bytes.
+    Raises: OutOfMemoryError if there is no room; ArgumentTypeError if `size` is not an int, or `stream` is neither a
+            Stream nor the number of a CUstream; ArgumentError if `size` is negative; DeviceIndexError if there is no
+            such device.
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)
         >>> torch.cuda.memory_allocated()
@@ -325,8 +353,9 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for any other address.
+    """Free memory from `caching_allocator_alloc`.
 
+    Raises: AcceleratorError if the address is not from `caching_allocator_alloc`, or was freed already.
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)
         >>> torch.cuda.caching_allocator_delete(address)
@@ -346,8 +375,11 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def host_memory_stats() -> dict[str, int]:
-    """Return every counter of the pinned memory cache; empty before the machine has started.
+    """Return every counter of the pinned memory cache by name; empty before the machine has started.
 
+    A key is `metric.column`.  `allocated_bytes` and `active_bytes` count bytes, `allocations` and `active_requests`
+    blocks.
+    `host_alloc_time` and `host_free_time` are in microseconds; keys that begin with `num_` count calls of the driver.
     Example:
         >>> x = torch.ones(1000, pin_memory=True)
         >>> torch.cuda.host_memory_stats()["allocated_bytes.current"]
@@ -357,7 +389,9 @@ def host_memory_stats() -> dict[str, int]:
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started.
+    """Set the peaks of the pinned memory cache's statistics to the current values.
+
+    Does nothing before the machine has started.
 
     Example:
         >>> torch.cuda.reset_peak_host_memory_stats()
@@ -367,7 +401,7 @@ def reset_peak_host_memory_stats() -> None:
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started.
+    """Set the totals of the pinned memory cache's statistics to 0; does nothing before the machine has started.
 
     Example:
         >>> torch.cuda.reset_accumulated_host_memory_stats()
@@ -387,8 +421,10 @@ def empty_host_cache() -> None:
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """Return a readable table of a device's memory statistics.
+    """Return a readable table of a device's memory statistics, in units from B to TiB.
 
+    device: an index or a device; None is the current device.  abbreviated: leave out the rows of the two pools.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> "Allocated memory" in torch.cuda.memory_summary()
@@ -438,11 +474,10 @@ def record_memory_history(
     "all" for all Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: the
     number of latest events that are kept.  skip_actions: actions that are not recorded.  `device`, `compile_context`
     and `global_record_annotations` have no effect.
-
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 140 bytes an event, and each distinct stack once.
-    Raises: ArgumentError for any other value.
-
+    Raises: ArgumentError for any other value of `enabled`, `context`, `stacks` or an action, or if `max_entries` is not
+            a positive int; NotSupportedError with an allocator that has no segments.
     Example:
         >>> torch.cuda.memory._record_memory_history(stacks="line")
         >>> x = torch.ones(1000, device="cuda")
@@ -517,7 +552,7 @@ def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces
     """Write `snapshot()` to a file as a pickle, which `flambeau memory` and PyTorch's viewer read.
 
     The file is replaced atomically: after a failure, the former file remains.
-
+    Raises: OSError if the file cannot be written.
     Example:
         >>> import tempfile, os
         >>> path = os.path.join(tempfile.mkdtemp(), "snapshot.pickle")

@@ -95,6 +95,7 @@ class Cudart:
 def cudart() -> type[Cudart]:
     """Return the CUDA runtime interface.  Starts the machine.
 
+    Raises: NoDeviceError if there is no GPU. The functions of the interface return error codes.
     Example:
         >>> free, total = torch.cuda.cudart().cudaMemGetInfo(0)
         >>> free <= total

@@ -34,6 +34,8 @@ class device:  # noqa: N801  (the field's name for it)
 
     `cuda` without an index means the current device at the time of use.  As a context manager, or on a
     function as a decorator, it makes factories use this device.
+    Raises: DeviceNameError for a text or a negative index that names no device, ArgumentTypeError for any other value,
+            ArgumentError for an index above 2**31 - 1.  Whether the device exists is checked when it is used.
     Example:
         >>> torch.device("cuda:1"), torch.device("cuda", 1) == torch.device("cuda:1")
         (device(type='cuda', index=1), True)
@@ -255,6 +257,7 @@ def chosen_default() -> device:
 def get_default_device() -> device:
     """Return the default device of factories; `cuda` is returned with the current index.
 
+    Raises: DeviceIndexError if it is a CUDA device that does not exist, NoDeviceError if it is one and there is no GPU.
     Example:
         >>> torch.get_default_device()
         device(type='cpu')
@@ -267,6 +270,8 @@ def set_default_device(device: Any) -> None:
     """Set this thread's default device of factories; None is the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block overrides it.
+    Raises: DeviceNameError for a text that names no device, ArgumentTypeError for any other value.  Whether the device
+            exists is checked when it is used.
     Example:
         >>> torch.set_default_device("cuda")
         >>> torch.ones(2).device
@@ -308,6 +313,8 @@ class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
     A negative index changes nothing, on entry or exit.  None keeps the current device, and restores it on exit.
+    device: an index or a device.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> with torch.cuda.device(1):
         ...     x = torch.ones(1, device="cuda")
@@ -340,6 +347,8 @@ class DeviceGuard:
 class DeviceOfGuard(DeviceGuard):
     """`with cuda.device_of(tensor):` makes the tensor's device current.  A CPU tensor changes nothing.
 
+    obj: a tensor or a storage.
+    Raises: ArgumentTypeError if the object has no device.
     Example:
         >>> with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
         ...     print(torch.cuda.current_device())
@@ -347,6 +356,12 @@ class DeviceOfGuard(DeviceGuard):
     """
 
     def __init__(self, obj: Any) -> None:
-        owner = obj.device  # a storage has the core's device object
+        owner = getattr(obj, "device", None)  # a storage has the core's device object
         owner = owner.public if isinstance(owner, thread.Device) else owner
+        if not isinstance(owner, device):
+            raise ArgumentTypeError(
+                f"expected a tensor or a storage, got {shown(obj)}",
+                hint="torch.cuda.device(index) makes a device current",
+                operator="device_of",
+            )
         super().__init__(owner if owner.type == "cuda" else -1)

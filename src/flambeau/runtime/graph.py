@@ -478,6 +478,7 @@ class CUDAGraph(GraphDebugging):
     def abandon(self) -> None:
         """End an unfinished capture and drop its result.  Does nothing if there is none.
 
+        Raises: AcceleratorError if the driver cannot end the capture.
         Example:
             >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
             >>> with torch.cuda.stream(side):
@@ -518,6 +519,7 @@ class CUDAGraph(GraphDebugging):
     def register_generator_state(self, generator: Generator) -> None:
         """Let replays draw from a generator.  Generators used during the capture are registered automatically.
 
+        Raises: ArgumentTypeError if it is not a Generator; ArgumentError if the graph has 32 generators already.
         Example:
             >>> generator, graph = torch.Generator("cuda").manual_seed(0), torch.cuda.CUDAGraph()
             >>> graph.register_generator_state(generator)
@@ -609,6 +611,7 @@ class CUDAGraph(GraphDebugging):
         With FLAMBEAU_STRICT=1, a replay raises if one of them was freed, or was not written since the last replay (or
         the capture).  Each replay then fills them with poison (NaN, or -1).  `flambeau check` reports such a replay,
         and leaves the values.  Otherwise this does nothing.
+        Raises: ArgumentTypeError for an argument that is not a tensor.
         Example:
             >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
             >>> graph.static_inputs(x)
@@ -688,7 +691,8 @@ class graph:  # noqa: N801  (the field's name for it)
 
     pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: the stream to capture on.
     Host:   on entry, waits for the device and returns idle memory to the driver.
-    Raises: AcceleratorError as capture_begin and capture_end do.
+    Raises: ArgumentTypeError if `stream` is not a stream; on entry and exit, the errors of `capture_begin` and
+            `capture_end`.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
         >>> with torch.cuda.graph(graph):

@@ -41,7 +41,8 @@ class GreenContext:
         """Return a context with at least `num_sms` multiprocessors, rounded up as the hardware divides them.
 
         device_id: None for the current device.
-        Raises: AcceleratorError if the device has fewer, ArgumentTypeError if num_sms is not an int.
+        Raises: ArgumentTypeError if num_sms is not an int; AcceleratorError if it is below 1, or the device has fewer;
+                DeviceIndexError if there is no such device.
         Example:
             >>> torch.cuda.GreenContext.create(num_sms=16).num_sms
             16
@@ -70,6 +71,7 @@ class GreenContext:
     def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
         """Return the next stream of the context's pool, which hands out 32 streams round robin.
 
+        Raises: AcceleratorError if the driver cannot make a stream.
         Example:
             >>> side = torch.cuda.GreenContext.create(num_sms=16).Stream()
             >>> with torch.cuda.stream(side):

@@ -72,7 +72,7 @@ def set_num_threads(num: int) -> None:
     """Set how many threads matrix products on the CPU may use.
 
     The number takes effect only if the package threadpoolctl is installed; `get_num_threads` returns it in any case.
-    Raises: ArgumentTypeError or ValueRangeError unless it is a positive int.
+    Raises: ArgumentTypeError if `num` is not an int, ValueRangeError if it is below 1.
     Example:
         >>> before = torch.get_num_threads()
         >>> torch.set_num_threads(1)
@@ -98,7 +98,7 @@ def get_num_threads() -> int:
 def set_num_interop_threads(num: int) -> None:
     """Set the number of inter-op threads.  It has no effect: CPU operators run in the calling thread.
 
-    Raises: ModeError for a second call, ArgumentTypeError or ValueRangeError unless it is a positive int.
+    Raises: ModeError for a second call, ArgumentTypeError if `num` is not an int, ValueRangeError if it is below 1.
     Example:
         >>> torch.get_num_interop_threads() > 0
         True

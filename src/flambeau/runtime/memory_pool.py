@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,8 +23,8 @@ class CUDAPluggableAllocator:
     path_to_so_file: the library.  alloc_fn_name: `void* f(ssize_t size, int device, cudaStream_t stream)`, which
     returns NULL if there is no memory.  free_fn_name: `void f(void* ptr, ssize_t size, int device, cudaStream_t s)`.
     Pass it to `change_current_allocator` or to `MemPool`.
-    Raises: ArgumentError if there is no such library or function.
-
+    Raises: ArgumentError if there is no such library or function, ArgumentTypeError if an argument is not a text or a
+            path.
     Example:
         >>> allocator = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free")
         >>> allocator.allocator().path
@@ -31,6 +32,19 @@ class CUDAPluggableAllocator:
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
+        if not isinstance(path_to_so_file, (str, os.PathLike)):
+            raise ArgumentTypeError(
+                f"path_to_so_file must be a str or a path, got {shown(path_to_so_file)}",
+                hint="pass the path of a shared library (.so)",
+                operator="CUDAPluggableAllocator",
+            )
+        for name in (alloc_fn_name, free_fn_name):
+            if not isinstance(name, str):
+                raise ArgumentTypeError(
+                    f"the name of a function must be a str, got {shown(name)}",
+                    hint="pass the names of two functions of the library",
+                    operator="CUDAPluggableAllocator",
+                )
         self._functions = LibraryFunctions(path_to_so_file, alloc_fn_name, free_fn_name)
 
     def allocator(self) -> LibraryFunctions:
@@ -49,8 +63,8 @@ def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
 
     Call it before the first use of CUDA.  Nothing is cached then: each tensor is one call of the library.  Freed memory
     is returned at the next allocation.
-    Raises: NotSupportedError after CUDA has started, and on virtual GPUs; ArgumentTypeError.
-
+    Raises: ArgumentTypeError if it is not a CUDAPluggableAllocator; NotSupportedError after CUDA has started, and on
+            virtual GPUs.
     Example:
         >>> def at_start(path):
         ...     allocator = torch.cuda.CUDAPluggableAllocator(path, "my_malloc", "my_free")
@@ -91,8 +105,8 @@ class MemPool:
     allocator: the `allocator()` of a CUDAPluggableAllocator that supplies the pool's segments; None for the driver.
     use_on_oom: other requests may take the pool's idle blocks instead of failing for lack of memory.  no_split: each
     request gets a segment of its own, new or idle.
-    Raises: NotSupportedError with an allocator on virtual GPUs.
-
+    Raises: ArgumentTypeError if `allocator` is not that of a CUDAPluggableAllocator; NotSupportedError with an
+            allocator on virtual GPUs.
     Example:
         >>> pool = torch.cuda.MemPool()
         >>> with torch.cuda.use_mem_pool(pool):
@@ -152,6 +166,8 @@ class MemPool:
     def hold(self, index: int) -> CachingAllocator:
         """Return the allocator of a device, after registering the pool with it.
 
+        index: of the device, which must exist.
+        Raises: NotSupportedError if the device's allocator has no pools.
         Example:
             >>> pool = torch.cuda.MemPool()
             >>> pool.hold(0) is pool.hold(0)
@@ -175,8 +191,8 @@ def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
     """Allocate from a pool inside a `with` block, on one device and in this thread only.
 
     device: None for the current one.  Inside, `empty_cache` has no effect on the device.
-    Raises: ArgumentTypeError if `pool` is not a MemPool.
-
+    Raises: ArgumentTypeError if `pool` is not a MemPool, DeviceIndexError if there is no such device, ArgumentError if
+            it is not a CUDA device.
     Example:
         >>> pool = torch.cuda.MemPool()
         >>> with torch.cuda.use_mem_pool(pool):

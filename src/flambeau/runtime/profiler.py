@@ -121,6 +121,7 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     """Show a block or the calls of a function as a range, in the timelines of profilers.
 
     msg: the range's text; `str.format` inserts the other arguments.
+    Raises: the errors of `str.format`, if the text does not fit the other arguments.
     Example:
         >>> with torch.cuda.nvtx.range("step {}", 3):
         ...     x = torch.ones(2)
@@ -174,7 +175,7 @@ def start() -> None:
     """Start collection by an attached profiler, such as Nsight Systems.  Starts the machine.
 
     `flambeau.profile()` collects on its own and ignores this call.
-    Raises: AcceleratorError.
+    Raises: NoDeviceError if there is no GPU, AcceleratorError if the driver refuses.
     Example:
         >>> torch.cuda.profiler.start()
         >>> x = torch.ones(2, device="cuda")
@@ -188,7 +189,7 @@ def start() -> None:
 def stop() -> None:
     """Stop collection by an attached profiler, such as Nsight Systems.  Starts the machine.
 
-    Raises: AcceleratorError.
+    Raises: NoDeviceError if there is no GPU, AcceleratorError if the driver refuses.
     Example:
         >>> torch.cuda.profiler.start()
         >>> x = torch.ones(2, device="cuda")
@@ -203,7 +204,7 @@ def stop() -> None:
 def profile() -> Iterator[None]:
     """Enable collection by an attached profiler inside a `with` block.
 
-    Raises: AcceleratorError.
+    Raises: NoDeviceError if there is no GPU, AcceleratorError if the driver refuses.
     Example:
         >>> with torch.cuda.profiler.profile():
         ...     x = torch.ones(2, device="cuda")

@@ -34,6 +34,8 @@ class Stream(Queue):
     priority give the same stream.
     handed_out: how many times the pool returned it; if more than once, several owners share it.
     made_at: the source line that requested it last; "" for streams that the library made.
+    Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device; ArgumentTypeError if
+            the priority is not an int or the name is not a str.
     Example:
         >>> side = torch.cuda.Stream()
         >>> x = torch.ones(2, device="cuda")
@@ -151,7 +153,8 @@ class Stream(Queue):
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.
 
-        Host: waits.
+        Host:   waits.
+        Raises: AcceleratorError if the work failed, or during a capture.
         Example:
             >>> side = torch.cuda.Stream()
             >>> with torch.cuda.stream(side):
@@ -165,7 +168,8 @@ class Stream(Queue):
     def query(self) -> bool:
         """Return whether all work submitted so far is done.
 
-        Host: returns at once.
+        Host:   returns at once.
+        Raises: AcceleratorError if the work failed, or during a capture.
         Example:
             >>> side = torch.cuda.Stream()
             >>> with torch.cuda.stream(side):
@@ -346,6 +350,7 @@ class Event:
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
     external: in a capture, each replay performs the record or the wait; it orders nothing inside the capture.
+    Raises: ArgumentError if both enable_timing and interprocess are True.
     Example:
         >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         >>> start.record()
@@ -392,7 +397,8 @@ class Event:
         """Record the event on `stream` (None: the current one).  Later waits for the event refer to this record.
 
         Host:   returns at once.
-        Raises: DeviceMismatchError if it was recorded on another device before.
+        Raises: ArgumentTypeError if `stream` is not a Stream; DeviceMismatchError if the event was recorded on another
+                device before.
         Example:
             >>> event = torch.cuda.Event()
             >>> event.record()
@@ -460,7 +466,8 @@ class Event:
     def wait(self, stream: Stream | None = None) -> None:
         """Make later work on `stream` (None: the current one) follow this event's latest record.
 
-        Host: returns at once.
+        Host:   returns at once.
+        Raises: ArgumentTypeError if `stream` is not a Stream.
         Example:
             >>> side, ready = torch.cuda.Stream(), torch.cuda.Event()
             >>> x = torch.ones(2, device="cuda")
@@ -477,7 +484,8 @@ class Event:
     def query(self) -> bool:
         """Return whether the work before the latest record is done; True if the event was never recorded.
 
-        Host: returns at once.
+        Host:   returns at once.
+        Raises: AcceleratorError if the work failed, or during a capture.
         Example:
             >>> event = torch.cuda.Event()
             >>> x = torch.ones(2, device="cuda")
@@ -494,7 +502,8 @@ class Event:
     def synchronize(self) -> None:
         """Wait until the work before the latest record is done.  An event that was never recorded is not waited for.
 
-        Host: waits.
+        Host:   waits.
+        Raises: AcceleratorError if the work failed, or during a capture.
         Example:
             >>> x, event = torch.ones(2, device="cuda"), torch.cuda.Event()
             >>> event.record()
@@ -513,8 +522,9 @@ class Event:
         """Return the time from this event to `end_event`, in milliseconds; both must be done.
 
         Host:   returns at once.
-        Raises: ArgumentError if either has no timing or was never recorded; DeviceMismatchError if they belong to
-                different devices; AcceleratorError if either is not done.
+        Raises: ArgumentTypeError if `end_event` is not an Event; ArgumentError if either has no timing or was never
+                recorded; DeviceMismatchError if they belong to different devices; AcceleratorError if either is not
+                done.
         Example:
             >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             >>> start.record()
@@ -611,6 +621,8 @@ def enter(stream: Stream) -> None:
 class StreamGuard:
     """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
 
+    Raises: ArgumentTypeError if it is neither a stream nor None; on entry, AcceleratorError if it belongs to a machine
+            that is gone.
     Example:
         >>> side = torch.cuda.Stream()
         >>> with torch.cuda.stream(side):
@@ -650,7 +662,8 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
     The machine keeps the object alive; a stream passed as an int must outlive its use here.
-    Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    Raises: ArgumentTypeError for anything else; DeviceIndexError if there is no such device; AcceleratorError if a
+            virtual GPU has no such stream.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream
@@ -676,6 +689,7 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: another name of `ExternalStream`.
 
+    Raises: the errors of `ExternalStream`.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.get_stream_from_external(side.cuda_stream).cuda_stream == side.cuda_stream

@@ -77,6 +77,7 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
     Without a function, return an `initializer` for thread pools, which makes them current for the rest of its thread.
+    function: a callable of any arguments.
     Example:
         >>> side, found = torch.cuda.Stream(), []
         >>> from threading import Thread

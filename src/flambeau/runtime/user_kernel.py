@@ -158,6 +158,9 @@ class CudaKernel:
 
     In the example, "w[n]" describes an array of n elements that the kernel writes: see `torch.cuda.kernel`.
     name, source, reference: as passed to `torch.cuda.kernel`.  parameters: the kernel's parameters, in order.
+    Raises: the launch raises ArgumentError, ArgumentTypeError, DtypeError, ShapeError, DeviceMismatchError for
+            arguments that do not fit; AutogradError for a write to a tensor of an autograd graph; NotSupportedError on
+            virtual GPUs without a reference.
     Example:
         >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
         >>> torch.cuda.kernel(source, "zero", {"x": "w[n]"})
@@ -177,8 +180,11 @@ class CudaKernel:
         return self._code
 
     def run_reference(self, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]) -> None:
-        """Run the reference on NumPy arrays and numbers.  Raises KernelReferenceError.
+        """Run the reference on NumPy arrays and numbers.
 
+        grid, block: the numbers of blocks, and of threads in a block, in one to three dimensions.
+        Raises: KernelReferenceError if the reference raises, NotSupportedError if there is none; ArgumentError,
+                ArgumentTypeError for a wrong grid or block.
         Example:
             >>> import numpy
             >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
@@ -188,6 +194,8 @@ class CudaKernel:
             >>> x
             array([0., 0., 0.], dtype=float32)
         """
+        if self.reference is None:
+            raise _no_reference(self.name, "the kernel has no NumPy reference")
         size = _grid(self.name, grid, block, 0)
         self._code.call_reference(arguments, size.blocks, (size.threads, size.threads_y, size.threads_z))
 
@@ -232,11 +240,7 @@ class CudaKernel:
         stream = self._stream(stream, values)
         driver = stream.machine.driver
         if driver.capabilities.runs_references and self.reference is None:
-            raise NotSupportedError(
-                "virtual GPUs run a kernel's NumPy reference, and this kernel has none",
-                hint="give it one: torch.cuda.kernel(source, name, reference=a_numpy_function)",
-                operator=self.name,
-            )
+            raise _no_reference(self.name, "virtual GPUs run a kernel's NumPy reference, and this kernel has none")
         packed, forms = self._packed(values, stream.device_index)
         written = [
             value
@@ -255,6 +259,8 @@ class CudaKernel:
     def set_shared_memory_config(self, shared_mem_bytes: int) -> None:
         """Do nothing: each launch lets the kernel use the dynamic shared memory that the launch requests.
 
+        shared_mem_bytes: a number of bytes.
+        Raises: ArgumentTypeError if it is not an int, ArgumentError if it is negative.
         Example:
             >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
             >>> zero = torch.cuda.kernel(source, "zero", {"x": "w[n]"})
@@ -323,6 +329,11 @@ class CudaKernel:
                 hint="write to a new tensor, in the forward of a torch.autograd.Function or under torch.no_grad()",
                 operator=self.name,
             )
+
+
+def _no_reference(name: str, fact: str) -> NotSupportedError:
+    hint = "give it one: torch.cuda.kernel(source, name, reference=a_numpy_function)"
+    return NotSupportedError(fact, hint=hint, operator=name)
 
 
 @whole
