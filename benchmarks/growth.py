@@ -2,7 +2,7 @@
 
 Each program runs at two sizes, a hundred times apart, and prints processor time per operation, the best of some rounds.
 A ratio of up to 2 is the goal: what is left is caches, and Python's collector, which looks at more objects.
-tests/driver/virtual/test_growth.py asserts in counts that the work itself does not grow.
+tests/semantics/driver/test_growth.py asserts in counts that the work itself does not grow.
 """
 
 from __future__ import annotations

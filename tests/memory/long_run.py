@@ -1,4 +1,4 @@
-"""Random operations on the caching allocator for as long as one likes, against the model of test_invariants.
+"""Random operations on the caching allocator for as long as wanted, against the model of oracle/test_allocator.py.
 
     python -m tests.memory.long_run --operations 10000000 --seed 1
 
@@ -10,7 +10,7 @@ prints the seed, the configuration and the number of the operation.
 import argparse
 import random
 
-from .test_invariants import CACHING, EXACTLY, MIB, Allocations
+from tests.oracle.test_allocator import CACHING, EXACTLY, MIB, Allocations
 
 PROGRAM = 10_000  # operations on one allocator
 CHECKED = 100

@@ -8,8 +8,7 @@ from flambeau.errors import AccessError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.settings import EXACT, Settings
 from flambeau.testing import machine
-
-from .fake import MIB, FakeDriver
+from tests.memory.fake import MIB, FakeDriver
 
 POOL = (0, 1)
 MAIN, SIDE, CAPTURE = 1, 2, 3

@@ -14,8 +14,7 @@ from flambeau import host
 from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.schedule import Delay, Seeded, Submission
 from flambeau.errors import RaceError
-
-from .rig import ADD_ONE, BUMP, STRIDED_FILL, Rig
+from tests.driver.virtual.rig import ADD_ONE, BUMP, STRIDED_FILL, Rig
 
 CELL = 32  # bytes
 CELLS = 4

@@ -7,8 +7,7 @@ from flambeau.byte_ranges import ByteRange
 from flambeau.dtypes import float32
 from flambeau.kernel import Access
 from flambeau.testing import machine
-
-from .rig import ADD_ONE, STRIDED_FILL
+from tests.driver.virtual.rig import ADD_ONE, STRIDED_FILL
 
 SMALL, LARGE = 20, 2000
 

@@ -9,8 +9,7 @@ from flambeau.errors import AcceleratorError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.history import History
 from flambeau.memory.settings import EXACT, Settings, parse
-
-from .fake import FakeDriver
+from tests.memory.fake import FakeDriver
 
 MIB = 1 << 20
 PAGE_GRAIN = 2 * MIB
@@ -302,6 +301,6 @@ def test_the_machine_notices_a_planted_early_reuse(monkeypatch):
 
 
 def test_a_long_run_agrees_with_the_model():
-    from . import long_run  # which imports this module
+    from tests.memory import long_run  # which imports this module
 
     assert long_run.run(3_000, seed=4) == 3_000
