@@ -3,6 +3,7 @@
 import pytest
 
 import flambeau as torch
+from flambeau.errors import ArgumentTypeError, DtypeError, IndexRangeError, ShapeError
 from flambeau.nn import functional as F
 
 
@@ -45,3 +46,59 @@ def test_a_row_of_classes_takes_a_target_of_one_element():
 def test_a_mean_over_no_probabilities_is_nan():
     nothing = torch.ones(0, 3)
     assert F.cross_entropy(nothing, nothing).isnan() and F.cross_entropy(nothing, nothing, reduction="sum").item() == 0
+
+
+def test_errors_have_the_name_of_the_function():
+    x, whole = torch.ones(2, 4), torch.ones(2, 4, dtype=torch.int64)
+    images = torch.ones(1, 2, 6, 6)
+    cases = [
+        ("softmin", lambda: F.softmin(x, 5), IndexRangeError, "got 5"),
+        ("softmin", lambda: F.softmin(x > 0, 0), DtypeError, "bool"),
+        ("gumbel_softmax", lambda: F.gumbel_softmax(whole), DtypeError, "int64"),
+        ("gumbel_softmax", lambda: F.gumbel_softmax(x, dim=4), IndexRangeError, "got 4"),
+        ("lp_pool1d", lambda: F.lp_pool1d(x, 2, 5), ShapeError, "5"),
+        ("lp_pool1d", lambda: F.lp_pool1d(x, "a", 2), ArgumentTypeError, "norm_type must be a number"),
+        ("max_unpool1d", lambda: F.max_unpool1d(x, x, 2), DtypeError, "float32"),
+        ("max_unpool1d", lambda: F.max_unpool1d(x, whole * 100, 2), IndexRangeError, "100"),
+        ("max_unpool1d", lambda: F.max_unpool1d(x, whole, 2, output_size=8), ArgumentTypeError, "got 8"),
+        ("max_unpool1d", lambda: F.max_unpool1d(x, whole, 2, output_size=["a"]), ArgumentTypeError, "got 'a'"),
+        (
+            "fractional_max_pool2d",
+            lambda: F.fractional_max_pool2d(images, 2, output_size=2, _random_samples=torch.ones(1)),
+            ShapeError,
+            r"shape \[1, 2, 2\], got \[1\]",
+        ),
+        (
+            "fractional_max_pool2d",
+            lambda: F.fractional_max_pool2d(images.long(), 2, output_size=2),
+            DtypeError,
+            "int64",
+        ),
+        ("batch_norm", lambda: F.batch_norm(x, None, None, training=True, eps="a"), ArgumentTypeError, "eps"),
+        ("Hardtanh", lambda: torch.nn.Hardtanh("a"), ArgumentTypeError, "min_val must be a number"),
+        ("LPPool1d", lambda: torch.nn.LPPool1d("a", 2), ArgumentTypeError, "norm_type must be a number"),
+        ("FractionalMaxPool2d", lambda: torch.nn.FractionalMaxPool2d(2, output_ratio="a"), ArgumentTypeError, "'a'"),
+        ("Upsample", lambda: torch.nn.Upsample(scale_factor="a"), ArgumentTypeError, "scale_factor must be a number"),
+        (
+            "convert_sync_batchnorm",
+            lambda: torch.nn.SyncBatchNorm.convert_sync_batchnorm(3),
+            ArgumentTypeError,
+            "module must be an nn.Module, got 3",
+        ),
+        ("ctc_loss", lambda: F.ctc_loss(x, whole[0], [2], ["a"]), ArgumentTypeError, "target_lengths"),
+        (
+            "triplet_margin_with_distance_loss",
+            lambda: F.triplet_margin_with_distance_loss(x, x, x, margin="a"),
+            ArgumentTypeError,
+            "margin must be a number",
+        ),
+        (
+            "triplet_margin_with_distance_loss",
+            lambda: F.triplet_margin_with_distance_loss(x, x, x, distance_function=3),
+            ArgumentTypeError,
+            "distance_function must be callable",
+        ),
+    ]
+    for name, call, error, fact in cases:
+        with pytest.raises(error, match=f"^{name}: .*{fact}"):
+            call()

@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentError, ArgumentTypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.RNN, "rnn_relu": nn.RNN}
 
@@ -83,6 +83,28 @@ def test_wrong_weights():
         torch.gru(x, h, weights(layer)[:3], True, 1, 0.0, False, False, False)
     with pytest.raises(ArgumentTypeError, match="lstm: hx must be a pair"):
         torch.lstm(x, [h], weights(layer), True, 1, 0.0, False, False, False)
+
+
+def test_wrong_shapes():
+    layer, x, h = nn.LSTM(3, 5), torch.ones(4, 2, 3), torch.zeros(1, 2, 5)
+    every, rest = weights(layer), (True, 1, 0.0, False, False, False)
+    for data, state, params, fact in (
+        (x[0], [h, h], every, r"input must have 3 dimensions, got shape \[2, 3\]"),
+        (x[:, :1], [h, h], every, r"expected hx of shape \[1, 1, 5\], got \[1, 2, 5\]"),
+        (x, [h, h[0]], every, r"expected hx of shape \[1, 2, 5\], got \[2, 5\]"),
+        (x[..., :2], [h, h], every, r"\[20, 2\].*got \[\[20, 3\]"),
+        (x, [h, h], [*every[:3], every[3][:5]], r"\[20\]\], got .*\[5\]\]"),
+    ):
+        with pytest.raises(ShapeError, match=f"lstm: .*{fact}"):
+            torch.lstm(data, state, params, *rest)
+    packed = nn.utils.rnn.pack_padded_sequence(x, [4, 3])
+    with pytest.raises(ShapeError, match=r"lstm: expected hx of shape \[1, 2, 5\], got \[1, 1, 5\]"):
+        torch.lstm(packed.data, packed.batch_sizes, [h[:, :1]] * 2, every, *rest[:-1])
+    with pytest.raises(ArgumentTypeError, match="lstm: num_layers must be an int, got 'a'"):
+        torch.lstm(x, [h, h], every, True, "a", *rest[2:])
+    for data, state in ((x[0], h[0][:1]), (x[0][:1], h[0]), (x, h[0]), (x[0], h[0][:, :2])):
+        with pytest.raises(ShapeError, match=r"lstm_cell: input .* do not fit"):
+            torch.lstm_cell(data, [state, state], *every)
 
 
 def test_losses_of_sequences():

@@ -16,6 +16,9 @@ from .parameter import Parameter
 class ReLU(Layer):
     """max(x, 0), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
+            gradient.
     Example:
         >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
@@ -36,7 +39,9 @@ class Hardtanh(Layer):
     """x limited to [min_val, max_val], elementwise; inplace: overwrite the input.
 
     min_value, max_value: former names of the bounds.
-    Raises: ArgumentError unless min_val is below max_val.
+    Shapes: the result has the input's shape.
+    Raises: ArgumentError unless min_val is below max_val, ArgumentTypeError for a bound that is not a number; in
+            forward, DtypeError for a bool input.
     Example:
         >>> torch.nn.Hardtanh()(torch.tensor([-2.0, 0.5]))
         tensor([-1.0000,  0.5000])
@@ -50,6 +55,8 @@ class Hardtanh(Layer):
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
+        checks.number(self._get_name(), "min_val", self.min_val)
+        checks.number(self._get_name(), "max_val", self.max_val)
         if not self.max_val > self.min_val:
             raise ArgumentError(
                 f"min_val must be below max_val, got {self.min_val} and {self.max_val}",
@@ -67,6 +74,9 @@ class Hardtanh(Layer):
 class ReLU6(Hardtanh):
     """x limited to [0, 6], elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
+            gradient.
     Example:
         >>> torch.nn.ReLU6()(torch.tensor([-1.0, 2.0, 8.0]))
         tensor([0., 2., 6.])
@@ -82,6 +92,9 @@ class ReLU6(Hardtanh):
 class LeakyReLU(Layer):
     """x where positive, else x * negative_slope, elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
         tensor([-0.1000,  2.0000])
@@ -103,6 +116,8 @@ class PReLU(Layer):
     """x where positive, else x * weight, with learned weights: one for all, or one for each channel.
 
     Shapes: input [*] or [n, num_parameters, *]; result the same; weight [num_parameters], which starts at `init`.
+    Raises: ArgumentTypeError, ValueRangeError for a num_parameters that is not an int or is negative; in forward,
+            ShapeError if the input has another number of channels, DtypeError if input and weight differ in dtype.
     Example:
         >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
         tensor([-0.2500,  2.0000])
@@ -141,7 +156,8 @@ class RReLU(Layer):
 
     In training, the slope of each value is random in [lower, upper); in evaluation, it is (lower + upper) / 2.
     inplace: overwrite the input.
-    Raises:  when called, ValueRangeError if lower exceeds upper.
+    Shapes: the result has the input's shape.
+    Raises: in forward, ValueRangeError if lower exceeds upper, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
         tensor([-0.5000,  2.0000])
@@ -163,6 +179,9 @@ class RReLU(Layer):
 class ELU(Layer):
     """x where positive, else alpha * (exp(x) - 1), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
@@ -183,6 +202,9 @@ class ELU(Layer):
 class CELU(Layer):
     """x where positive, else alpha * (exp(x / alpha) - 1), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, ValueRangeError if alpha is 0, DtypeError for an input that is not floating point, AutogradError
+            if inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.CELU(0.5)(torch.tensor([-1.0, 2.0]))
         tensor([-0.4323,  2.0000])
@@ -203,6 +225,9 @@ class CELU(Layer):
 class SELU(Layer):
     """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
@@ -222,6 +247,9 @@ class SELU(Layer):
 class Threshold(Layer):
     """x where it exceeds the threshold, else `value`, elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
+            gradient.
     Example:
         >>> torch.nn.Threshold(0.5, 7.0)(torch.tensor([-1.0, 2.0]))
         tensor([7., 2.])
@@ -243,6 +271,8 @@ class Threshold(Layer):
 class Hardshrink(Layer):
     """0 from -lambd to lambd, else x, elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.25]))
         tensor([-1.,  0.])
@@ -262,6 +292,8 @@ class Hardshrink(Layer):
 class Softshrink(Layer):
     """x moved towards 0 by lambd, and 0 from -lambd to lambd, elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, ValueRangeError for a negative lambd, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.25]))
         tensor([-0.5000,  0.0000])
@@ -281,6 +313,8 @@ class Softshrink(Layer):
 class Tanhshrink(Layer):
     """x - tanh(x), elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for a bool input.
     Example:
         >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.2384])
@@ -293,6 +327,9 @@ class Tanhshrink(Layer):
 class Hardsigmoid(Layer):
     """(x + 3) / 6 limited to [0, 1], elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0]))
         tensor([0.0000, 0.5000])
@@ -309,6 +346,9 @@ class Hardsigmoid(Layer):
 class Hardswish(Layer):
     """x * hardsigmoid(x), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.Hardswish()(torch.tensor([-1.0, 1.0]))
         tensor([-0.3333,  0.6667])
@@ -325,6 +365,9 @@ class Hardswish(Layer):
 class SiLU(Layer):
     """x * sigmoid(x), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
@@ -344,6 +387,9 @@ class SiLU(Layer):
 class Mish(Layer):
     """x * tanh(softplus(x)), elementwise; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.Mish()(torch.tensor([-1.0, 1.0]))
         tensor([-0.3034,  0.8651])
@@ -364,6 +410,9 @@ class GELU(Layer):
     """x times the cumulative distribution function of the standard normal distribution, elementwise.
 
     approximate: "none", or "tanh" for a faster approximation.
+    Shapes: the result has the input's shape.
+    Raises: in forward, ValueRangeError for another value of approximate, DtypeError for an input that is not floating
+            point.
     Example:
         >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
         tensor([-0.1587,  1.9545])
@@ -383,6 +432,8 @@ class GELU(Layer):
 class Tanh(Layer):
     """Hyperbolic tangent, elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, ArgumentTypeError for an input that is not a tensor.
     Example:
         >>> torch.nn.Tanh()(torch.tensor([-1.0, 0.0]))
         tensor([-0.7616,  0.0000])
@@ -395,6 +446,8 @@ class Tanh(Layer):
 class Sigmoid(Layer):
     """1 / (1 + exp(-x)), elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, ArgumentTypeError for an input that is not a tensor.
     Example:
         >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 0.0]))
         tensor([0.2689, 0.5000])
@@ -407,6 +460,8 @@ class Sigmoid(Layer):
 class LogSigmoid(Layer):
     """Logarithm of 1 / (1 + exp(-x)), elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 0.0]))
         tensor([-1.3133, -0.6931])
@@ -419,6 +474,8 @@ class LogSigmoid(Layer):
 class Softplus(Layer):
     """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold, elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.Softplus()(torch.tensor([-1.0, 30.0]))
         tensor([ 0.3133, 30.0000])
@@ -439,6 +496,8 @@ class Softplus(Layer):
 class Softsign(Layer):
     """x / (1 + |x|), elementwise.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, DtypeError for a bool input.
     Example:
         >>> torch.nn.Softsign()(torch.tensor([-3.0, 1.0]))
         tensor([-0.7500,  0.5000])
@@ -451,6 +510,9 @@ class Softsign(Layer):
 class GLU(Layer):
     """The first half along `dim` times the sigmoid of the second half.
 
+    Shapes: [*, n, *] gives [*, n / 2, *]; `dim` is the halved dimension.
+    Raises: in forward, ShapeError if its size is odd or the input has no dimensions, IndexRangeError for a dimension
+            out of range, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 100.0]))
         tensor([0.5000, 2.0000])
@@ -470,6 +532,9 @@ class GLU(Layer):
 class Softmax(Layer):
     """exp(x) divided by its sum along `dim`.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
+            point.
     Example:
         >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
         tensor([0.2119, 0.2119, 0.5761])
@@ -489,6 +554,9 @@ class Softmax(Layer):
 class LogSoftmax(Layer):
     """Logarithm of the softmax along `dim`.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
+            point.
     Example:
         >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
         tensor([-1.5514, -1.5514, -0.5514])
@@ -508,6 +576,9 @@ class LogSoftmax(Layer):
 class Softmin(Layer):
     """The softmax of -x along `dim`.
 
+    Shapes: the result has the input's shape.
+    Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
+            point.
     Example:
         >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0, -1.0]))
         tensor([0.2119, 0.2119, 0.5761])
@@ -527,7 +598,8 @@ class Softmin(Layer):
 class Softmax2d(Layer):
     """Softmax over the channels of images, [n, c, h, w] or [c, h, w].
 
-    Raises: ShapeError for a wrong number of dimensions.
+    Shapes: the result has the input's shape.
+    Raises: in forward, ShapeError for a wrong number of dimensions, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.Softmax2d()(torch.tensor([[[0.0]], [[0.0]]])).flatten()
         tensor([0.5000, 0.5000])

@@ -11,7 +11,7 @@ from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
 from ..dtypes import int64
-from ..errors import ArgumentError, DtypeError, ModeError, ShapeError
+from ..errors import ArgumentError, DtypeError, ModeError, ShapeError, naming
 from ..errors import no_attribute as _no_attribute
 from ..importer import listing
 from ..memory_formats import contiguous_format
@@ -144,6 +144,8 @@ scaled_dot_product_attention = _function("scaled_dot_product_attention")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
 
+    Shapes: input [*, i], weight [o, i] and bias [o] give [*, o]; a weight [i] gives [*].
+    Raises: ShapeError if the shapes do not fit, DtypeError if the dtypes differ, DeviceMismatchError if the devices do.
     Example:
         >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
         >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.5]))
@@ -157,6 +159,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 def relu(input: Any, inplace: bool = False) -> Any:
     """Return max(input, 0); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the
+            input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.relu(torch.tensor([-1.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
@@ -169,6 +174,9 @@ def relu(input: Any, inplace: bool = False) -> Any:
 def relu_(input: Any) -> Any:
     """Return max(input, 0), in place.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for a bool input, ArgumentTypeError for one that is not a tensor; AutogradError if the input is a
+            leaf that requires a gradient.
     Example:
         >>> x = torch.tensor([-1.0, 2.0])
         >>> torch.nn.functional.relu_(x) is x, x
@@ -182,6 +190,9 @@ def relu_(input: Any) -> Any:
 def silu(input: Any, inplace: bool = False) -> Any:
     """Return input * sigmoid(input); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
@@ -200,6 +211,9 @@ def _activated(name: str, inplace: bool, input: Any, *numbers: Any) -> Any:
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
@@ -210,6 +224,9 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: ValueRangeError if alpha is 0, DtypeError for an input that is not floating point, ArgumentTypeError for a
+            wrong type; AutogradError if inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]), 0.5)
         tensor([-0.4323,  2.0000])
@@ -220,6 +237,9 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 def selu(input: Any, inplace: bool = False) -> Any:
     """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.selu(torch.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
@@ -230,6 +250,9 @@ def selu(input: Any, inplace: bool = False) -> Any:
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """Return input where positive, else input * negative_slope; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]))
         tensor([-0.0100,  2.0000])
@@ -242,6 +265,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
 
     training: the slope of each value is random in [lower, upper); otherwise, it is (lower + upper) / 2.
     inplace:  overwrite the input.
+    Shapes: the result has the input's shape.
     Raises:   ValueRangeError if lower exceeds upper; DtypeError for integers.
     Example:
         >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
@@ -255,6 +279,9 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
 def relu6(input: Any, inplace: bool = False) -> Any:
     """Return input limited to [0, 6]; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.relu6(torch.tensor([-1.0, 2.0, 8.0]))
         tensor([0., 2., 6.])
@@ -265,6 +292,9 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """Return input limited to [min_val, max_val]; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: ArgumentError if min_val exceeds max_val, DtypeError for a bool input, ArgumentTypeError for a wrong type;
+            AutogradError if inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5]))
         tensor([-1.0000,  0.5000])
@@ -275,6 +305,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0]))
         tensor([0.0000, 0.5000])
@@ -285,6 +318,9 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """Return input * hardsigmoid(input); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.hardswish(torch.tensor([-1.0, 1.0]))
         tensor([-0.3333,  0.6667])
@@ -295,6 +331,9 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 def mish(input: Any, inplace: bool = False) -> Any:
     """Return input * tanh(softplus(input)); inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
+            inplace and the input is a leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.mish(torch.tensor([-1.0, 1.0]))
         tensor([-0.3034,  0.8651])
@@ -305,6 +344,9 @@ def mish(input: Any, inplace: bool = False) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """Return input where it exceeds the threshold, else value; inplace: overwrite the input.
 
+    Shapes: the result has the input's shape.
+    Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the input is a
+            leaf that requires a gradient.
     Example:
         >>> torch.nn.functional.threshold(torch.tensor([-1.0, 2.0]), 0.5, 7.0)
         tensor([7., 2.])
@@ -316,7 +358,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     """Zero each element with probability p in training, and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
-    Raises: ArgumentError if p is not in [0, 1].
+    Shapes: the result has the input's shape.
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError for a wrong type.
     Example:
         >>> x = torch.nn.functional.dropout(torch.ones(1000), p=0.5)
         >>> sorted(set(x.tolist()))
@@ -401,6 +444,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1.
 
+    Shapes: the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> x = torch.nn.functional.alpha_dropout(torch.ones(1000), p=0.5, training=True)
@@ -438,6 +482,11 @@ def embedding(
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     sparse: must be False; gradients are dense.
+    Shapes: input [*] and weight [rows, d] give [*, d].
+    Host:   returns at once.
+    Raises: IndexRangeError for an index outside the rows on the CPU (a device-side assert on a GPU), DtypeError if the
+            input is not int32 or int64, ShapeError if the weight has not two dimensions, ArgumentError for a
+            padding_idx out of range, NotSupportedError for sparse=True.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.nn.functional.embedding(torch.tensor([2, 0]), table)
@@ -486,6 +535,7 @@ def batch_norm(
     if training and input.ndim > 1:
         count = input.numel() // max(input.shape[1], 1)
         _require_several("batch_norm", "value per channel", count, input.shape)
+    checks.number("batch_norm", "eps", eps)
     if eps < 0 or training and eps == 0:
         least = "positive during training" if training else "non-negative"
         raise ArgumentError(f"eps must be {least}, but got {eps}", hint="1e-5 is usual", operator="batch_norm")
@@ -552,6 +602,8 @@ def triplet_margin_with_distance_loss(
     """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`.
 
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
+    Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
+            "none".
     Raises: ArgumentError for a bad reduction or margin, ShapeError.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
@@ -564,6 +616,9 @@ def triplet_margin_with_distance_loss(
     for called, value in (("anchor", anchor), ("positive", positive), ("negative", negative)):
         checks.tensor(name, called, value)
     reduction = reduction_of(name, None, None, reduction)
+    checks.number(name, "margin", margin)
+    if distance_function is not None:
+        checks.function(name, "distance_function", distance_function)
     check_triplet(name, margin, anchor, positive, negative)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -577,6 +632,8 @@ def upsample(
 ) -> Any:
     """Call `interpolate`, under its former name.
 
+    Shapes: as `interpolate`.
+    Raises: as `interpolate`: ArgumentError, ValueRangeError, NotSupportedError, DtypeError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings():
@@ -591,6 +648,8 @@ def upsample(
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Call `interpolate` with mode "nearest", under a former name.
 
+    Shapes: as `interpolate`.
+    Raises: as `interpolate`: ArgumentError, ValueRangeError, NotSupportedError, DtypeError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings():
@@ -605,6 +664,9 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Call `interpolate` with mode "bilinear" and aligned corners, under a former name.
 
+    Shapes: [n, c, h, w] gives [n, c, *size].
+    Raises: as `interpolate`: ArgumentError, ValueRangeError; NotSupportedError unless the input has 4 dimensions;
+            DtypeError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings():
@@ -700,7 +762,10 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 def _lengths(name: str, values: Any) -> list[int]:
     """Return lengths as a list of ints.  Host: waits for those on a GPU."""
     if not isinstance(values, TensorBase):
-        return [int(length) for length in checks.listed("ctc_loss", name, "ints", values)]
+        entries = checks.listed("ctc_loss", name, "ints", values)
+        for length in entries:
+            checks.integer("ctc_loss", f"an entry of {name}", length)
+        return [int(length) for length in entries]
     lengths: Any = values
     listed = lengths.tolist()
     return listed if isinstance(listed, list) else [listed]
@@ -781,6 +846,8 @@ def ctc_loss(
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
+    Shapes: the result has the input's shape.
+    Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
     Example:
         >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
         tensor([0.2119, 0.2119, 0.5761])
@@ -791,6 +858,8 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Return the logarithm of `softmax`.
 
+    Shapes: the result has the input's shape.
+    Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
     Example:
         >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
         tensor([-1.5514, -1.5514, -0.5514])
@@ -801,18 +870,24 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Return the softmax of -input.
 
+    Shapes: the result has the input's shape.
+    Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
     Example:
         >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0, -1.0]), dim=0)
         tensor([0.2119, 0.2119, 0.5761])
     """
     checks.tensor("softmin", "input", input)
-    return REGISTRY["softmax"](-input, _chosen(dim, input, "softmin"), dtype)
+    with naming("softmin"):
+        return REGISTRY["softmax"](-input, _chosen(dim, input, "softmin"), dtype)
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`.
 
     hard: the result is one-hot, with the gradient of the soft one.  eps has no effect.
+    Shapes: the result has the shape of the logits.
+    Raises: IndexRangeError for a dimension out of range, DtypeError for logits that are not floating point,
+            ArgumentTypeError for a tau that is not a number.
     Example:
         >>> torch.nn.functional.gumbel_softmax(torch.tensor([[0.0, 100.0]]), hard=True)
         tensor([[0., 1.]])
@@ -821,10 +896,11 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     if not isinstance(tau, TensorBase):
         checks.number("gumbel_softmax", "tau", tau)
     # Jang et al., "Categorical Reparameterization with Gumbel-Softmax" (2017)
-    with GradMode(False):
-        drawn = empty_like(logits, memory_format=contiguous_format).exponential_()
-        noise = -drawn.clamp_min(SMALLEST_NORMAL[logits.dtype]).log()
-    soft = REGISTRY["softmax"]((logits + noise) / tau, dim)
+    with naming("gumbel_softmax"):
+        with GradMode(False):
+            drawn = empty_like(logits, memory_format=contiguous_format).exponential_()
+            noise = -drawn.clamp_min(SMALLEST_NORMAL[logits.dtype]).log()
+        soft = REGISTRY["softmax"]((logits + noise) / tau, dim)
     if not hard:
         return soft
     chosen = soft.max(dim, keepdim=True)[1]

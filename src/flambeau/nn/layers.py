@@ -19,6 +19,7 @@ from .parameter import Parameter
 class Identity(Module):
     """Return the input unchanged; constructor arguments are ignored.
 
+    Shapes: the result has the input's shape.
     Example:
         >>> torch.nn.Identity(54, unused=True)(torch.tensor([1.0]))
         tensor([1.])
@@ -36,8 +37,8 @@ class Linear(Layer):
 
     Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features]; bias [out_features].
     Weight and bias start uniformly distributed in [-1/sqrt(in_features), 1/sqrt(in_features)].
-    Raises: ArgumentError, ArgumentTypeError for sizes that are negative or not ints; ShapeError for an input of the
-            wrong shape.
+    Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward, ShapeError for
+            an input of the wrong shape, DtypeError for one of another dtype than the weight.
     Example:
         >>> layer = torch.nn.Linear(3, 2)
         >>> layer(torch.ones(4, 3)).shape
@@ -89,7 +90,8 @@ class Bilinear(Module):
     Shapes: inputs [*, in1_features] and [*, in2_features]; result [*, out_features];
             weight [out_features, in1_features, in2_features]; bias [out_features].
     Weight and bias start uniformly distributed in [-1/sqrt(in1_features), 1/sqrt(in1_features)].
-    Raises: ArgumentError for sizes that are not positive; ShapeError for other inputs.
+    Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative, ArgumentError if
+            in1_features is 0; in forward, ShapeError for inputs that do not fit.
     Example:
         >>> torch.nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
         torch.Size([5, 2])
@@ -146,6 +148,8 @@ class Bilinear(Module):
 class Flatten(Layer):
     """Merge the dimensions from start_dim to end_dim into one.
 
+    Shapes: [*, sizes of the merged dimensions, *] gives [*, product of these sizes, *].
+    Raises: in forward, IndexRangeError for a dimension out of range, ShapeError if start_dim comes after end_dim.
     Example:
         >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
         torch.Size([2, 12])
@@ -167,6 +171,7 @@ class Unflatten(Layer):
     """Split one dimension into several.
 
     unflattened_size: a tuple of ints; one of them may be -1.
+    Shapes: [*, n, *] gives [*, *unflattened_size, *].
     Raises: ArgumentTypeError for any other unflattened_size, in forward ShapeError for sizes that do not fit.
     Example:
         >>> torch.nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
@@ -284,7 +289,9 @@ class Dropout(_Dropout):
     """In training mode, set elements to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
-    Raises: ArgumentError if p is not in [0, 1].
+    Shapes: the result has the input's shape.
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number; in forward, DtypeError for
+            integers.
     Example:
         >>> layer = torch.nn.Dropout(p=0.5)
         >>> sorted(set(layer(torch.ones(1000)).tolist()))
@@ -302,7 +309,8 @@ class Dropout1d(_Dropout):
 
     inplace: overwrite the input.
     Shapes: [n, c, l] or [c, l]; the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number; in forward, ShapeError for
+            another number of dimensions.
     Example:
         >>> torch.nn.Dropout1d()(torch.ones(2, 3, 4)).shape
         torch.Size([2, 3, 4])
@@ -317,7 +325,8 @@ class Dropout2d(_Dropout):
 
     inplace: overwrite the input.
     Shapes: [n, c, h, w]; the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number; in forward, ShapeError for
+            fewer than 2 dimensions.
     Example:
         >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -332,7 +341,7 @@ class Dropout3d(_Dropout):
 
     inplace: overwrite the input.
     Shapes: [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number.
     Example:
         >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -345,7 +354,8 @@ class Dropout3d(_Dropout):
 class AlphaDropout(_Dropout):
     """In training mode, set elements to the saturated value of SELU with probability p; mean and variance stay 0 and 1.
 
-    Raises: ArgumentError if p is not in [0, 1].
+    Shapes: the result has the input's shape.
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number.
     Example:
         >>> torch.nn.AlphaDropout().eval()(torch.ones(1, 2))
         tensor([[1., 1.]])
@@ -358,7 +368,9 @@ class AlphaDropout(_Dropout):
 class FeatureAlphaDropout(_Dropout):
     """In training mode, set whole channels to the saturated value of SELU with probability p.
 
-    Raises: ArgumentError if p is not in [0, 1].
+    Shapes: [n, c, *]; the result has the input's shape.
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number; in forward, ShapeError for
+            fewer than 2 dimensions.
     Example:
         >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 2))
         tensor([[1., 1.]])
@@ -404,7 +416,9 @@ class Embedding(Layer):
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     sparse: must be False; gradients are dense.
     Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
-    Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
+    Raises: ArgumentTypeError, ArgumentError for sizes or a padding_idx that are not ints or out of range,
+            NotSupportedError for sparse=True; in forward, IndexRangeError for an index out of range on the CPU (a
+            device-side assert on a GPU), DtypeError for indices that are not int32 or int64.
     Example:
         >>> layer = torch.nn.Embedding(10, 3, padding_idx=0)
         >>> layer(torch.tensor([[1, 0]])).shape
@@ -629,6 +643,9 @@ class EmbeddingBag(Module):
 class ChannelShuffle(Module):
     """Interleave the channels of several groups.
 
+    Shapes: [n, c, *], with c a multiple of groups; the result has the input's shape.
+    Raises: in forward, ShapeError for fewer than 3 dimensions or channels that are not divisible by groups,
+            ValueRangeError if groups is not positive.
     Example:
         >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
         tensor([0, 2, 1, 3])
@@ -649,6 +666,8 @@ class ChannelShuffle(Module):
 class PixelShuffle(Module):
     """Rearrange channels into squares of pixels: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
 
+    Raises: in forward, ShapeError for fewer than 3 dimensions or channels that are not divisible by r * r,
+            ValueRangeError if upscale_factor is not positive, ArgumentTypeError if it is not an int.
     Example:
         >>> torch.nn.PixelShuffle(2)(torch.zeros(1, 8, 3, 3)).shape
         torch.Size([1, 2, 6, 6])
@@ -669,6 +688,8 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Rearrange squares of pixels into channels: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
 
+    Raises: in forward, ShapeError for fewer than 3 dimensions or sizes that are not divisible by r, ValueRangeError if
+            downscale_factor is not positive, ArgumentTypeError if it is not an int.
     Example:
         >>> torch.nn.PixelUnshuffle(2)(torch.zeros(1, 2, 6, 6)).shape
         torch.Size([1, 8, 3, 3])
@@ -690,6 +711,9 @@ class Upsample(Layer):
     """Resample the spatial dimensions: see `nn.functional.interpolate` for size, scale_factor, mode and the options.
 
     Shapes: input [n, c, *]; the result [n, c, *sizes].
+    Raises: ArgumentTypeError for a scale_factor that is not a number; in forward, ArgumentError unless one of size and
+            scale_factor is given, NotSupportedError for a mode that does not fit the input, ValueRangeError for empty
+            images, DtypeError for integers other than uint8.
     Example:
         >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
         tensor([[[1., 1., 2., 2.]]])
@@ -706,6 +730,8 @@ class Upsample(Layer):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
+        for factor in scale_factor if isinstance(scale_factor, tuple) else [scale_factor or 1.0]:
+            checks.number(self.name, "scale_factor", factor)
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
         else:
@@ -728,6 +754,8 @@ class UpsamplingNearest2d(Upsample):
     """Upsample of mode "nearest".
 
     Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Raises: in forward, ArgumentError unless one of size and scale_factor is given, ValueRangeError for empty images,
+            DtypeError for integers other than uint8.
     Example:
         >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 3)).shape
         torch.Size([1, 1, 4, 6])
@@ -741,6 +769,8 @@ class UpsamplingBilinear2d(Upsample):
     """Upsample of mode "bilinear" with aligned corners.
 
     Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Raises: in forward, NotSupportedError unless the input has 4 dimensions, ArgumentError unless one of size and
+            scale_factor is given, ValueRangeError for empty images, DtypeError for integers other than uint8.
     Example:
         >>> torch.nn.UpsamplingBilinear2d(size=(4, 5))(torch.ones(1, 1, 2, 3)).shape
         torch.Size([1, 1, 4, 5])
@@ -754,6 +784,8 @@ class CosineSimilarity(Module):
     """Cosine of the angle between vectors along `dim`; lengths below eps count as eps.
 
     Shapes: the inputs broadcast together; the result is without `dim`.
+    Raises: in forward, ShapeError if the shapes do not broadcast, IndexRangeError for a dimension out of range,
+            DtypeError for inputs that are not floating point.
     Example:
         >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
         tensor([0.7071])
@@ -772,6 +804,7 @@ class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps over the last dimension.
 
     Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentTypeError for a p that is not a number.
     Example:
         >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])

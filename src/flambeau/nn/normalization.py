@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import callers
 from ..dtypes import int64
-from ..errors import ArgumentError, naming
+from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
@@ -170,6 +170,9 @@ class BatchNorm2d(_BatchNorm):
     """Normalize each channel over the batch and two more dimensions; otherwise as BatchNorm1d.
 
     Shapes: input [n, c, h, w]; the result has the input's shape.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, and in training if a channel has one value only; ShapeError
+            for another number of channels; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -182,6 +185,9 @@ class BatchNorm3d(_BatchNorm):
     """Normalize each channel over the batch and three more dimensions; otherwise as BatchNorm1d.
 
     Shapes: input [n, c, d, h, w]; the result has the input's shape.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, and in training if a channel has one value only; ShapeError
+            for another number of channels; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -197,6 +203,9 @@ class SyncBatchNorm(_BatchNorm):
     process_group: the default group unless given.
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once on GPUs.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, and in training if a channel has one value only; ShapeError
+            for another number of channels; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
         torch.Size([2, 3, 4])
@@ -234,10 +243,17 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """Replace every batch norm of a module, which may itself be one, by a SyncBatchNorm of the same state.
 
+        Raises: ArgumentTypeError if module is not an nn.Module.
         Example:
             >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3)).num_features
             3
         """
+        if not isinstance(module, Module):
+            raise ArgumentTypeError(
+                f"module must be an nn.Module, got {shown(module)}",
+                hint="pass the module whose batch norms to replace",
+                operator="convert_sync_batchnorm",
+            )
         result = module
         if isinstance(module, _BatchNorm):
             converted = cls(
@@ -301,6 +317,9 @@ class InstanceNorm1d(_InstanceNorm):
     """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
     Shapes: input [n, c, l] or [c, l]; the result has the input's shape.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
+            has one value only; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -313,6 +332,9 @@ class InstanceNorm2d(_InstanceNorm):
     """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
     Shapes: input [n, c, h, w] or [c, h, w]; the result has the input's shape.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
+            has one value only; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -325,6 +347,9 @@ class InstanceNorm3d(_InstanceNorm):
     """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
+            has one value only; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -388,6 +413,8 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyBatchNorm1d(affine=False)
         >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features, type(layer).__name__
@@ -400,6 +427,8 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyBatchNorm2d(affine=False)
         >>> layer(torch.ones(2, 3, 4, 5)).shape, layer.num_features, type(layer).__name__
@@ -412,6 +441,8 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """A `BatchNorm3d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyBatchNorm3d(affine=False)
         >>> layer(torch.ones(2, 3, 4, 5, 6)).shape, layer.num_features, type(layer).__name__
@@ -424,6 +455,8 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An `InstanceNorm1d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyInstanceNorm1d(affine=False)
         >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features, type(layer).__name__
@@ -436,6 +469,8 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An `InstanceNorm2d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyInstanceNorm2d(affine=False)
         >>> layer(torch.ones(2, 3, 4, 5)).shape, layer.num_features, type(layer).__name__
@@ -448,6 +483,8 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """An `InstanceNorm3d` whose num_features are the channels of its first input; it then becomes one.
 
+    Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
+            tensor.
     Example:
         >>> layer = torch.nn.LazyInstanceNorm3d(affine=False)
         >>> layer(torch.ones(2, 3, 4, 5, 6)).shape, layer.num_features, type(layer).__name__
@@ -566,6 +603,8 @@ class LocalResponseNorm(Layer):
     """Divide by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
 
     Shapes: input [n, c, *]; the result has the input's shape.
+    Raises: in forward, ValueRangeError if size is below 1, ArgumentTypeError if it is not an int, ArgumentError for
+            fewer than 3 dimensions.
     Example:
         >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
         torch.Size([1, 4, 3])
@@ -589,6 +628,8 @@ class CrossMapLRN2d(LocalResponseNorm):
     """The former name of LocalResponseNorm, for images.
 
     Shapes: input [n, c, h, w]; the result has the input's shape.
+    Raises: in forward, ValueRangeError if size is below 1, ArgumentTypeError if it is not an int, ArgumentError for
+            fewer than 3 dimensions.
     Example:
         >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
         torch.Size([1, 4, 3, 3])

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
+from ..recurrent_operation import GATES
 from ..tensor import checks
 from . import functional as F
 from .recurrent import STEPS, State, run_layers
@@ -65,6 +66,7 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         checks.tensor(name, "hx", state)
     if len(states) != (2 if mode == "LSTM" else 1):
         raise ArgumentTypeError(f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=name)
+    checks.integer(name, "num_layers", num_layers)
     count = num_layers * (2 if bidirectional else 1)
     group_size = len(params) // count if count else 0
     if not group_size or len(params) % count or group_size not in ((4, 5) if has_biases else (2, 3)):
@@ -76,17 +78,56 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         )
     weights = [list(params[start : start + group_size]) for start in range(0, len(params), group_size)]
     rate = dropout if train else 0.0
+    if data.ndim != (2 if is_packed else 3):
+        raise ShapeError(
+            f"input must have {2 if is_packed else 3} dimensions, got shape {list(data.shape)}",
+            hint="[elements, features] of packed data" if is_packed else "[length, batch, features]",
+            operator=name,
+        )
     if is_packed:
         sizes = args[1].tolist()
+        _check_shapes(mode, name, data.shape[1], sizes[0], states, weights, count // num_layers)
         data, state = run_layers(mode, data, sizes, states, weights, has_biases, count // num_layers, rate)
     else:
         whole = data.transpose(0, 1) if args[8] else data
-        length, batch = whole.shape[:2]
+        length, batch, width = whole.shape
+        _check_shapes(mode, name, width, batch, states, weights, count // num_layers)
         flat = whole.reshape(length * batch, -1)
         flat, state = run_layers(mode, flat, [batch] * length, states, weights, has_biases, count // num_layers, rate)
         data = flat.reshape(length, batch, -1)
         data = data.transpose(0, 1) if args[8] else data
     return data, *state
+
+
+def _check_shapes(
+    mode: str, name: str, width: int, batch: int, states: Sequence[Any], weights: Sequence[Sequence[Any]],
+    directions: int,
+) -> None:  # fmt: skip
+    """Raise ShapeError unless the states and the weights of all layers fit the input and each other.
+
+    width: the number of input features.  weights: of each layer and direction.
+    """
+    result, hidden = (state.shape[-1] if state.ndim else 0 for state in (states[0], states[-1]))
+    gates = GATES[mode] * hidden
+    for state, size in zip(states, (result, hidden)):
+        if tuple(state.shape) != (len(weights), batch, size):
+            raise ShapeError(
+                f"expected hx of shape {[len(weights), batch, size]}, got {list(state.shape)}",
+                hint="[layers * directions, batch, size]; batch_first does not concern it",
+                operator=name,
+            )
+    for number, group in enumerate(weights):
+        features = width if number < directions else result * directions
+        wanted = [(gates, features), (gates, result), (gates,), (gates,)]
+        wanted = [*wanted[: len(group) // 2 * 2], *[(result, hidden)] * (len(group) % 2)]
+        for weight, size in zip(group, wanted):
+            if tuple(weight.shape) != size:
+                raise ShapeError(
+                    f"expected weights of the shapes {[list(each) for each in wanted]}, got "
+                    f"{[list(each.shape) for each in group]} in group {number}",
+                    hint=f"{width} input features and {hidden} hidden ones need these",
+                    operator=name,
+                )
 
 
 @_of_both_forms
@@ -99,7 +140,8 @@ def lstm(
     Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
     Shapes: as `nn.LSTM`.
     Host:   returns at once; with packed data, waits if batch_sizes is on a GPU.
-    Raises: ArgumentError if the number of weights does not fit.
+    Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
+            ShapeError if the shapes do not fit.
     Example:
         >>> layer = torch.nn.LSTM(3, 5)
         >>> states = [torch.zeros(1, 2, 5), torch.zeros(1, 2, 5)]
@@ -119,7 +161,10 @@ def gru(
 ) -> Any:  # fmt: skip
     """Run GRU layers with the given weights; return (results, last states).  Arguments: see `lstm`.
 
+    Shapes: as `nn.GRU`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
+    Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
+            ShapeError if the shapes do not fit.
     Example:
         >>> layer = torch.nn.GRU(3, 5)
         >>> state = torch.zeros(1, 2, 5)
@@ -139,7 +184,10 @@ def rnn_tanh(
 ) -> Any:  # fmt: skip
     """Run recurrent layers with tanh; return (results, last states).  Arguments: see `lstm`.
 
+    Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
+    Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
+            ShapeError if the shapes do not fit.
     Example:
         >>> layer = torch.nn.RNN(3, 5)
         >>> state = torch.zeros(1, 2, 5)
@@ -159,7 +207,10 @@ def rnn_relu(
 ) -> Any:  # fmt: skip
     """Run recurrent layers with relu; return (results, last states).  Arguments: see `lstm`.
 
+    Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
+    Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
+            ShapeError if the shapes do not fit.
     Example:
         >>> layer = torch.nn.RNN(3, 5, nonlinearity="relu")
         >>> state = torch.zeros(1, 2, 5)
@@ -178,7 +229,16 @@ def rnn_relu(
 def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> State:
     for what, value in (("input", input), ("w_ih", w_ih), ("w_hh", w_hh), *(("hx", tensor) for tensor in state)):
         checks.tensor(name, what, value)
-    result: State = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
+    shape = *input.shape[:1], *w_hh.shape[1:]
+    if input.ndim != 2 or w_hh.ndim != 2 or any(tuple(tensor.shape) != shape for tensor in state):
+        raise ShapeError(
+            f"input {list(input.shape)}, hx {[list(tensor.shape) for tensor in state]} and w_hh {list(w_hh.shape)} do "
+            "not fit",
+            hint="[n, input_size], [n, hidden_size] and [gates * hidden_size, hidden_size]",
+            operator=name,
+        )
+    with naming(name):
+        result: State = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
     return result
 
 
@@ -187,6 +247,8 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
     Shapes: input [n, input_size], states [n, hidden_size].
     Host:   returns at once.
+    Raises: ArgumentError unless hx has two tensors, ArgumentTypeError for an argument that is not a tensor, ShapeError
+            if the shapes do not fit, DtypeError if the dtypes differ.
     Example:
         >>> cell, zeros = torch.nn.LSTMCell(3, 5), torch.zeros(2, 5)
         >>> h, c = torch.lstm_cell(torch.ones(2, 3), [zeros, zeros], *cell.parameters())
@@ -204,6 +266,8 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if
+            the dtypes differ.
     Example:
         >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.GRUCell(3, 5).parameters()).shape
         torch.Size([2, 5])
@@ -216,6 +280,8 @@ def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if
+            the dtypes differ.
     Example:
         >>> torch.rnn_tanh_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.RNNCell(3, 5).parameters()).shape
         torch.Size([2, 5])
@@ -228,6 +294,8 @@ def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if
+            the dtypes differ.
     Example:
         >>> torch.rnn_relu_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.RNNCell(3, 5).parameters()).shape
         torch.Size([2, 5])
@@ -251,7 +319,10 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """Compute `nn.functional.ctc_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
+    Shapes: as `nn.functional.ctc_loss`.
     Host: waits if the lengths are on a GPU.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes or lengths do not fit, DtypeError for wrong
+            dtypes, IndexRangeError for a label out of range on the CPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
@@ -272,6 +343,9 @@ def embedding_bag(
     sparse: must be False; gradients are dense.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
     Host:   with mode 2, waits for the size of the longest bag; on the CPU, for the first offset.
+    Raises: ArgumentError for another mode or offsets that do not fit, IndexRangeError for an index out of range on the
+            CPU (a device-side assert on a GPU), DtypeError for indices that are not int32 or int64, NotSupportedError
+            for sparse=True or per_sample_weights without mode 0.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.embedding_bag(table, torch.tensor([1, 2, 2]), torch.tensor([0, 2]))[:3]

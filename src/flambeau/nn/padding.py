@@ -64,6 +64,8 @@ class ConstantPad1d(_ConstantPad):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
+            that cuts off more than there is.
     Example:
         >>> torch.nn.ConstantPad1d(1, 7.0)(torch.tensor([[1.0, 2.0, 3.0]]))
         tensor([[7., 1., 2., 3., 7.]])
@@ -77,6 +79,8 @@ class ConstantPad2d(_ConstantPad):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
+            than 2 or a negative padding that cuts off more than there is.
     Example:
         >>> torch.nn.ConstantPad2d(1, 7.0)(torch.ones(1, 2, 3)).shape
         torch.Size([1, 4, 5])
@@ -90,6 +94,8 @@ class ConstantPad3d(_ConstantPad):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
+            than 3 or a negative padding that cuts off more than there is.
     Example:
         >>> torch.nn.ConstantPad3d(1, 7.0)(torch.ones(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
@@ -103,6 +109,8 @@ class ZeroPad1d(ConstantPad1d):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
+            that cuts off more than there is.
     Example:
         >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
         tensor([[0., 1., 2., 3., 0.]])
@@ -120,6 +128,8 @@ class ZeroPad2d(ConstantPad2d):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
+            than 2 or a negative padding that cuts off more than there is.
     Example:
         >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 2, 3)).shape
         torch.Size([1, 4, 5])
@@ -137,6 +147,8 @@ class ZeroPad3d(ConstantPad3d):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [*]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
+            than 3 or a negative padding that cuts off more than there is.
     Example:
         >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
@@ -154,6 +166,8 @@ class ReflectionPad1d(_ReflectionPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
         >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
         tensor([[2., 1., 2., 3., 2.]])
@@ -167,6 +181,8 @@ class ReflectionPad2d(_ReflectionPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
         >>> torch.nn.ReflectionPad2d(1)(torch.ones(1, 2, 3)).shape
         torch.Size([1, 4, 5])
@@ -180,6 +196,8 @@ class ReflectionPad3d(_ReflectionPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
+            for a wrong number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
         >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
@@ -193,6 +211,8 @@ class ReplicationPad1d(_ReplicationPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
         >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
         tensor([[1., 1., 2., 3., 3.]])
@@ -206,6 +226,8 @@ class ReplicationPad2d(_ReplicationPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
         >>> torch.nn.ReplicationPad2d(1)(torch.ones(1, 2, 3)).shape
         torch.Size([1, 4, 5])
@@ -219,6 +241,8 @@ class ReplicationPad3d(_ReplicationPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
+            for a wrong number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
         >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
@@ -232,6 +256,8 @@ class CircularPad1d(_CircularPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that is larger than the size.
     Example:
         >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
         tensor([[3., 1., 2., 3., 1.]])
@@ -245,6 +271,8 @@ class CircularPad2d(_CircularPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
+            number of dimensions, ShapeError for a padding that is larger than the size.
     Example:
         >>> torch.nn.CircularPad2d(1)(torch.ones(1, 2, 3)).shape
         torch.Size([1, 4, 5])
@@ -258,6 +286,8 @@ class CircularPad3d(_CircularPadNd):
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
+            for a wrong number of dimensions, ShapeError for a padding that is larger than the size.
     Example:
         >>> torch.nn.CircularPad3d(1)(torch.ones(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError
+from ..tensor import checks
 from ..tensor.tensor import Tensor
 from . import functional as F
 from .convolution import spread
@@ -46,6 +47,10 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Largest element of each window of sequences: see `torch.max_pool1d`.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
+    Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
+            not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for a bool input.
     Example:
         >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         tensor([[3., 5.]])
@@ -57,6 +62,10 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Largest element of each window of images: see `torch.max_pool2d`.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
+    Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
+            not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for a bool input.
     Example:
         >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
         tensor([[[ 5.,  7.],
@@ -69,6 +78,11 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """Largest element of each window of volumes: see `torch.max_pool3d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
+            w.
+    Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
+            not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for a bool input.
     Example:
         >>> torch.nn.MaxPool3d(2)(torch.ones(1, 4, 4, 4)).shape
         torch.Size([1, 2, 2, 2])
@@ -80,6 +94,10 @@ class MaxPool3d(_MaxPoolNd):
 class AvgPool1d(Layer):
     """Mean of each window of sequences: see `torch.avg_pool1d`.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
+    Raises: ArgumentTypeError for sizes that are not ints; in forward, ValueRangeError for a size, stride or padding out
+            of range, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         tensor([[2.0000, 3.5000]])
@@ -135,6 +153,10 @@ class _AvgPoolNd(Layer):
 class AvgPool2d(_AvgPoolNd):
     """Mean of each window of images: see `torch.nn.functional.avg_pool2d`.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
+    Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
+            not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
         tensor([[[ 2.5000,  4.5000],
@@ -147,6 +169,11 @@ class AvgPool2d(_AvgPoolNd):
 class AvgPool3d(_AvgPoolNd):
     """Mean of each window of volumes: see `torch.nn.functional.avg_pool3d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
+            w.
+    Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
+            not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
+            DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.AvgPool3d(2)(torch.ones(1, 4, 4, 4)).shape
         torch.Size([1, 2, 2, 2])
@@ -175,6 +202,10 @@ class _AdaptiveAvgPoolNd(Layer):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Mean of each of output_size windows of sequences: see `torch.adaptive_avg_pool1d`.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with output_size in place of l.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0]]))
         tensor([[2., 4.]])
@@ -186,6 +217,10 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Mean of each of output_size windows of images.  output_size: an int or two; None keeps a size.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size in place of h and w.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveAvgPool2d((1, 1))(torch.arange(6.0).reshape(1, 2, 3))
         tensor([[[2.5000]]])
@@ -197,6 +232,10 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Mean of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size in place of d, h and w.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveAvgPool3d((2, None, 1))(torch.ones(1, 4, 5, 6)).shape
         torch.Size([1, 2, 5, 1])
@@ -225,6 +264,10 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Largest element of each of output_size windows of sequences.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with output_size in place of l.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0]]))
         tensor([[3., 5.]])
@@ -236,6 +279,10 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Largest element of each of output_size windows of images.  output_size: an int or two; None keeps a size.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size in place of h and w.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveMaxPool2d((1, 1))(torch.arange(6.0).reshape(1, 2, 3))
         tensor([[[5.]]])
@@ -247,6 +294,10 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Largest element of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size in place of d, h and w.
+    Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
+            one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
+            not floating point.
     Example:
         >>> torch.nn.AdaptiveMaxPool3d((2, None, 1))(torch.ones(1, 4, 5, 6)).shape
         torch.Size([1, 2, 5, 1])
@@ -262,6 +313,7 @@ class _LPPoolNd(Layer):
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
+        checks.number(self._get_name(), "norm_type", norm_type)
         self.norm_type = norm_type
         self.kernel_size = kernel_size
         self.stride = stride
@@ -282,6 +334,10 @@ class _LPPoolNd(Layer):
 class LPPool1d(_LPPoolNd):
     """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+            ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
+            input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
         tensor([[ 5., 10.]])
@@ -293,6 +349,10 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+            ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
+            input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 2, 4))
         tensor([[[2., 2.]]])
@@ -304,6 +364,11 @@ class LPPool2d(_LPPoolNd):
 class LPPool3d(_LPPoolNd):
     """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
+            w.
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+            ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
+            input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.LPPool3d(1, 2)(torch.ones(1, 2, 2, 4))
         tensor([[[[8., 8.]]]])
@@ -336,6 +401,8 @@ class _FractionalMaxPoolNd(Module):
                 hint="pass one of them",
                 operator=name,
             )
+        for ratio in self.output_ratio or ():
+            checks.number(name, "output_ratio", ratio)
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ArgumentError(
                 f"output_ratio must be between 0 and 1 (got {output_ratio})", hint="such as 0.5", operator=name
@@ -349,6 +416,11 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maxima of randomly placed windows of images: see `torch.nn.functional.fractional_max_pool2d`.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size, or output_ratio times the sizes, in
+            place of h and w.
+    Raises: ArgumentError unless one of output_size and output_ratio is given and the ratio is between 0 and 1,
+            ArgumentTypeError for a size or ratio of a wrong type; in forward, ShapeError for a wrong number of
+            dimensions or windows that do not fit, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.ones(1, 1, 8, 8)).shape
         torch.Size([1, 1, 4, 4])
@@ -361,6 +433,11 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maxima of randomly placed windows of volumes: see `torch.nn.functional.fractional_max_pool3d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size, or output_ratio times the
+            sizes, in place of d, h and w.
+    Raises: ArgumentError unless one of output_size and output_ratio is given and the ratio is between 0 and 1,
+            ArgumentTypeError for a size or ratio of a wrong type; in forward, ShapeError for a wrong number of
+            dimensions or windows that do not fit, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.FractionalMaxPool3d(2, output_size=(4, 3, 2))(torch.ones(1, 1, 8, 8, 8)).shape
         torch.Size([1, 1, 4, 3, 2])
@@ -387,6 +464,10 @@ class _MaxUnpoolNd(Module):
         """Return zeros with the elements of `input` at `indices`, which the max pooling layer returned.
 
         output_size: the size of the result, if that does not follow from the windows.
+        Shapes: input and indices have the same shape; the result has output_size or the sizes in the class's docstring.
+        Raises: ShapeError if the indices have another shape or output_size does not fit, IndexRangeError for an index
+                outside the result on the CPU (a device-side assert on a GPU), DtypeError for indices that are not
+                integers, ArgumentTypeError for an output_size that is not a list of ints.
         Example:
             >>> pool, unpool = torch.nn.MaxPool1d(2, return_indices=True), torch.nn.MaxUnpool1d(2)
             >>> values, places = pool(torch.tensor([[[1.0, 5.0, 7.0, 2.0, 3.0]]]))
@@ -404,6 +485,10 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Sequences of zeros with the maxima at the indices that `MaxPool1d` returned.
 
+    Shapes: input and indices [n, c, l] or [c, l]; the result has (size - 1) * stride - 2 * padding + kernel_size in
+            place of l, or the output_size that is passed to the call.
+    Raises: ArgumentTypeError for sizes that are not ints; in forward, as `nn.functional.max_unpool1d`: ShapeError,
+            IndexRangeError, DtypeError, ArgumentTypeError.
     Example:
         >>> maxima, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 5.0, 4.0]]))
         >>> torch.nn.MaxUnpool1d(2)(maxima, places)
@@ -417,6 +502,10 @@ class MaxUnpool1d(_MaxUnpoolNd):
 class MaxUnpool2d(_MaxUnpoolNd):
     """Images of zeros with the maxima at the indices that `MaxPool2d` returned.
 
+    Shapes: input and indices [n, c, h, w] or [c, h, w]; the result has (size - 1) * stride - 2 * padding + kernel_size
+            in place of h and w, or the output_size that is passed to the call.
+    Raises: ArgumentTypeError for sizes that are not ints; in forward, as `nn.functional.max_unpool2d`: ShapeError,
+            IndexRangeError, DtypeError, ArgumentTypeError.
     Example:
         >>> torch.nn.MaxUnpool2d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]))
         tensor([[[0., 0.],
@@ -430,6 +519,10 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Volumes of zeros with the maxima at the indices that `MaxPool3d` returned.
 
+    Shapes: input and indices [n, c, d, h, w] or [c, d, h, w]; the result has (size - 1) * stride - 2 * padding +
+            kernel_size in place of d, h and w, or the output_size that is passed to the call.
+    Raises: ArgumentTypeError for sizes that are not ints; in forward, as `nn.functional.max_unpool3d`: ShapeError,
+            IndexRangeError, DtypeError, ArgumentTypeError.
     Example:
         >>> torch.nn.MaxUnpool3d((1, 2, 2))(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]))
         tensor([[[[0., 0.],
@@ -443,6 +536,10 @@ class MaxUnpool3d(_MaxUnpoolNd):
 class Unfold(Layer):
     """The elements of each window of images, as columns: see `torch.nn.functional.unfold`.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c * window size, windows] or [c * window size, windows].
+    Raises: in forward, ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a
+            size, stride or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for
+            an input that is not floating point.
     Example:
         >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.ones(2, 5, 3, 4)).shape
         torch.Size([2, 30, 4])
@@ -466,6 +563,10 @@ class Unfold(Layer):
 class Fold(Layer):
     """Sum columns into images: each pixel is the sum of the column elements that `Unfold` takes from it.
 
+    Shapes: [n, c * window size, windows] or [c * window size, windows] gives [n, c, *output_size] or [c, *output_size].
+    Raises: in forward, ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a
+            size, stride or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for
+            an input that is not floating point.
     Example:
         >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.ones(1, 12, 12)).shape
         torch.Size([1, 3, 4, 5])

@@ -9,7 +9,7 @@ from inspect import signature
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..ops.pooling import per_dimension
 from ..tensor import checks
@@ -27,6 +27,10 @@ def max_pool1d(
 ) -> Any:  # fmt: skip
     """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,
+            ShapeError for a wrong number of dimensions or an input that is smaller than the window, DtypeError for a
+            bool input.
     Example:
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
         (tensor([[3., 5.]]), tensor([[1, 3]]))
@@ -40,6 +44,10 @@ def max_pool2d(
 ) -> Any:  # fmt: skip
     """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,
+            ShapeError for a wrong number of dimensions or an input that is smaller than the window, DtypeError for a
+            bool input.
     Example:
         >>> torch.nn.functional.max_pool2d(torch.arange(8.0).reshape(1, 2, 4), 2, return_indices=True)
         (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
@@ -53,6 +61,11 @@ def max_pool3d(
 ) -> Any:  # fmt: skip
     """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
+            w.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,
+            ShapeError for a wrong number of dimensions or an input that is smaller than the window, DtypeError for a
+            bool input.
     Example:
         >>> torch.nn.functional.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
         tensor([[[[7.]]]])
@@ -69,6 +82,10 @@ def _adaptive_maxima(name: str, input: Any, output_size: Any, return_indices: An
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index.
 
+    Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].
+    Raises: ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative one or a
+            wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is not
+            floating point.
     Example:
         >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
         tensor([[3., 5.]])
@@ -79,6 +96,10 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
+    Raises: ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative one or a
+            wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is not
+            floating point.
     Example:
         >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
         tensor([[[2.],
@@ -90,6 +111,10 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
+    Raises: ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative one or a
+            wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is not
+            floating point.
     Example:
         >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
         torch.Size([1, 2, 2, 5, 1])
@@ -103,20 +128,26 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
 def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
     name = f"lp_pool{spatial}d"
     checks.tensor(name, "input", input)
+    checks.number(name, "norm_type", norm_type)
     count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
-    if norm_type in (math.inf, -math.inf):
-        sign = 1 if norm_type > 0 else -1
-        return REGISTRY[f"max_pool{spatial}d"](input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
     if norm_type == 0:
         raise ArgumentError("norm_type must not be 0", hint="there is no root of degree 0", operator=name)
-    means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    positive = means * (means != 0)  # a sum of 0 has a gradient of 0
-    return (positive * count).pow(1.0 / norm_type)
+    with naming(name):
+        if norm_type in (math.inf, -math.inf):
+            sign = 1 if norm_type > 0 else -1
+            return REGISTRY[f"max_pool{spatial}d"](input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
+        means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        positive = means * (means != 0)  # a sum of 0 has a gradient of 0
+        return (positive * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
+    Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
+            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
+            the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
         tensor([[ 5., 10.]])
@@ -127,6 +158,10 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
+            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
+            the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 4), 2, 2)
         tensor([[[2., 2.]]])
@@ -137,6 +172,11 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
+            w.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
+            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
+            the window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 4), 1, 2)
         tensor([[[[8., 8.]]]])
@@ -168,9 +208,18 @@ def _fractional(
             operator=name,
         )
     batch = input if input.ndim == spatial + 2 else input.unsqueeze(0)
-    if samples is None:
-        samples = rand(batch.shape[0], batch.shape[1], spatial, dtype=input.dtype, device=input.device)
-    out, indices = REGISTRY["fractional_maxima"](batch, samples, kernel, sizes)
+    shape = *batch.shape[:2], spatial
+    with naming(name):
+        if samples is None:
+            samples = rand(shape, dtype=input.dtype, device=input.device)
+        checks.tensor(name, "_random_samples", samples)
+        if tuple(samples.shape) != shape:
+            raise ShapeError(
+                f"_random_samples must have the shape {list(shape)}, got {list(samples.shape)}",
+                hint="one number for each sample, channel and dimension",
+                operator=name,
+            )
+        out, indices = REGISTRY["fractional_maxima"](batch, samples, kernel, sizes)
     if input.ndim != spatial + 2:
         out, indices = out.squeeze(0), indices.squeeze(0)
     return (out, indices) if return_indices else out
@@ -203,6 +252,10 @@ def fractional_max_pool2d(
 
     output_size, or output_ratio of the input's size: the number of windows.
     _random_samples: [n, c, 2] numbers in [0, 1) that determine the positions.
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
+    Raises: ValueRangeError without output_size and output_ratio, ArgumentTypeError for sizes of a wrong type,
+            ShapeError for a wrong number of dimensions or windows that do not fit, DtypeError for an input that is not
+            floating point.
     Example:
         >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 1, 8, 8), 2, output_ratio=0.5).shape
         torch.Size([1, 1, 4, 4])
@@ -216,6 +269,10 @@ def fractional_max_pool3d(
 ) -> Any:  # fmt: skip
     """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
+    Raises: ValueRangeError without output_size and output_ratio, ArgumentTypeError for sizes of a wrong type,
+            ShapeError for a wrong number of dimensions or windows that do not fit, DtypeError for an input that is not
+            floating point.
     Example:
         >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 1, 8, 8, 8), 2, output_size=(4, 3, 2)).shape
         torch.Size([1, 1, 4, 3, 2])
@@ -241,8 +298,10 @@ def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2"
 
     name = f"{function.__name__}_with_indices"
     with_indices.__name__ = with_indices.__qualname__ = name
-    with_indices.__doc__ = f"""`{function.__name__}` with return_indices=True: (maxima, their places).
+    with_indices.__doc__ = f"""Return the maxima that `{function.__name__}` returns, and their indices.
 
+    Shapes: as `{function.__name__}`; the indices have the shape of the maxima.
+    Raises: as `{function.__name__}`: ArgumentTypeError, ValueRangeError, ShapeError, DtypeError.
     Example:
         >>> torch.nn.functional.{name}(torch.ones(1{", 4" * spatial}), {example})[1].shape
         torch.Size([1{", 2" * spatial}])
@@ -273,7 +332,10 @@ def _unpool_sizes(
     sizes = tuple((size - 1) * by - 2 * front + k for size, by, front, k in zip(own, step, pad, kernel))
     if output_size is None:
         return sizes
-    wanted = tuple(output_size)[-count:]
+    output_size = checks.listed(name, "output_size", "ints", output_size)
+    for size in output_size:
+        checks.integer(name, "an entry of output_size", size)
+    wanted = output_size[-count:]
     if len(output_size) not in (count, count + 2) or any(
         not size - by < want < size + by for want, size, by in zip(wanted, sizes, step)
     ):
@@ -306,7 +368,8 @@ def _unpool(
             operator=name,
         )
     sizes = _unpool_sizes(name, input.shape[-spatial:], kernel_size, stride, padding, output_size)
-    return REGISTRY["place_maxima"](input, indices, sizes)
+    with naming(name):
+        return REGISTRY["place_maxima"](input, indices, sizes)
 
 
 def max_unpool1d(
@@ -315,6 +378,11 @@ def max_unpool1d(
     """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned.
 
     output_size: the size of the result, if the windows do not determine it.
+    Shapes: input and indices [n, c, l] or [c, l]; the result has the size (l - 1) * stride - 2 * padding + kernel_size,
+            or output_size, in place of l.
+    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
+            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
+            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
     Example:
         >>> x = torch.tensor([[1.0, 3.0, 5.0, 4.0]])
         >>> maxima, places = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
@@ -329,6 +397,12 @@ def max_unpool2d(
 ) -> Any:
     """Return images of zeros, with the values of `input` at the indices that `max_pool2d` returned.
 
+    output_size: the size of the result, if the windows do not determine it.
+    Shapes: input and indices [n, c, h, w] or [c, h, w]; the result has (size - 1) * stride - 2 * padding + kernel_size,
+            or output_size, in place of h and w.
+    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
+            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
+            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
     Example:
         >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]), 2)
         tensor([[[0., 0.],
@@ -342,6 +416,12 @@ def max_unpool3d(
 ) -> Any:
     """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned.
 
+    output_size: the size of the result, if the windows do not determine it.
+    Shapes: input and indices [n, c, d, h, w] or [c, d, h, w]; the result has (size - 1) * stride - 2 * padding +
+            kernel_size, or output_size, in place of d, h and w.
+    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
+            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
+            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
     Example:
         >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]), (1, 2, 2))
         tensor([[[[0., 0.],
@@ -356,6 +436,10 @@ def max_unpool3d(
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
 
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c * window size, windows] or [c * window size, windows].
+    Raises: ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a size, stride
+            or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for an input that
+            is not floating point.
     Example:
         >>> torch.nn.functional.unfold(torch.arange(6.0).reshape(1, 2, 3), (2, 2))
         tensor([[0., 1.],
@@ -369,6 +453,10 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it.
 
+    Shapes: [n, c * window size, windows] or [c * window size, windows] gives [n, c, *output_size] or [c, *output_size].
+    Raises: ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a size, stride
+            or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for an input that
+            is not floating point.
     Example:
         >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), (2, 2))
         >>> torch.nn.functional.fold(columns, (2, 3), (2, 2))
