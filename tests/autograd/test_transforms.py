@@ -210,6 +210,17 @@ def test_primals_and_tangents_of_jvp_are_tuples():
             func.jvp(lambda each: each * 2, primals, tangents)
 
 
+def test_tangents_have_the_shapes_of_the_primals_and_outputs_have_derivatives():
+    _, product = func.linearize(cubes, X)
+    for tangents in ((X, X), (torch.ones(3),), (3,)):
+        with pytest.raises(AutogradError, match=r"linearize: tangents .*primals \[\[2\]\]"):
+            product(*tangents)
+    with pytest.raises(AutogradError, match="linearize: .*got 1"):
+        func.linearize(lambda x: 1, X)
+    with pytest.raises(AutogradError, match="jvp: .*got 1"):
+        func.jvp(lambda x: 1, (X,), (X,))
+
+
 def test_argnums_differ_and_outputs_have_derivatives():
     for transform in (func.grad, func.grad_and_value, func.jacrev, func.jacfwd):
         for argnums in ((0, 0), (1, -1)):

@@ -49,7 +49,8 @@ class set_detect_anomaly(_Restoring):  # noqa: N801
 
     A node made while it is on stores the stack trace of its forward call.  If the node fails in backward, a
     warning shows it.  check_nan: whether a NaN gradient is an error too.
-    Host: backward waits for every gradient if check_nan is True.
+    Host:   backward waits for every gradient if check_nan is True.
+    Raises: ArgumentTypeError if `mode` or `check_nan` is not a bool.
     Example:
         >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
         ...     print(torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled())
@@ -67,7 +68,8 @@ class detect_anomaly(_Restoring):  # noqa: N801
     """Enable anomaly detection inside a `with` block, and warn about its cost: see `set_detect_anomaly`.
 
     check_nan: whether a NaN gradient is an error too.
-    Host: inside, backward waits for every gradient if check_nan is True.
+    Host:   inside, backward waits for every gradient if check_nan is True.
+    Raises: ArgumentTypeError if `check_nan` is not a bool.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings():
@@ -103,6 +105,7 @@ def _check(name: str, what: str, value: object) -> None:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly detection on or off, as `autograd.set_detect_anomaly` does.
 
+    Raises: ArgumentTypeError if `enabled` or `check_nan` is not a bool.
     Example:
         >>> torch.set_anomaly_enabled(True)
         >>> torch.is_anomaly_enabled()

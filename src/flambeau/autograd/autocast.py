@@ -369,6 +369,7 @@ def _check_bool(name: str, value: object) -> None:
 def is_autocast_available(device_type: str) -> bool:
     """Return whether `autocast` knows a device type.
 
+    Raises: ArgumentTypeError if device_type is not a str, DeviceNameError if it is not a device type.
     Example:
         >>> torch.amp.is_autocast_available("cuda"), torch.amp.is_autocast_available("meta")
         (True, False)
@@ -379,6 +380,7 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Return whether autocast is enabled in this thread, for a device type.
 
+    Raises: ArgumentTypeError if device_type is not a str, DeviceNameError if it is not a device type.
     Example:
         >>> with torch.autocast("cpu"):
         ...     print(torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda"))
@@ -390,6 +392,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     """Enable or disable autocast in this thread: set_autocast_enabled(device_type, enabled), or (enabled) for "cuda".
 
+    Raises: ArgumentTypeError unless it gets a str and a bool, DeviceNameError if device_type is not a device type.
     Example:
         >>> torch.set_autocast_enabled("cpu", True)
         >>> (torch.ones(1, 1) @ torch.ones(1, 1)).dtype
@@ -406,6 +409,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
 def get_autocast_dtype(device_type: str) -> dtype:
     """Return the lower-precision type of autocast in this thread, for a device type.
 
+    Raises: ArgumentTypeError if device_type is not a str, DeviceNameError if it is not a device type.
     Example:
         >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
         (torch.bfloat16, torch.float16)
@@ -416,6 +420,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Set the lower-precision type of autocast in this thread, for a device type.
 
+    Raises: ArgumentTypeError unless it gets a str and a dtype, DeviceNameError if device_type is not a device type.
     Example:
         >>> torch.set_autocast_dtype("cpu", torch.float16)
         >>> torch.get_autocast_dtype("cpu")
@@ -447,6 +452,7 @@ def is_autocast_cache_enabled() -> bool:
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set whether autocast caches casts of parameters in this thread.
 
+    Raises: ArgumentTypeError if `enabled` is not a bool.
     Example:
         >>> torch.set_autocast_cache_enabled(False)
         >>> torch.is_autocast_cache_enabled()
@@ -600,7 +606,8 @@ class autocast:  # noqa: N801
     dtype: float16 or bfloat16; None is `get_autocast_dtype(device_type)`.
     enabled: False turns autocast off inside another context.
     cache_enabled: whether a parameter is cast once until the outermost context ends; None keeps the setting.
-    Raises: ArgumentError, DeviceNameError for a bad device_type; DtypeError on a GPU without bfloat16.
+    Raises: ArgumentError, DeviceNameError for a bad device_type; DtypeError on a GPU without bfloat16;
+            ArgumentTypeError for a dtype that is not one, and if it decorates anything but a function.
     Example:
         >>> x, w = torch.ones(2, 2), torch.ones(2, 2)
         >>> with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -747,6 +754,7 @@ def custom_fwd(
     """Decorate the `forward` of an `autograd.Function`, so that `custom_bwd` runs `backward` under the same autocast.
 
     cast_inputs: the dtype that tensors are cast to if autocast is enabled; `forward` then runs with autocast disabled.
+    Raises: ArgumentError if device_type is not a str.
     Example:
         >>> class Product(torch.autograd.Function):
         ...     @staticmethod
@@ -786,6 +794,7 @@ def custom_fwd(
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the `backward` of an `autograd.Function` whose `forward` is decorated with `custom_fwd`.
 
+    Raises: ArgumentError if device_type is not a str.
     Example:
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod

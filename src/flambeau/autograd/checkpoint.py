@@ -451,6 +451,15 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Call the function again, with recording, and compute the gradients of its arguments.
+
+        Raises: AutogradError in a pass of `torch.autograd.grad` or with `inputs`, and if no result requires a gradient.
+        Example:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> torch.utils.checkpoint.CheckpointFunction.apply(torch.square, True, x).backward()
+            >>> x.grad
+            tensor([6.])
+        """
         task = gradients.current_task()
         if task is None or not task.accumulates or task.targets is not None:
             raise AutogradError(

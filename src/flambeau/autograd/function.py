@@ -51,6 +51,7 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Save tensors for backward; a later write in place to one of them is an error in backward.
 
+        Raises: ArgumentTypeError if an argument is neither a tensor nor None.
         Example:
             >>> class Product(torch.autograd.Function):
             ...     @staticmethod
@@ -84,6 +85,7 @@ class FunctionCtx:
     def mark_dirty(self, *tensors: Any) -> None:
         """Declare the inputs that forward wrote in place; forward must return them.
 
+        Raises: AutogradError if an argument is not a tensor.
         Example:
             >>> class Twice(torch.autograd.Function):
             ...     @staticmethod
@@ -107,6 +109,7 @@ class FunctionCtx:
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Declare the results that need no gradient; backward receives zeros for them.
 
+        Raises: AutogradError if an argument is not a tensor.
         Example:
             >>> class Largest(torch.autograd.Function):
             ...     @staticmethod
@@ -341,6 +344,7 @@ class Function:
         """Save values for backward, where `forward` takes no ctx.  A subclass defines it.
 
         inputs: the arguments of `apply`.  output: the result of `forward`.
+        Raises: NotSupportedError if the subclass does not define it.
         Example:
             >>> class Square(torch.autograd.Function):
             ...     @staticmethod
@@ -385,6 +389,7 @@ class Function:
     def vjp(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs: another name of `backward`, which a subclass may define instead.
 
+        Raises: NotSupportedError if the subclass defines neither it nor `backward`.
         Example:
             >>> class Triple(torch.autograd.Function):
             ...     @staticmethod
@@ -403,6 +408,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments; the results require gradients if an argument does.
 
+        Raises: NotSupportedError if the subclass does not define `forward`, and what `forward` raises.
         Example:
             >>> class Triple(torch.autograd.Function):
             ...     @staticmethod
@@ -561,6 +567,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a Function's backward as not differentiable: a second derivative is an error.
 
     It runs without recording.
+    Raises: AutogradError in a second backward pass.
     Example:
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod

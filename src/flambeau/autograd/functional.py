@@ -157,6 +157,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs of func, product of its Jacobian with a vector).  v: like the inputs; for the rest see `vjp`.
 
+    Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
+            AutogradError without v, unless the input has one element, and with `strict` if a result does not depend on
+            an input.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
         >>> torch.autograd.functional.jvp(lambda x: x * x, x, v)
@@ -254,6 +257,8 @@ def hessian(
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output of func, product of a vector with its Hessian).  v: like the inputs; for the rest see `vjp`.
 
+    Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
+            AutogradError unless func returns one element, and with `strict` if it does not depend on an input.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
         >>> torch.autograd.functional.vhp(lambda x: (x * x).sum(), x, v)
@@ -270,6 +275,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output of func, product of its Hessian with a vector), by a third pass; `vhp` is cheaper.
 
+    Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
+            AutogradError unless func returns one element, and with `strict` if it does not depend on an input.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
         >>> torch.autograd.functional.hvp(lambda x: (x * x).sum(), x, v)

@@ -107,6 +107,8 @@ def gradgradcheck(
     """Like `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
 
     grad_outputs: gradients of the outputs; random ones if None, with gaps in memory if gen_non_contig_grad_outputs.
+    Raises: ArgumentError if no input requires a gradient, GradcheckError if a derivative differs and raise_exception is
+            set.
     Example:
         >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
         >>> torch.autograd.gradgradcheck(lambda x: x**3, x, grad_outputs=torch.ones_like(x).requires_grad_())

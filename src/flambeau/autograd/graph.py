@@ -142,6 +142,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
     pin_memory: keep them in pinned memory, with copies that the host does not wait for.
     device_type: the device type that memory is pinned for; only "cuda".
+    Raises: ArgumentError for any other device_type.
     Example:
         >>> x = torch.ones(2, device="cuda", requires_grad=True)
         >>> with torch.autograd.graph.save_on_cpu():
@@ -406,7 +407,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
 
     mode: "all" calls fn(grads) when the pass has computed the last of them, None for those that it does not compute;
     "any" calls fn(grad) with the first one.
-    Raises: ArgumentError for any other mode, AutogradError for a tensor that requires no gradient.
+    Raises: ArgumentError for any other mode, ArgumentTypeError if `fn` is not a function, AutogradError for a tensor
+            that requires no gradient.
     Example:
         >>> x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
         >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], print)

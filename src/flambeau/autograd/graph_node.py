@@ -62,6 +62,7 @@ class Node:
         """Call fn(grad_inputs, grad_outputs) after each run of the node; a tuple that it returns replaces grad_inputs.
 
         Return a handle, whose `remove` removes the hook.
+        Raises: ArgumentTypeError if the hook is not a function.
         Example:
             >>> x = torch.ones(1, requires_grad=True)
             >>> y = x * 3
@@ -77,6 +78,7 @@ class Node:
         """Call fn(grad_outputs) before each run of the node; a tuple that it returns replaces grad_outputs.
 
         Return a handle, whose `remove` removes the hook.
+        Raises: ArgumentTypeError if the hook is not a function.
         Example:
             >>> x = torch.ones(1, requires_grad=True)
             >>> y = x * 3

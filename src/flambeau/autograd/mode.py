@@ -105,6 +105,7 @@ class GradMode(_ContextDecorator):
 class no_grad(GradMode):  # noqa: N801
     """Disable recording for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
+    Raises: ArgumentTypeError if it decorates anything but a function.
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.no_grad():
@@ -123,6 +124,7 @@ class no_grad(GradMode):  # noqa: N801
 class enable_grad(no_grad):  # noqa: N801
     """Enable recording for autograd, even inside `no_grad`.
 
+    Raises: ArgumentTypeError if it decorates anything but a function.
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.no_grad(), torch.enable_grad():
@@ -138,6 +140,7 @@ class enable_grad(no_grad):  # noqa: N801
 class set_grad_enabled(GradMode):  # noqa: N801
     """Set the gradient mode at once; as a context manager or a decorator, restore the former one at the end.
 
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.set_grad_enabled(False):
@@ -170,6 +173,7 @@ class inference_mode(_ContextDecorator):  # noqa: N801
 
     mode: False ends inference mode inside another `inference_mode`, and enables gradients.
     Outside, writing an inference tensor, or a view made inside, is an error.
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.inference_mode():
@@ -230,6 +234,7 @@ class set_multithreading_enabled(_Stored):  # noqa: N801
     """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
 
     As a context manager or a decorator, it restores the former setting at the end.
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> with torch.autograd.set_multithreading_enabled(False):
         ...     torch.autograd.is_multithreading_enabled()
@@ -241,6 +246,7 @@ class enforce_grad_layout_policy(_Stored):  # noqa: N801
     """Store PyTorch's setting.  It has no effect on how gradients lie in memory.
 
     As a context manager or a decorator, it restores the former setting at the end.
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> with torch.autograd.enforce_grad_layout_policy(False):
         ...     torch.ones(2, requires_grad=True).sum().backward()

@@ -26,6 +26,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Set whether backward warns if a leaf's gradient is computed on another stream than the leaf was first used on.
 
     The default is True.
+    Raises: ModeError if `enabled` is not a bool.
     Example:
         >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
         >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(True)
@@ -37,6 +38,7 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
     """Set whether backward may move a node whose stream is not capturing to the stream that is.  The default is False.
 
     Without it, such a node on a default stream is an error; on another stream, it joins the capture by its wait.
+    Raises: ModeError if `enabled` is not a bool.
     Example:
         >>> torch.autograd.graph.set_override_stale_capture_stream(True)
         >>> torch.autograd.graph.set_override_stale_capture_stream(False)

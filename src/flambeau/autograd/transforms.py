@@ -151,6 +151,16 @@ def _check_outputs(name: str, outputs: Sequence[Any]) -> None:
             )
 
 
+def _check_tangents(name: str, tangents: Sequence[Any], primals: Sequence[Any]) -> None:
+    """Raise AutogradError unless there is a tangent of the same shape for each primal."""
+    shapes = [list(tangent.shape) if isinstance(tangent, TensorBase) else shown(tangent) for tangent in tangents]
+    expected = [list(primal.shape) for primal in primals]
+    if shapes != expected:
+        raise AutogradError(
+            f"tangents have shapes {shapes}, primals {expected}", hint="pass a tangent for each primal", operator=name
+        )
+
+
 def _replaced(args: tuple[Any, ...], numbers: Sequence[int], values: Sequence[Any]) -> list[Any]:
     result = list(args)
     for number, value in zip(numbers, values):
@@ -231,6 +241,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """Return (output of func, function from a cotangent like the output to its products with the Jacobians, a tuple).
 
     has_aux: whether func returns (output, aux); aux is then the third result.
+    Raises: AutogradError unless func returns tensors of floating point, and for another number of cotangents;
+            ShapeError for a cotangent of another shape; ArgumentTypeError, DtypeError for a primal that is not a tensor
+            of floating point.
     Example:
         >>> output, product = torch.func.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]))
         >>> output, product(torch.tensor([1.0, 10.0]))
@@ -271,6 +284,8 @@ def jvp(
     """Return (output of func, product of its Jacobian with the tangents), by two backward passes.
 
     strict: without effect.  has_aux: whether func returns (output, aux); aux is then the third result.
+    Raises: AutogradError unless primals and tangents are tuples of tensors of the same shapes, and func returns tensors
+            of floating point; ArgumentTypeError, DtypeError for a primal that is not a tensor of floating point.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
         >>> torch.func.jvp(lambda x: x**2, (x,), (v,))
@@ -285,15 +300,10 @@ def jvp(
     vectors, _ = flatten(list(tangents))
     with GradMode(True):
         inputs, trees = level.track(list(primals))
-        if [vector.shape for vector in vectors] != [value.shape for value in inputs]:
-            raise AutogradError(
-                f"tangents have shapes {[list(tensor.shape) for tensor in vectors]}, "
-                f"primals {[list(tensor.shape) for tensor in inputs]}",
-                hint="pass a tangent for each primal",
-                operator="jvp",
-            )
+        _check_tangents("jvp", vectors, inputs)
         output, aux = _split_aux("jvp", func(*trees), has_aux)
         outputs, rebuild = flatten(output)
+        _check_outputs("jvp", outputs)
         weights, _ = level.track([value.detach() * 0 for value in outputs])
         products = _grad(outputs, inputs, weights)
         turned = rebuild(_grad(products, weights, vectors))
@@ -309,6 +319,8 @@ def jacrev(
 
     argnums: the index of the argument, or a tuple of them, which gives a tuple.  chunk_size: without effect.
     has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
+    Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
+            floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
         >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
@@ -351,6 +363,8 @@ def jacfwd(
     """Return a function that computes the Jacobian of `func`, by reverse mode, as `jacrev`.
 
     argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
+    Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
+            floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
         >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
@@ -362,6 +376,7 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian.
 
+    Raises: as `jacrev`: AutogradError, ArgumentTypeError, DtypeError.
     Example:
         >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
         tensor([[ 6.,  0.],
@@ -373,6 +388,8 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return (output of func, function from tangents to the product of its Jacobian with them).
 
+    Raises: AutogradError unless func returns tensors of floating point, and the tangents have the shapes of the
+            primals; ArgumentTypeError, DtypeError for a primal that is not a tensor of floating point.
     Example:
         >>> output, product = torch.func.linearize(lambda x: x**2, torch.tensor([1.0, 2.0]))
         >>> output, product(torch.tensor([1.0, 0.0]))
@@ -383,12 +400,15 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         inputs, trees = level.track(list(primals))
         output = func(*trees)
         outputs, rebuild = flatten(output)
+        _check_outputs("linearize", outputs)
         weights, _ = level.track([value.detach() * 0 for value in outputs])
         products = _grad(outputs, inputs, weights)
 
     def product(*tangents: Any) -> Any:
+        vectors, _ = flatten(list(tangents))
+        _check_tangents("linearize", vectors, inputs)
         with GradMode(True):
-            turned = _grad(products, weights, flatten(list(tangents))[0])
+            turned = _grad(products, weights, vectors)
         return level.release(rebuild(turned))
 
     return level.release(output), product
@@ -411,8 +431,9 @@ def vmap(
     out_dims: where the dimension is in each result; None returns the result of the first call.
     randomness: whether random numbers are an error, "different" in each call or the "same".
     chunk_size: has no effect.
-    Raises: ArgumentError for dimensions that do not fit the arguments, and results that are not tensors; ModeError;
-            AutogradError if `func` draws random numbers and randomness is "error".
+    Raises: ArgumentError for dimensions that do not fit the arguments, results that are not tensors, and a chunk_size
+            below 1; ArgumentTypeError if chunk_size is not an int; ModeError for any other randomness; AutogradError if
+            `func` draws random numbers and randomness is "error".
     Example:
         >>> rows = torch.arange(6.0).reshape(2, 3)
         >>> torch.vmap(torch.dot, in_dims=(0, None))(rows, torch.ones(3))

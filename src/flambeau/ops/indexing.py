@@ -752,7 +752,9 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input.
 
     Host:   as `index`.
-    Raises: IndexRangeError, ShapeError, DtypeError.
+    Raises: ArgumentTypeError if `indices` is not a tuple of tensors, IndexRangeError for an index out of range or of
+            floating point, ShapeError if the values do not broadcast to the selected elements, DtypeError if their
+            types differ, AutogradError for a leaf that requires a gradient.
     Example:
         >>> x = torch.zeros(3)
         >>> x.index_put_((torch.tensor([1, 1]),), torch.tensor([2.0, 3.0]), accumulate=True)

@@ -786,7 +786,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
     indexing: "ij" gives shape [n0, n1, ...]; "xy" exchanges the first two.  None is "ij", with a warning.
     Host:   returns at once.
-    Raises: ShapeError for more than one dimension, DtypeError or DeviceMismatchError for mixed tensors.
+    Raises: ShapeError for more than one dimension, DtypeError for mixed types or devices, ValueRangeError for no
+            tensors or any other indexing, ArgumentTypeError if one is not a tensor.
     Example:
         >>> x, y = torch.meshgrid(torch.tensor([1, 2, 3]), torch.tensor([4, 5]), indexing="ij")
         >>> x
@@ -1237,7 +1238,8 @@ def broadcast_shapes(*shapes: Any) -> st.Size:
     """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
 
     Host:   returns at once.
-    Raises: ShapeError if they do not broadcast, ValueRangeError for a negative size.
+    Raises: ShapeError if they do not broadcast, ValueRangeError for a negative size, ArgumentTypeError for anything but
+            ints.
     Example:
         >>> torch.broadcast_shapes((2, 1), (3,), 1)
         torch.Size([2, 3])

@@ -516,7 +516,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Expand all tensors to the shape to which they broadcast.
 
     Host:   returns at once.
-    Raises: ShapeError if they do not broadcast.
+    Raises: ShapeError if they do not broadcast, ArgumentTypeError if one is not a tensor.
     Example:
         >>> a, b = torch.broadcast_tensors(torch.tensor([[1], [2]]), torch.tensor([10, 20, 30]))
         >>> a.shape, b.shape

@@ -56,7 +56,10 @@ globals().update(_FUNCTIONS)
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """Return a copy of a tensor: the method `Tensor.clone` as a function.
 
-    Host: returns at once.
+    Shapes: same as the input.
+    Host:   returns at once.
+    Raises: ArgumentTypeError unless `input` is a tensor and memory_format a memory format, ShapeError if that format
+            needs another number of dimensions.
     Example:
         >>> torch.clone(torch.tensor([1.0, 2.0]))
         tensor([1., 2.])
@@ -68,7 +71,9 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
 def detach(input: Any) -> Any:
     """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function.
 
-    Host: returns at once.
+    Shapes: same as the input.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.detach(torch.tensor([1.0, 2.0], requires_grad=True))
         tensor([1., 2.])
@@ -80,7 +85,8 @@ def detach(input: Any) -> Any:
 def detach_(input: Any) -> Any:
     """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, AutogradError for a view.
     Example:
         >>> torch.detach_(torch.tensor([1.0], requires_grad=True) * 2)
         tensor([2.])
@@ -92,7 +98,9 @@ def detach_(input: Any) -> Any:
 def fill_(input: Any, value: Any) -> Any:
     """Set every element of a tensor to one value, and return it: `Tensor.fill_` as a function.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if `value` is neither a number nor a tensor, ShapeError if it has dimensions,
+            ValueRangeError if the type cannot hold it, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.fill_(torch.zeros(2), 3.0)
         tensor([3., 3.])
@@ -104,7 +112,8 @@ def fill_(input: Any, value: Any) -> Any:
 def zero_(input: Any) -> Any:
     """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zero_(torch.ones(2))
         tensor([0., 0.])
@@ -120,7 +129,11 @@ def embedding(
 
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices.
     sparse: must be False; gradients are dense.
-    Host: returns at once.
+    Shapes: weight [rows, d] with indices [*] gives [*, d].
+    Host:   returns at once.
+    Raises: IndexRangeError for an index out of range (on a GPU, it fails a device assertion), DtypeError unless the
+            indices are int64 or int32, ShapeError unless `weight` is a matrix, ArgumentError if padding_idx is not one
+            of its rows, NotSupportedError for sparse=True.
     Example:
         >>> torch.embedding(torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([1, 0]))
         tensor([[1., 1.],
@@ -149,7 +162,11 @@ def convolution(
 ) -> Any:  # fmt: skip
     """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions.
 
-    Host: returns at once.
+    Shapes: input [n, c, *], weight [k, c / groups, *] (transposed: [c, k / groups, *]), bias [k]; the result is [n, k,
+            *].
+    Host:   returns at once.
+    Raises: ShapeError for other shapes, DtypeError if the types differ, ValueRangeError for a stride, dilation or
+            padding out of range.
     Example:
         >>> x, w = torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2)
         >>> torch.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
@@ -164,7 +181,10 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """Like the function in `nn.functional`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: input and target have the same shape, and so has the result with reduction 0; otherwise it has no
+            dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction or a target of another shape, DtypeError for integers.
     Example:
         >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor([0.6931])
@@ -180,7 +200,9 @@ def layer_norm(
 ) -> Any:  # fmt: skip
     """Like `nn.functional.layer_norm`.  cudnn_enable has no effect.
 
-    Host: returns at once.
+    Shapes: [*, *normalized_shape] gives the same.
+    Host:   returns at once.
+    Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers.
     Example:
         >>> torch.layer_norm(torch.tensor([[1.0, 2.0, 3.0]]), (3,))
         tensor([[-1.2247,  0.0000,  1.2247]])
@@ -191,7 +213,10 @@ def layer_norm(
 def fill(input: Any, value: Any) -> Any:
     """Return a tensor like the input, filled with a number or with the value of a 0-dim tensor.
 
-    Host: returns at once.
+    Shapes: same as the input.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if `value` is neither a number nor a tensor, ShapeError if it has dimensions,
+            ValueRangeError if the type cannot hold it.
     Example:
         >>> torch.fill(torch.zeros(2), 3)
         tensor([3., 3.])
@@ -205,7 +230,9 @@ def fill(input: Any, value: Any) -> Any:
 def detach_copy(input: Any, *, out: Any = None) -> Any:
     """Return a copy outside any graph, contiguous in memory.
 
-    Host: returns at once.
+    Shapes: same as the input.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, ShapeError if `out` has another shape.
     Example:
         >>> torch.detach_copy(torch.ones(2, requires_grad=True))
         tensor([1., 1.])
@@ -247,7 +274,9 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
     """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.kl_div(torch.tensor([0.5]).log(), torch.tensor([1.0]), reduction=2)
         tensor(0.6931)
@@ -259,7 +288,9 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
     """Like `nn.functional.hinge_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
         tensor([0.5000, 0.8000])
@@ -271,7 +302,10 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """Like `nn.functional.margin_ranking_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast or differ in number of
+            dimensions.
     Example:
         >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
         tensor([2.])
@@ -283,7 +317,10 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """Like `nn.functional.cosine_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: inputs [n, d] with target [n] give [n] with reduction 0, else no dimensions; without n, inputs [d] and
+            target [].
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError for other shapes.
     Example:
         >>> torch.cosine_embedding_loss(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor(1))
         tensor(1.)
@@ -304,7 +341,9 @@ def triplet_margin_loss(
 ) -> Any:
     """Like `nn.functional.triplet_margin_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
 
-    Host: returns at once.
+    Shapes: [n, d] gives [n] with reduction 0, else no dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0)
         tensor([0.5858])
@@ -316,7 +355,9 @@ def triplet_margin_loss(
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
     """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
-    Host: returns at once.
+    Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
+    Host:   returns at once.
+    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([1.0]), True, False, 1e-8, 1)
         tensor(1.)
@@ -330,7 +371,11 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
     interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic".
     padding_mode: 0 is "zeros", 1 "border", 2 "reflection".
-    Host: returns at once.
+    Shapes: input [n, c, h, w] with grid [n, p, q, 2] gives [n, c, p, q]; [n, c, d, h, w] with [n, o, p, q, 3] gives [n,
+            c, o, p, q].
+    Host:   returns at once.
+    Raises: ArgumentError for another mode, ShapeError for other shapes, NotSupportedError for bicubic sampling of
+            volumes.
     Example:
         >>> torch.grid_sampler(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
         tensor([[[[2.]]]])
@@ -349,7 +394,11 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`.
 
-    Host: returns at once.
+    Shapes: theta [n, 2, 3] with size (n, c, h, w) gives [n, h, w, 2]; [n, 3, 4] with (n, c, d, h, w) gives [n, d, h, w,
+            3].
+    Host:   returns at once.
+    Raises: ArgumentError if theta and size do not fit or theta is not floating point, NotSupportedError unless size has
+            4 or 5 numbers, ArgumentTypeError if it is not a list of ints.
     Example:
         >>> torch.affine_grid_generator(torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
         tensor([[[[-1.,  0.],
@@ -367,7 +416,9 @@ def batch_norm(
 ) -> Any:  # fmt: skip
     """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect.
 
-    Host: returns at once.
+    Shapes: [n, c, *] gives the same; the other tensors have shape [c].
+    Host:   returns at once.
+    Raises: ShapeError for other shapes, and without running statistics unless training, DtypeError for integers.
     Example:
         >>> x = torch.tensor([[1.0], [3.0]])
         >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
@@ -403,7 +454,9 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect.
 
-    Host: returns at once.
+    Shapes: [n, c, *] gives the same; the other tensors have shape [c].
+    Host:   returns at once.
+    Raises: ShapeError for other shapes, and without running statistics unless use_input_stats, DtypeError for integers.
     Example:
         >>> x = torch.tensor([[[1.0, 3.0], [4.0, 4.0]]])
         >>> torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-5)
@@ -509,7 +562,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy.
 
+    Shapes: [a, b], [b, c], ..., [y, z] give [a, z].
     Host:   returns at once.
+    Raises: ShapeError unless they are matrices whose sizes fit, ValueRangeError for no matrices, ArgumentTypeError if
+            one is not a tensor.
     Example:
         >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
         tensor([[12.],
@@ -528,7 +584,8 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
-    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
+    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError
+            unless float32 or float64.
     Example:
         >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
         >>> S.round(decimals=2)
@@ -557,7 +614,8 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
-    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
+    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError
+            unless float32 or float64.
     Example:
         >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [3.0, 1.0]]), q=1)
         >>> U.shape, S.shape, V.shape
@@ -589,8 +647,9 @@ def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Scale the rows of `input` that the indices name, in place, so that their norm is at most `max_norm`.
 
+    Shapes: input [rows, d]; indices of any shape.
     Host:   returns at once.
-    Raises: IndexRangeError.
+    Raises: IndexRangeError for an index out of range, ArgumentTypeError if input or indices are not tensors.
     Example:
         >>> table = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
         >>> torch.embedding_renorm_(table, torch.tensor([1, 1]), 5.0, 2.0)
@@ -613,7 +672,10 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=.
 
-    Host: returns at once.
+    Shapes: the input's without these dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers,
+            ModeError for another text as p.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)
@@ -624,6 +686,9 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Set the sizes and strides of a tensor in place, and return it: `Tensor.as_strided_` as a function.
 
+    Shapes: the tensor gets the shape `size`.
+    Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage, AutogradError for a leaf
+            that requires a gradient.
     Example:
         >>> torch.as_strided_(torch.arange(4), (2,), (2,))
         tensor([0, 2])
@@ -635,6 +700,7 @@ def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None =
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Resize a tensor in place to the shape of another one, and return it: `Tensor.resize_as_` as a function.
 
+    Raises: ArgumentTypeError if an argument is not a tensor, AutogradError if the input requires a gradient.
     Example:
         >>> torch.resize_as_(torch.arange(4), torch.zeros(1, 2))
         tensor([[0, 1]])
@@ -651,7 +717,9 @@ def _check_samples(name: str, input: Any, grid: Any) -> None:
 def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """Sample images at the positions of a grid: `torch.grid_sampler` of images.
 
-    Host: returns at once.
+    Shapes: input [n, c, h, w] with grid [n, p, q, 2] gives [n, c, p, q].
+    Host:   returns at once.
+    Raises: ShapeError for other shapes, ArgumentError for another mode.
     Example:
         >>> torch.grid_sampler_2d(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
         tensor([[[[2.]]]])
@@ -664,7 +732,9 @@ def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes.
 
-    Host: returns at once.
+    Shapes: input [n, c, d, h, w] with grid [n, o, p, q, 3] gives [n, c, o, p, q].
+    Host:   returns at once.
+    Raises: ShapeError for other shapes, ArgumentError for another mode, NotSupportedError for bicubic sampling.
     Example:
         >>> torch.grid_sampler_3d(torch.ones(1, 2, 3, 3, 3), torch.zeros(1, 1, 1, 1, 3), 0, 0, True).flatten()
         tensor([1., 1.])
@@ -677,7 +747,10 @@ def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 def native_channel_shuffle(input: Any, groups: int) -> Any:
     """Another name of `torch.channel_shuffle`.
 
-    Host: returns at once.
+    Shapes: [n, c, *] gives the same.
+    Host:   returns at once.
+    Raises: ShapeError for fewer than 3 dimensions, or if the groups do not divide the channels, ValueRangeError for
+            groups below 1.
     Example:
         >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
         tensor([0, 2, 1, 3])
@@ -694,11 +767,15 @@ def _statistics(input: Any, dims: Any, eps: float) -> tuple[Any, Any]:
 def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
     """Return (`layer_norm`, mean, 1 / standard deviation) of the last dimensions.
 
-    Host: returns at once.
+    Shapes: [*, *normalized_shape] gives the same, and twice [*] with sizes 1 for normalized_shape.
+    Host:   returns at once.
+    Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers,
+            ArgumentTypeError if normalized_shape is not a list of ints.
     Example:
         >>> torch.native_layer_norm(torch.tensor([[1.0, 2.0, 3.0]]), (3,), None, None, 1e-5)
         (tensor([[-1.2247,  0.0000,  1.2247]]), tensor([[2.]]), tensor([[1.2247]]))
     """
+    normalized_shape = checks.listed("native_layer_norm", "normalized_shape", "ints", normalized_shape)
     out = REGISTRY["layer_norm"].called_as("native_layer_norm")(input, normalized_shape, weight, bias, eps)
     return out, *_statistics(input, tuple(range(-len(normalized_shape), 0)), eps)
 
@@ -711,6 +788,7 @@ def native_group_norm(
     N, C, HxW: the input's sizes.
     Shapes: [n, c, *] gives [n, c, *], [n, group] and [n, group].
     Host:   returns at once.
+    Raises: ShapeError if the sizes or the groups do not fit the input, DtypeError for integers.
     Example:
         >>> torch.native_group_norm(torch.tensor([[[1.0, 2.0, 3.0]]]), None, None, 1, 1, 3, 1, 1e-5)
         (tensor([[[-1.2247,  0.0000,  1.2247]]]), tensor([[2.]]), tensor([[1.2247]]))
@@ -740,7 +818,9 @@ def _drop(name: str, input: Any, p: float, train: bool) -> Any:
 def dropout_(input: Any, p: float, train: bool) -> Any:
     """In-place `torch.dropout`: overwrites its input, and returns it.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers, ArgumentTypeError if `train` is not a bool,
+            AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.dropout_(torch.ones(2), 1.0, True)
         tensor([0., 0.])
@@ -754,7 +834,9 @@ def dropout_(input: Any, p: float, train: bool) -> Any:
 def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
     """In-place `torch.alpha_dropout`: overwrites its input, and returns it.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ValueRangeError if p is not in [0, 1], ArgumentTypeError if `train` is not a bool, AutogradError for a leaf
+            that requires a gradient.
     Example:
         >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
         tensor([1., 1.])
@@ -765,7 +847,10 @@ def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
 def feature_dropout_(input: Any, p: float, train: bool) -> Any:
     """In-place `torch.feature_dropout`: overwrites its input, and returns it.
 
-    Host: returns at once.
+    Shapes: [n, c, *]; each channel is kept or dropped as a whole.
+    Host:   returns at once.
+    Raises: ValueRangeError if p is not in [0, 1], ShapeError for fewer than 2 dimensions, ArgumentTypeError if `train`
+            is not a bool, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.feature_dropout_(torch.ones(1, 2), 1.0, True)
         tensor([[0., 0.]])
@@ -776,7 +861,10 @@ def feature_dropout_(input: Any, p: float, train: bool) -> Any:
 def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
     """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it.
 
-    Host: returns at once.
+    Shapes: [n, c, *]; each channel is kept or dropped as a whole.
+    Host:   returns at once.
+    Raises: ValueRangeError if p is not in [0, 1], ShapeError for fewer than 2 dimensions, ArgumentTypeError if `train`
+            is not a bool, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.feature_alpha_dropout_(torch.ones(1, 2), 0.5, False)
         tensor([[1., 1.]])

@@ -67,7 +67,8 @@ def range_(
 
     dtype: None is the default type.
     Host:   returns at once.
-    Raises: as arange.
+    Raises: ArgumentTypeError without `end`, ValueRangeError for a step of 0 or of the wrong sign, and for bounds that
+            are not finite.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings():

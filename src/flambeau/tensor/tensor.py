@@ -476,6 +476,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
         """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it.
 
+        Raises: ArgumentTypeError if memory_format is not one, ShapeError if it needs another number of dimensions,
+                ValueRangeError for preserve_format unless the tensor is contiguous.
         Example:
             >>> x = torch.zeros(2, 3).t()
             >>> x.is_contiguous(), x.contiguous().is_contiguous()
@@ -514,6 +516,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting.
 
+        Raises: ArgumentTypeError without a size, ShapeError if that does not broadcast to the tensor's.
         Example:
             >>> torch.ones(2, 3).sum_to_size(1, 3)
             tensor([[2., 2., 2.]])
@@ -590,7 +593,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a copy in pinned memory; the tensor itself if it is already pinned.
 
         device: any CUDA device, or None; pinned memory serves all of them.
-        Raises: ArgumentError for a tensor on a GPU, or for any other device type.
+        Raises: ValueRangeError for a tensor on a GPU, ArgumentError for any other device type.
         Example:
             >>> torch.ones(2).pin_memory().is_pinned()
             True
@@ -620,7 +623,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def record_stream(self, s: Stream) -> None:
         """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done.
 
-        Raises: NotSupportedError on the CPU.
+        Raises: ArgumentTypeError if `s` is not a stream, NotSupportedError on the CPU.
         Example:
             >>> side = torch.cuda.Stream()
             >>> x = torch.ones(2, device="cuda")
