@@ -144,6 +144,16 @@ def busy(latches: Latches) -> Callable[..., Latch]:
     return latches.busy
 
 
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The CPU, and a GPU: a virtual one, or with FLAMBEAU_GPUS=nvidia the one there is."""
+    if request.param == "cpu" or ON_HARDWARE:
+        yield request.param
+        return
+    with machine(devices=1):
+        yield "cuda"
+
+
 @pytest.fixture
 def new_gpus(request: pytest.FixtureRequest) -> object:
     """`gpus` of a machine in which nothing has run.  On hardware, where all tests share one, the test is skipped."""

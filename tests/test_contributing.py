@@ -22,7 +22,7 @@ from flambeau.tensor import Tensor, operators
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradgradcheck, kernels, machine
 from flambeau.testing.samples import cases, made
-from tests.ops import test_sweep as sweep
+from tests.semantics.ops import test_sweep as sweep
 from tests.tiers import drawn
 
 ROOT = Path(__file__).parents[1]
@@ -346,7 +346,8 @@ def test_one_file_is_all_that_an_operator_touches(copy, example):
     path.write_text(path.read_text() + example.text.replace("from __future__ import annotations\n", ""))
     assert changed(ROOT / "src", copy / "src") == [path.name]
     run(copy, "-c", IS_THERE, name, str(name == "hypotenuse"))
-    gates = ["tests/ops/test_sweep.py", "tests/test_layers.py", "-k", f"{name} or every_operator or test_layers"]
+    gates = ["tests/semantics/ops/test_sweep.py", "tests/test_layers.py"]
+    gates += ["-k", f"{name} or every_operator or test_layers"]
     assert "failed" not in run(copy, "-m", "pytest", "-p", "no:cacheprovider", *gates)
 
 

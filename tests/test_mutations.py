@@ -57,7 +57,7 @@ MUTATIONS = (
         "ops/arithmetic.py",
         "grad * other if needs[0] else None, grad * input if needs[1] else None",
         "grad * input if needs[0] else None, grad * input if needs[1] else None",
-        ("tests/ops/test_sweep.py", "-k", "test_derivative_agrees_with_differences and mul"),
+        ("tests/semantics/ops/test_sweep.py", "-k", "test_derivative_agrees_with_differences and mul"),
     ),
     Mutation(
         "wait_stream that records and does not wait",
