@@ -1,6 +1,6 @@
-"""The full texts of errors lie in one file per area, tests/<area>/errors.txt, with which tests/wrong.py compares them.
+"""The full texts of errors lie in one file per area, errors.txt beside the tests; tests/wrong.py compares them.
 
-    pytest tests/tensor/test_wrong.py --update-errors    writes the texts of these tests anew
+    pytest tests/semantics/nn --update-errors    writes the texts of these tests anew
 
 - An entry is the test's name, the number of the call in it from the second one on, and the text, indented.
 - Entries are in the order of the tests, which tests/test_error_texts.py checks; it finds those of tests that are gone.
@@ -39,7 +39,7 @@ class Running:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-errors", action="store_true", help=f"write the texts of errors in tests/*/{FILE} anew")
+    parser.addoption("--update-errors", action="store_true", help=f"write the texts of errors in {FILE} of their folder anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:

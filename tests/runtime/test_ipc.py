@@ -1,5 +1,6 @@
-"""Transfers that another thread meets half way, or that fail or are interrupted there."""
+"""CUDA IPC between processes: transfers that fail or are interrupted half way, and events of other processes."""
 
+import gc
 from multiprocessing.reduction import ForkingPickler
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import channel
 from flambeau.core import thread
-from flambeau.errors import ProcessGoneError
+from flambeau.errors import ArgumentError, ProcessGoneError
 from flambeau.runtime import ipc, shared_memory
 from flambeau.runtime.ipc import Exports
 
@@ -151,3 +152,65 @@ def test_a_pool_that_cannot_send_one_argument_keeps_none(gpus, context, device, 
         with pytest.raises((AttributeError, TypeError)):
             call(pool, torch.ones(2, device=device))
         assert not exports(device).accounts()[0]
+
+
+# events of other processes
+
+MADE = "event = torch.cuda.Event(interprocess=True); event.record(); answer = event.ipc_handle()"
+
+
+def figures():
+    gc.collect()
+    return torch.cuda.memory_allocated(), torch.cuda.memory_reserved(), str(torch.cuda.ipc_report())
+
+
+def test_a_handle_may_be_opened_twice(other):
+    handle = other.do(MADE)
+    one, two = (torch.cuda.Event.from_ipc_handle("cuda:0", handle) for _ in range(2))
+    one.record()
+    two.synchronize()
+    assert one.query() and two.query()
+    del one
+    two.record()
+    two.synchronize()
+    assert other.do("event.synchronize(); answer = event.query()")
+
+
+def test_a_handle_of_a_process_that_has_ended(other):
+    handle = other.do(MADE)
+    before = figures()
+    other.kill()
+    for _ in range(2):
+        with pytest.raises(ProcessGoneError, match=str(other.pid)):
+            torch.cuda.Event.from_ipc_handle("cuda:0", handle)
+    assert figures() == before and torch.cuda.Event(interprocess=True).ipc_handle()
+
+
+def test_an_event_outlives_the_process_that_made_it(other):
+    event = torch.cuda.Event.from_ipc_handle("cuda:0", other.do(MADE))
+    other.kill()
+    event.synchronize()
+    event.record()
+    assert (event.synchronize(), event.query()) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda handle: handle[:-1], lambda handle: handle + b"x", lambda handle: handle[::-1]]
+)
+def test_a_handle_that_was_damaged(other, change):
+    handle = other.do(MADE)
+    before = figures()
+    with pytest.raises(ArgumentError):
+        torch.cuda.Event.from_ipc_handle("cuda:0", change(handle))
+    assert figures() == before and torch.cuda.Event.from_ipc_handle("cuda:0", handle).query()
+
+
+def test_an_event_that_another_process_saw_done_is_done_here(other):
+    x = torch.zeros(1 << 22, device="cuda")
+    event = torch.cuda.Event(interprocess=True)
+    for _ in range(8):
+        x += 1
+    event.record()
+    opened = f"event = torch.cuda.Event.from_ipc_handle('cuda:0', {event.ipc_handle()!r})"
+    assert other.do(f"{opened}; event.synchronize(); answer = event.query()")
+    assert event.query()

@@ -379,7 +379,7 @@ def test_pipes_carry_tensors_too(others, context):
     x = torch.ones(2, device="cuda")
     here.send(x)
     assert other.do("x = there.recv(); x += 1; answer = x.tolist()") == [2.0, 2.0]
-    assert "test_tensors.py" in torch.cuda.ipc_report().lent[-1].site
+    assert "test_reductions.py" in torch.cuda.ipc_report().lent[-1].site
     here.close()
     there.close()
 
