@@ -39,7 +39,7 @@ class Running:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-errors", action="store_true", help=f"write the texts of errors in {FILE} of their folder anew")
+    parser.addoption("--update-errors", action="store_true", help=f"write the texts of errors in {FILE} anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:

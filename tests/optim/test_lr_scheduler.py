@@ -1,4 +1,4 @@
-"""Schedulers beside their rates (tests/optim/test_optimizers.py has those)."""
+"""Schedulers: their rates, which are PyTorch's, their states, and wrong arguments."""
 
 import copy
 
@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from flambeau.optim import lr_scheduler
-from tests.optim.stepping import sgd
+from tests.optim.stepping import RECORDED, label, sgd
 from tests.oracle import optim_cases
 
 
@@ -170,3 +170,38 @@ def test_a_group_that_is_added_later_has_a_rate_or_is_an_error():
     for kind, *args in from_the_start:
         with pytest.raises(ValueError, match=rf"{kind.__name__}: .* \d learning rates, .* \d groups"):
             made(kind, *args)
+
+
+def approximately(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        assert one == pytest.approx(other, rel=1e-12, abs=1e-16)
+
+
+@pytest.mark.parametrize("kind", ["schedulers", "resumed"])
+@pytest.mark.parametrize("index", range(len(optim_cases.SCHEDULERS)))
+def test_every_rate_is_pytorch_s(kind, index):
+    name, options, expected = RECORDED[kind][index]
+    approximately(optim_cases.rates(torch, name, options, 5 if kind == "resumed" else -1), expected)
+
+
+@pytest.mark.parametrize("case", RECORDED["told"], ids=label)
+def test_rates_of_a_step_that_is_named_are_pytorch_s(case):
+    name, options, expected = case
+    approximately(optim_cases.told(torch, name, options), expected)
+
+
+@pytest.mark.parametrize("case", RECORDED["cycles"], ids=label)
+def test_cycles_are_pytorch_s(case):
+    *given, expected = case
+    approximately(optim_cases.cycled(torch, *given), expected)
+
+
+@pytest.mark.parametrize("options, expected", RECORDED["plateaus"], ids=str)
+def test_plateaus_are_pytorch_s(options, expected):
+    approximately(optim_cases.plateau(torch, options), expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*Detected call of `lr_scheduler.step")  # PyTorch warns of nested ones, too
+@pytest.mark.parametrize("kind, expected", RECORDED["composed"])
+def test_schedulers_of_schedulers_are_pytorch_s(kind, expected):
+    approximately(optim_cases.composed(torch, kind), expected)

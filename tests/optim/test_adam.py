@@ -1,4 +1,4 @@
-"""Adam and AdamW whose number of steps lies on the device."""
+"""Adam and its variants: steps counted on the device, in graphs, and betas that are tensors."""
 
 import pytest
 
@@ -6,7 +6,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import AcceleratorError
 from tests.conftest import ON_HARDWARE
-from tests.optim.stepping import RECORDED, label
+from tests.optim.stepping import RECORDED, label, param
 from tests.oracle import optim_cases
 
 OPTIONS = [
@@ -166,3 +166,18 @@ def test_the_first_step_may_not_be_the_captured_one(gpus):
         optimizer.step()
     assert not any(optimizer.state.values())
     optimizer.step()
+
+
+def test_adam_keeps_betas_that_are_tensors():
+    betas, steps = (torch.tensor(0.5), torch.tensor(0.75)), []
+    optimizer = optim.Adam([param()], betas=betas)
+    assert optimizer.defaults["betas"] is betas and optimizer.param_groups[0]["betas"] is betas
+    for rates in (betas, (0.5, 0.75)):
+        optimizer = optim.Adam([param()], lr=1.0, betas=rates)
+        optimizer.step()
+        steps.append(optimizer.param_groups[0]["params"][0].item())
+    assert steps[0] == steps[1]
+    betas[0].fill_(0.0)  # then the running mean is the gradient
+    optimizer = optim.Adam([param()], betas=betas)
+    optimizer.step()
+    assert [state["exp_avg"].item() for state in optimizer.state.values()] == [1.0]
