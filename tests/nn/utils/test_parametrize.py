@@ -1,4 +1,4 @@
-"""Parametrizations: tensors computed from others, and the norms and orthogonal matrices that torch.nn.utils has."""
+"""Parametrizations: tensors computed from others, their inverses, copies and errors."""
 
 import copy
 import pickle
@@ -7,8 +7,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentError, DtypeError, IndexRangeError, ModeError, NotSupportedError
-from flambeau.nn.utils import parametrizations, parametrize
+from flambeau.errors import ArgumentError, DtypeError, ModeError
+from flambeau.nn.utils import parametrize
 from flambeau.nn.utils.parametrize import register_parametrization, remove_parametrizations
 
 
@@ -148,101 +148,6 @@ def test_tensors_that_are_not_there():
         remove_parametrizations(nn.Linear(2, 2), "weight")
     with pytest.raises(ArgumentError, match="one or more modules"):
         parametrize.ParametrizationList([], nn.Parameter(torch.ones(1)))
-
-
-# norms
-
-
-@pytest.mark.parametrize("dim", [0, 1, None])
-@pytest.mark.parametrize("new", [True, False])
-def test_weight_norm_splits_norms_from_directions(dim, new):
-    layer = nn.Linear(3, 2)
-    before = layer.weight.detach().clone()
-    if new:
-        parametrizations.weight_norm(layer, dim=dim)
-        norms = layer.parametrizations.weight.original0
-    else:
-        with pytest.warns(FutureWarning, match=r"parametrizations\.weight_norm"):
-            nn.utils.weight_norm(layer, dim=dim)
-        norms = layer.weight_g
-    others = [each for each in (0, 1) if each != dim]
-    assert torch.allclose(norms, before.norm(dim=others, keepdim=True) if dim is not None else before.norm())
-    with torch.no_grad():
-        norms.mul_(2)
-    x = torch.ones(1, 3)
-    assert torch.allclose(layer(x), 2 * before.sum(1) + layer.bias)
-    (remove_parametrizations if new else nn.utils.remove_weight_norm)(layer, "weight")
-    assert torch.allclose(layer.weight, 2 * before) and isinstance(layer.weight, nn.Parameter)
-
-
-def test_weight_norm_loads_the_former_names():
-    with pytest.warns(FutureWarning):
-        old = nn.utils.weight_norm(nn.Linear(2, 2))
-    new = parametrizations.weight_norm(nn.Linear(2, 2))
-    assert repr(new.load_state_dict(old.state_dict())) == "<All keys matched successfully>"
-    assert torch.allclose(new.weight, old.weight)
-
-
-def test_spectral_norm_divides_by_the_largest_singular_value():
-    for new in (True, False):
-        torch.manual_seed(0)
-        layer = nn.Linear(4, 3)
-        expected = layer.weight.detach() / torch.linalg.matrix_norm(layer.weight.detach(), 2)
-        (parametrizations if new else nn.utils).spectral_norm(layer, n_power_iterations=30)
-        layer(torch.ones(1, 4))
-        assert torch.allclose(layer.weight, expected, atol=1e-5)
-        layer.eval()
-        assert torch.equal(layer(torch.ones(1, 4)), layer(torch.ones(1, 4)))
-    names = [name for name, _ in layer.named_buffers()]
-    assert names == ["weight_u", "weight_v"] and "weight_orig" in layer.state_dict()
-    nn.utils.remove_spectral_norm(layer)
-    assert torch.allclose(layer.weight, expected, atol=1e-5) and list(layer.state_dict()) == ["bias", "weight"]
-    conv = parametrizations.spectral_norm(nn.ConvTranspose2d(3, 2, 1))
-    assert conv.parametrizations.weight[0]._u.shape == (2,)
-
-
-@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (2, 4)])
-@pytest.mark.parametrize("map", [None, "matrix_exp", "cayley", "householder"])
-def test_orthogonal_matrices(shape, map):
-    torch.manual_seed(0)
-    layer = parametrizations.orthogonal(nn.Linear(*shape).double(), orthogonal_map=map)
-    with torch.no_grad():
-        layer.parametrizations.weight.original.add_(torch.randn(*shape[::-1], dtype=torch.float64).tril(-1))
-    weight = layer.weight if shape[0] <= shape[1] else layer.weight.mT
-    assert torch.allclose(weight.mT @ weight, torch.eye(min(shape), dtype=torch.float64))
-    target = nn.init.orthogonal_(torch.empty(*shape[::-1], dtype=torch.float64))
-    layer.weight = target
-    assert torch.allclose(layer.weight, target)
-
-
-def test_orthogonal_without_trivialization():
-    plain = parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="householder", use_trivialization=False)
-    target = nn.init.orthogonal_(torch.empty(2, 2))
-    plain.weight = target
-    assert torch.allclose(plain.weight, target, atol=1e-6)
-    exponential = parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="cayley", use_trivialization=False)
-    with pytest.raises(NotSupportedError, match="cayley"):
-        exponential.weight = target
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), "nothing"), ArgumentError, "'nothing'"),
-        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), "bias"), ArgumentError, "matrix"),
-        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="qr"), ArgumentError, "'qr'"),
-        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), "nothing"), ArgumentError, "'nothing'"),
-        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), dim=5), IndexRangeError, "-2 to 1, got 5"),
-        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0), ArgumentError, "got 0"),
-        (lambda: nn.utils.spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 2))), ModeError, "two spectral_norm"),
-        (lambda: nn.utils.spectral_norm(nn.ReLU()), ArgumentError, "'weight'"),
-        (lambda: nn.utils.remove_spectral_norm(nn.Linear(2, 2)), ArgumentError, "not found in Linear"),
-        (lambda: nn.utils.remove_weight_norm(nn.Linear(2, 2)), ArgumentError, "not found in Linear"),
-    ],
-)
-def test_arguments_that_do_not_fit(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
 
 
 def test_a_wrong_type_in_right_inverse_is_an_error_and_no_missing_inverse():
