@@ -323,3 +323,5 @@ def test_what_groups_say_of_themselves(monkeypatch):
     monkeypatch.setenv(debug_level.VARIABLE, "more")
     with pytest.raises(ValueError, match="TORCH_DISTRIBUTED_DEBUG is 'more'"):
         dist.set_debug_level_from_env()
+    with pytest.raises(ValueError, match="set_debug_level: the level is 3\nhint: "):
+        dist.set_debug_level(3)

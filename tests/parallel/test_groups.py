@@ -374,6 +374,7 @@ WRONG = {
         lambda: dist.monitored_barrier(timeout=3),
         "monitored_barrier: timeout must be a datetime",
     ),
+    "tag": (lambda: dist.isend(torch.ones(1), 1, tag="a"), "isend: tag must be an integer, got 'a'\nhint: "),
 }
 RANK_ERRORS = (ValueError, TypeError)  # those of PyTorch's functions for the same arguments
 
@@ -638,8 +639,18 @@ def test_stores_of_several_keys_and_queues(name, tmp_path):
         store.multi_get(["one", "missing"])
     with pytest.raises(dist.DistStoreError, match="2 keys and 1 values"):
         store.multi_set(["one", "two"], ["1"])
-    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is not a number"):
+    with pytest.raises(TypeError, match="Store.multi_set: the keys must be a list of str, got 3\nhint: "):
+        store.multi_set(3, ["1"])
+    with pytest.raises(TypeError, match="Store.multi_set: the values must be a list, got 3\nhint: "):
+        store.multi_set(["one"], 3)
+    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is not a number.*\nhint: "):
         store.add("log", 1)
+    with pytest.raises(ValueError, match="Store.barrier: world_size is 0\nhint: "):
+        store.barrier("ready", 0)
+    with pytest.raises(TypeError, match="Store.barrier: the key must be a str, got 3\nhint: "):
+        store.barrier(3, 1)
+    with pytest.raises(TypeError, match="Store.barrier: world_size must be an integer, got 'one'\nhint: "):
+        store.barrier("ready", "one")
     assert store.add("count", 1) == 1  # the store goes on
 
 

@@ -126,6 +126,10 @@ def test_wrong_arguments_of_collectives(group):
         dist.broadcast(x, 1)
     with pytest.raises(ValueRangeError, match=r"new_group: .*\[0, 1\]"):
         dist.new_group([0, 1])
+    with pytest.raises(ArgumentTypeError, match="^new_group: ranks must be a list, got 3\nhint: "):
+        dist.new_group(3)
+    with pytest.raises(ArgumentTypeError, match="^broadcast_object_list: object_list must be a list, got 3\nhint: "):
+        dist.broadcast_object_list(3)
     with pytest.raises(ArgumentTypeError, match="group.*3"):
         dist.barrier(3)
     for function in (dist.send, dist.recv, dist.isend, dist.irecv):

@@ -13,7 +13,8 @@ from .process_group import group_count, is_nccl_available, member
 class BackendConfig:
     """The backend of each type of device.  backend: one name for all types, or pairs as in "cpu:gloo,cuda:nccl".
 
-    Raises: ArgumentError for a type that is given twice, and for a part that is not a pair.
+    Raises: ArgumentError for a type that is given twice, for a part that is not a pair, and for a value that is not a
+            str.
     Example:
         >>> str(torch.distributed.BackendConfig(torch.distributed.Backend("gloo")))
         'cpu:gloo,cuda:gloo'
@@ -53,7 +54,8 @@ class BackendConfig:
 def get_backend_config(group: Any = None) -> str:
     """Return the backend of a group for each type of device, as text.
 
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_backend_config()
@@ -66,6 +68,7 @@ def get_backend_config(group: Any = None) -> str:
 def is_backend_available(backend: str) -> bool:
     """Return whether a group may name this backend, or all of a list such as "cpu:gloo,cuda:nccl".
 
+    Raises: ArgumentError for a value that is not a str, and for a list that names a type of device twice.
     Example:
         >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("mpi")
         (True, False)
@@ -76,8 +79,10 @@ def is_backend_available(backend: str) -> bool:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """Return the usual backend for a device.  Raises ValueRangeError for an unknown type of device.
+    """Return the usual backend for a device.
 
+    Raises: ValueRangeError for a device that is neither a CPU nor a GPU, DeviceNameError for a text that names no
+            device.
     Example:
         >>> torch.distributed.get_default_backend_for_device("cuda:1")
         'nccl'

@@ -97,6 +97,7 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
     """Reduce each of several tensors over all processes, in place, as one operation.  Warns: FutureWarning.
 
     Returns: with async_op, a future of the tensors.
+    Raises: ArgumentTypeError unless `tensors` is a tensor or a list of tensors; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x, y = torch.ones(2), torch.ones(3)
@@ -121,7 +122,9 @@ def all_gather_coalesced(
 
     Warns: FutureWarning.
     Returns: with async_op, a future of the output lists.
-    Raises: ArgumentError unless there is one list per process, each with as many tensors as the input.
+    Raises: ArgumentError unless each list of outputs has as many tensors as the input; ArgumentTypeError for values
+            that are not lists of tensors; ValueRangeError unless there is one list per process; the errors of
+            `all_gather`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [[torch.zeros(2), torch.zeros(1)]]

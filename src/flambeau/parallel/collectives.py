@@ -255,6 +255,10 @@ def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, i
     """
     check_exists(group, name)
     check_several(group, name)
+    if not hasattr(tag, "__index__"):
+        raise ArgumentTypeError(
+            f"tag must be an integer, got {shown(tag)}", hint="both processes pass the same one", operator=name
+        )
     checked, own = checked_tensor(name, "tensor", tensor), group.rank()
     if is_sent:
         return messages.message(group, name, checked, own, root_of(group, name, other), int(tag))
@@ -271,7 +275,9 @@ class ProcessGroup(Group):
     """A group of a job's processes that includes this one.
 
     Its collectives return a Work.  Ranks are those in the group; a timeout is that of the group unless one is given.
-
+    A timeout is a timedelta.  The methods raise GroupError once the group is destroyed, ArgumentTypeError for arguments
+    of wrong types, ValueRangeError for ranks that are not in the group.  `wait` of the result raises CollectiveError if
+    calls differ, a process has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> group = torch.distributed.new_group([0])
@@ -323,6 +329,8 @@ class ProcessGroup(Group):
     def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
         """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions in place of opts.
 
+        Raises: ArgumentTypeError for another value than a tensor or a ReduceOp, ArgumentError for several tensors;
+                NotSupportedError for a reduction that the tensor's dtype does not have.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -360,6 +368,8 @@ class ProcessGroup(Group):
     def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
         """Send a tensor of one process to all processes.  root: its rank, or BroadcastOptions in place of opts.
 
+        Raises: ArgumentTypeError for another value than a tensor, ArgumentError for several tensors, ValueRangeError
+                for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -377,6 +387,7 @@ class ProcessGroup(Group):
     ) -> Work:
         """Reduce a tensor to one process, in place.  root: its rank, or ReduceOptions in place of opts.
 
+        Raises: the errors of `allreduce`; ValueRangeError for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -396,6 +407,9 @@ class ProcessGroup(Group):
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
         """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, in place of opts.
 
+        Shapes: each output has the shape of the input, or as many elements.
+        Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; ShapeError for an
+                output of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -441,6 +455,8 @@ class ProcessGroup(Group):
     def all_gather_single(self, output: Any, input: Any, opts: Any = None) -> Work:
         """Copy every process's tensor into one tensor.
 
+        Shapes: the output has `size()` times the elements of the input.
+        Raises: ArgumentTypeError for another value than a tensor, ShapeError for an output of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -486,6 +502,9 @@ class ProcessGroup(Group):
         """Copy every process's tensor into a list of tensors on one process; the others pass an empty list.
 
         root: its rank, or GatherOptions in place of opts.
+        Shapes: each output has the shape of the input, or as many elements.
+        Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
+                ValueRangeError for a root that is not in the group; ShapeError for an output of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -511,6 +530,9 @@ class ProcessGroup(Group):
         """Copy one entry of a process's list of tensors into each process's tensor; the others pass an empty list.
 
         root: its rank, or ScatterOptions in place of opts.
+        Shapes: each input has the shape of the output, or as many elements.
+        Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
+                ValueRangeError for a root that is not in the group; ShapeError for an input of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -531,6 +553,9 @@ class ProcessGroup(Group):
     ) -> Work:
         """Reduce a list of tensors; each process gets one result.  op: may be ReduceScatterOptions, in place of opts.
 
+        Shapes: each input has the shape of the output, or as many elements.
+        Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process, ArgumentTypeError
+                for another value than a ReduceOp; ShapeError for an input of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -551,6 +576,9 @@ class ProcessGroup(Group):
     def reduce_scatter_single(self, outputTensor: Any, inputTensor: Any, opts: Any = None) -> Work:
         """Reduce a tensor; each process gets a part of it.
 
+        Shapes: the input has `size()` times the elements of the output.
+        Raises: ArgumentTypeError for another value than a tensor or a ReduceOp, ShapeError for an input of another
+                size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -591,6 +619,8 @@ class ProcessGroup(Group):
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
         """Send one tensor to each process and receive one from each.
 
+        Raises: ArgumentTypeError or ValueRangeError unless both are lists of one tensor per process, ArgumentError for
+                tensors of several dtypes; CollectiveError if a sent and a received size differ.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -620,6 +650,8 @@ class ProcessGroup(Group):
         """Send one part of a tensor to each process, receive one from each.  timeout: may be AllToAllOptions.
 
         output_split_sizes, input_split_sizes: rows for each process; equally many if empty.
+        Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows,
+                ArgumentError for two dtypes; CollectiveError if a sent and a received size differ.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -640,6 +672,7 @@ class ProcessGroup(Group):
     def barrier(self, opts: Any = None, *, timeout: timedelta | None = None) -> Work:
         """Begin a barrier: `wait` of the result waits for all processes.  opts: BarrierOptions, or a timeout.
 
+        Raises: GroupError if the group has been destroyed, ArgumentTypeError for a timeout that is not a timedelta.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -654,6 +687,9 @@ class ProcessGroup(Group):
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """Wait for all processes.  If one does not arrive, the error lists the calls of all.
 
+        timeout: a timedelta; None is that of the group.
+        Host:   waits.
+        Raises: the errors of `barrier`; CollectiveError if a process does not arrive.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -667,7 +703,7 @@ class ProcessGroup(Group):
     def send(self, tensors: Any, dstRank: int, tag: int) -> Work:
         """Send a tensor to one process.
 
-        Raises: NotSupportedError in a group of one process.
+        Raises: NotSupportedError in a group of one process, ValueRangeError for a rank that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -683,7 +719,7 @@ class ProcessGroup(Group):
     def recv(self, tensors: Any, srcRank: int, tag: int) -> Work:
         """Receive a tensor from one process.
 
-        Raises: NotSupportedError in a group of one process.
+        Raises: NotSupportedError in a group of one process, ValueRangeError for a rank that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -724,7 +760,8 @@ class ProcessGroup(Group):
         """Make a group of some of this group's processes, all of which call this.  Returns: None in other processes.
 
         ranks: numbers in this group.
-        Raises: ValueRangeError for a rank that does not exist or that is there twice.
+        Raises: ValueRangeError for a rank that does not exist or that is there twice, ArgumentTypeError for a timeout
+                that is not a timedelta, GroupError if the group has been destroyed.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD

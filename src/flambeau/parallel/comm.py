@@ -520,8 +520,11 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     """Join tensors of several GPUs along `dim` on one device.
 
     destination: the current device if not given, "cpu" for the CPU;  out: a tensor to write instead.
+    Shapes: the input's, with the sizes along `dim` added.
     Host:   returns at once; waits if the destination is the CPU.
-    Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`; IndexRangeError.
+    Raises: ArgumentTypeError if an input is on the CPU or the tensors are not a list, ValueRangeError for no tensors,
+            ShapeError if sizes differ outside `dim` or do not fit `out`; IndexRangeError if `dim` is out of range;
+            DeviceIndexError if there is no such destination; CollectiveError if both `destination` and `out` are given.
     Example:
         >>> parts = [torch.zeros(1, device="cuda:0"), torch.ones(2, device="cuda:1")]
         >>> torch.cuda.comm.gather(parts, destination=1)

@@ -20,6 +20,8 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Average a bucket over the processes, as DistributedDataParallel does without a hook.
 
     process_group: None for the default group.
+    Shapes: the future's tensor has the shape of `bucket.buffer()`.
+    Raises: GroupError before `init_process_group`; the future's `wait` raises CollectiveError if a process has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -35,6 +37,8 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Average a bucket in float16: half the bytes are sent.
 
+    process_group: None for the default group.
+    Raises: as `allreduce_hook`.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -51,6 +55,8 @@ def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Average a bucket in bfloat16: half the bytes are sent, and the range is that of float32.
 
+    process_group: None for the default group.
+    Raises: as `allreduce_hook`.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import IntEnum
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, shown
 
 VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
 
@@ -27,6 +27,7 @@ _level: DebugLevel | None = None
 def get_debug_level() -> DebugLevel:
     """Return the debug level, initially that of TORCH_DISTRIBUTED_DEBUG.  It has no effect.
 
+    Raises: ArgumentError (ValueError) if TORCH_DISTRIBUTED_DEBUG has an unknown level.
     Example:
         >>> torch.distributed.get_debug_level().name
         'OFF'
@@ -40,6 +41,8 @@ def get_debug_level() -> DebugLevel:
 def set_debug_level(level: DebugLevel) -> None:
     """Set the level that `get_debug_level` returns.
 
+    level: a DebugLevel, or its number.
+    Raises: ArgumentError (ValueError) for another value.
     Example:
         >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.INFO)
         >>> torch.distributed.get_debug_level().name
@@ -47,7 +50,12 @@ def set_debug_level(level: DebugLevel) -> None:
         >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.OFF)
     """
     global _level
-    _level = DebugLevel(level)
+    try:
+        _level = DebugLevel(level)
+    except ValueError:
+        raise ArgumentError(
+            f"the level is {shown(level)}", hint="pass DebugLevel.OFF, INFO or DETAIL", operator="set_debug_level"
+        ) from None
 
 
 def set_debug_level_from_env() -> None:

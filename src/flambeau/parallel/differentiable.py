@@ -188,8 +188,10 @@ class AllToAllSingle(Function):
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
     """Return the reduction of all processes' tensors.
 
-    Host: waits for the other processes if the tensor is on the CPU, like every collective.
-    Raises: CollectiveError if calls differ; in backward NotSupportedError unless op is SUM or AVG.
+    Shapes: the result has the shape of the tensor.
+    Host:   waits for the other processes if the tensor is on the CPU, like every collective.
+    Raises: ArgumentTypeError for another value than a tensor; CollectiveError if calls differ; in backward
+            NotSupportedError unless op is SUM or AVG.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2, requires_grad=True)
@@ -219,6 +221,9 @@ def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> 
 def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
     """Return the tensor of process `src`.  Its gradient is the sum of all processes' gradients, and zero elsewhere.
 
+    Shapes: the result has the shape of the tensor, which is the same in all processes.
+    Raises: ArgumentTypeError for another value than a tensor, ValueRangeError for a rank that is not in the group;
+            CollectiveError if calls differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.broadcast(torch.ones(2), src=0)
@@ -232,6 +237,8 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
 def gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
     """Return all processes' tensors as a tuple in process `dst`, and zeros in the others.
 
+    Shapes: each result has the shape of the tensor, which is the same in all processes.
+    Raises: the errors of `broadcast`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.gather(torch.ones(2))
@@ -245,6 +252,9 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
 def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
     """Return this process's entry of the list of process `src`.  The others pass a list of tensors of the same shape.
 
+    Shapes: the result has the shape of one tensor.
+    Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; the errors of
+            `broadcast`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.scatter([torch.ones(2)])
@@ -259,6 +269,8 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
 def all_gather(tensor: Any, group: Any = None) -> Any:
     """Return all processes' tensors as a tuple.
 
+    Shapes: each result has the shape of the tensor, which is the same in all processes.
+    Raises: the errors of `broadcast`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.all_gather(torch.ones(2))
@@ -288,6 +300,8 @@ def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: 
 def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> Any:
     """Send one tensor to each process, and return those received as a tuple; they are written to the output list.
 
+    Raises: ArgumentTypeError or ValueRangeError unless both are lists of one tensor per process; CollectiveError if a
+            sent and a received size differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.all_to_all([torch.zeros(2)], [torch.ones(2)])
@@ -307,6 +321,8 @@ def all_to_all_single(
     """Send some rows of a tensor to each process, and return those received, which are written to `output`.
 
     output_split_sizes, input_split_sizes: the number of rows per process; None means equally many.
+    Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows;
+            CollectiveError if a sent and a received size differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.all_to_all_single(torch.zeros(2), torch.ones(2))

@@ -322,6 +322,8 @@ class DistributedDataParallel(Module, joins.Joinable):
         end of the block all processes have the parameters of one that finished last.
         divide_by_initial_world_size: False divides gradients by the number of processes that still have inputs.
         enable, throw_on_early_termination: see Join.
+        Raises: ModeError in all processes with throw_on_early_termination, once the inputs of one have ended;
+                CollectiveError if a process has ended.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))

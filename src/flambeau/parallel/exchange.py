@@ -320,7 +320,8 @@ class Client:
         self._send(id=number, **message)
         reply = self._reply(number, timeout, what)
         if "error" in reply:
-            raise DistStoreError(reply["error"], operator=f"Store.{message['do']}")
+            hint = "add to keys that hold numbers"  # the only request that the store refuses
+            raise DistStoreError(reply["error"], hint=hint, operator=f"Store.{message['do']}")
         return reply.get("value")
 
     @property

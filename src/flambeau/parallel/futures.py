@@ -59,6 +59,7 @@ class Future:
 
         Host:   waits for a value on the CPU; returns at once for tensors on GPUs.
         Order:  the current streams wait for the work that computes the tensors.
+        Raises: the future's error.
         Example:
             >>> future = torch.futures.Future()
             >>> future.set_result(torch.ones(2, device="cuda"))
@@ -78,7 +79,7 @@ class Future:
     def value(self) -> Any:
         """Return the value of a future that is done, or raise its error; no stream waits.
 
-        Raises: ModeError if the future is not done.
+        Raises: ModeError (RuntimeError) if the future is not done; the future's error.
         Example:
             >>> future = torch.futures.Future()
             >>> future.set_result(3)
@@ -94,6 +95,7 @@ class Future:
     def set_result(self, result: Any) -> None:
         """Set the value, once; GPU work submitted so far is part of it.
 
+        Raises: ModeError (RuntimeError) if a value or an error is already set.
         Example:
             >>> future = torch.futures.Future()
             >>> future.set_result([1, 2])
@@ -105,6 +107,7 @@ class Future:
     def set_exception(self, result: BaseException) -> None:
         """Set an error, which `wait` and `value` raise.
 
+        Raises: ModeError (RuntimeError) if a value or an error is already set.
         Example:
             >>> future = torch.futures.Future()
             >>> future.set_exception(ValueError("no data"))
@@ -131,7 +134,8 @@ class Future:
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return a future of the result of `callback(self)`, which is called when this future is done.
 
-        Order: with tensors on GPUs, on a side stream that waits for the work that computes them.
+        Order:  with tensors on GPUs, on a side stream that waits for the work that computes them.
+        Raises: an error of the callback is that of the returned future.
         Example:
             >>> future = torch.futures.Future()
             >>> doubled = future.then(lambda done: done.value() * 2)
@@ -154,6 +158,7 @@ class Future:
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
         """Call `callback(self)` when this future is done; at once if it already is.
 
+        Raises: the error of the callback, if this future is done.
         Example:
             >>> future = torch.futures.Future()
             >>> future.add_done_callback(lambda done: print("done:", done.value()))
@@ -212,6 +217,7 @@ def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
 def wait_all(futures: Sequence[Future]) -> list[Any]:
     """Return the values of futures, or raise the first error.
 
+    Host: waits for values on the CPU.
     Example:
         >>> future = torch.futures.Future()
         >>> future.set_result(3)

@@ -68,6 +68,7 @@ setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumera
 class Backend(str):
     """Names of backends.
 
+    Raises: ArgumentError for a name that is not a str.
     Example:
         >>> torch.distributed.Backend.NCCL, torch.distributed.Backend("GLOO")
         ('nccl', 'gloo')
@@ -180,6 +181,8 @@ class Group:
     def set_timeout(self, timeout: timedelta) -> None:
         """Set how long later collectives wait for other ranks.
 
+        timeout: a timedelta.
+        Raises: ArgumentTypeError for another value.
         Example:
             >>> from datetime import timedelta
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -247,6 +250,7 @@ class Work:
     def wait(self, timeout: Any = None) -> bool:
         """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True.
 
+        Raises: CollectiveError if calls differ, a process has ended, or the group's timeout has expired.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> x = torch.ones(2, device="cuda")
@@ -264,6 +268,7 @@ class Work:
     def synchronize(self) -> None:
         """Make the current stream wait for the outputs, as `wait` does.
 
+        Raises: the errors of `wait`.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> torch.distributed.all_reduce(torch.ones(1), async_op=True).synchronize()
@@ -274,6 +279,7 @@ class Work:
     def is_completed(self) -> bool:
         """Return whether the outputs have been written.
 
+        Raises: GroupError inside the `_coalescing_manager` that collects the call.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -334,6 +340,7 @@ class Work:
     def block_current_stream(self) -> None:
         """Make the current stream wait for the outputs, as `wait` does.
 
+        Raises: the errors of `wait`.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> torch.distributed.all_reduce(torch.ones(1), async_op=True).block_current_stream()
@@ -344,6 +351,7 @@ class Work:
     def result(self) -> Any:
         """Return the collective's outputs.
 
+        Raises: GroupError inside the `_coalescing_manager` that collects the call.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -356,6 +364,7 @@ class Work:
     def get_future(self) -> Future:
         """Return the future of the collective's outputs.
 
+        Raises: GroupError inside the `_coalescing_manager` that collects the call.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)

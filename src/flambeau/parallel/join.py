@@ -33,6 +33,7 @@ class JoinHook:
     def main_hook(self) -> None:
         """Make the collective calls that match one iteration of the other processes.
 
+        Raises: CollectiveError if the calls do not match those of the other processes.
         Example:
             >>> torch.distributed.algorithms.join.JoinHook().main_hook()  # nothing, unless a class overrides it
         """
@@ -89,6 +90,7 @@ class Joinable(ABC):
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """Return the hook that makes the calls once this process's inputs have ended.  kwargs: those of the Join.
 
+        The class must also define `join_device` and `join_process_group`.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))  # a Joinable

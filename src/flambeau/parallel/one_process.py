@@ -71,6 +71,7 @@ def is_available(tensors: Any) -> bool:
     """Return whether collectives accept these tensors: contiguous, and each on a different GPU.
 
     Warns: without NCCL and without virtual GPUs.
+    Raises: ArgumentTypeError unless `tensors` is a list of tensors.
     Example:
         >>> x = torch.ones(2, device="cuda:0")
         >>> torch.cuda.nccl.is_available([x, x.to("cuda:1")]), torch.cuda.nccl.is_available([x, x])
@@ -224,7 +225,7 @@ def reduce(
 
     output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, warns: entry `root` is used.
     Host:   returns at once.
-    Raises: as all_reduce; ValueRangeError for a root that is not an input.
+    Raises: as all_reduce; ValueRangeError for a root that is not an input; CollectiveError for outputs that do not fit.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.reduce(parts, root=1)

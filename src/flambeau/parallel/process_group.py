@@ -12,7 +12,7 @@ import copy
 import os
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from datetime import timedelta
 from functools import wraps
 from operator import index
@@ -125,6 +125,7 @@ def init_process_group(
     backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
     `is_nccl_available`, else "gloo".
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
+            ArgumentTypeError for a rank or a size that is not an int, and a timeout that is not a timedelta;
             NotSupportedError for "nccl" of several processes on NVIDIA GPUs without NCCL; GroupError (RuntimeError,
             ValueError) if the group exists; StoreTimeoutError if other processes do not connect in time;
             CollectiveError if two processes have the same rank.
@@ -233,7 +234,8 @@ def _backend(name: str, backend: Any) -> str:
 def destroy_process_group(group: Any = None) -> None:
     """Remove a group; without one, all groups.
 
-    Raises: GroupError (RuntimeError, ValueError) if there is no default group.
+    Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.destroy_process_group()
@@ -310,8 +312,9 @@ def member(name: str, group: Any) -> ProcessGroup:
 
 
 def default_group() -> ProcessGroup:
-    """Return the default group.  Raises GroupError (RuntimeError, ValueError) before `init_process_group`.
+    """Return the default group.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_default_group
         >>> torch.distributed.init_process_group("gloo")
@@ -336,9 +339,12 @@ def new_group(
 
     ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: the default group's if None.
     use_local_synchronization: whether only the members call it.
-    Host: waits for all processes of the job, unless `use_local_synchronization` is True.
+    backend: the default group's if None.
+    Host:   waits for all processes of the job, unless `use_local_synchronization` is True.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is not a member.
-    Raises: ValueRangeError for a rank that does not exist or is repeated; CollectiveError if the processes pass
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`; RankError unless the ranks are a list of
+            integers, ValueRangeError for a rank that does not exist or is repeated; ArgumentTypeError for a timeout
+            that is not a timedelta, ArgumentError for an unknown backend; CollectiveError if the processes pass
             different ranks, or some do not call this.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -347,6 +353,8 @@ def new_group(
         >>> torch.distributed.destroy_process_group()
     """
     world = member("new_group", None)
+    if not isinstance(ranks, (Iterable, type(None))):
+        raise RankError(f"ranks must be a list, got {shown(ranks)}", hint="for example [0, 1]", operator="new_group")
     wanted = list(world.ranks) if ranks is None else list(ranks)
     if any(not hasattr(rank, "__index__") for rank in wanted):
         raise RankError(f"ranks must be integers, got {shown(wanted)}", hint="for example [0, 1]", operator="new_group")
@@ -383,7 +391,7 @@ def new_subgroups(
 
     group_size: the number of GPUs if None.
     Returns: this process's group, and all of them: see `new_subgroups_by_enumeration`.
-    Raises: ValueRangeError unless the size divides the number of processes.
+    Raises: ValueRangeError unless the size divides the number of processes; the errors of `new_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> mine, groups = torch.distributed.new_subgroups(1)
@@ -413,7 +421,8 @@ def new_subgroups_by_enumeration(
     """Make several disjoint groups.  All processes of the job call this, with equal lists.
 
     Returns: this process's group, or None; and all groups, with GroupMember.NON_GROUP_MEMBER for other groups.
-    Raises: ValueRangeError for a rank that is in two groups; as new_group.
+    Raises: ValueRangeError for an argument that is not a list of lists, and for a rank that is in two groups; the
+            errors of `new_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> mine, groups = torch.distributed.new_subgroups_by_enumeration([[0]])
@@ -446,10 +455,11 @@ def split_group(
     """Split a group: make one group per list of its ranks.  All processes of the group call this, with equal lists.
 
     split_ranks: ranks in the parent group, which is the default group if None.
-    Host: waits for all processes of the group.
+    Host:   waits for all processes of the group.
     Returns: this process's group, or None if it is in no list.
-    Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; ArgumentError for a backend
-            other than the parent's; CollectiveError if the processes pass different lists, or some do not call this.
+    Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; RankError for a rank that is
+            not an integer; ArgumentError for a backend other than the parent's; CollectiveError if the processes pass
+            different lists, or some do not call this.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.split_group(None, [[0]]).size()
@@ -502,6 +512,8 @@ def rank_not_in_group(group: Any) -> bool:
 def process_group_name(group: Any) -> str:
     """Return a group's name, which is the same in all its processes.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_process_group_name
         >>> torch.distributed.init_process_group("gloo")
@@ -515,6 +527,8 @@ def process_group_name(group: Any) -> str:
 def process_group_store(group: Any) -> Any:
     """Return the store of a group's processes.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_process_group_store
         >>> torch.distributed.init_process_group("gloo")
@@ -527,8 +541,9 @@ def process_group_store(group: Any) -> Any:
 
 
 def default_store() -> Any:
-    """Return the store of the job's processes.  Raises GroupError before `init_process_group`.
+    """Return the store of the job's processes.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_default_store
         >>> torch.distributed.init_process_group("gloo")
@@ -542,7 +557,8 @@ def default_store() -> Any:
 def get_rank(group: Any = None) -> int:
     """Return this process's rank in a group; -1 if it is not a member.
 
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_rank()
@@ -555,7 +571,8 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """Return the number of a group's processes; -1 if this process is not a member.
 
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_world_size()
@@ -566,8 +583,10 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Return the name of a group's backend.  Raises GroupError (RuntimeError, ValueError) before `init_process_group`.
+    """Return the name of a group's backend.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_backend()
@@ -580,6 +599,8 @@ def get_backend(group: Any = None) -> str:
 def get_process_group_ranks(group: Any = None) -> list[int]:
     """Return the global ranks of a group's processes.
 
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
+            a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_process_group_ranks(None)
@@ -590,8 +611,10 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
-    """Return the global rank of a group's member.  Raises ValueRangeError for a rank that is not in the group.
+    """Return the global rank of a group's member.
 
+    Raises: ValueRangeError for a rank that is not in the group, RankError for a value that is not an integer;
+            GroupError before `init_process_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_global_rank(None, 0), torch.distributed.get_group_rank(None, 0)
@@ -603,8 +626,10 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
-    """Return the rank in a group of a global rank.  Raises ValueRangeError for a process that is not in the group.
+    """Return the rank in a group of a global rank.
 
+    Raises: ValueRangeError for a process that is not in the group, RankError for a value that is not an integer;
+            GroupError before `init_process_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_group_rank(None, 0)
@@ -946,6 +971,7 @@ def barrier(
 
     async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
     device_ids: has no effect.  timeout: of this call; None for that of the group.
+    timeout: a timedelta for this call; None for the group's.
     Host:   waits; once GPUs have run collectives, also for the current stream.
     Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout that is not a timedelta;
             CollectiveError if calls differ, a process has ended, or the timeout has expired.
@@ -1058,8 +1084,8 @@ def broadcast_object_list(
     src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
     device: has no effect.
     Host:   waits.
-    Raises: ArgumentError for a list of another length; ValueRangeError for a rank that is not in the group; the errors
-            of `all_gather_object`.
+    Raises: ArgumentTypeError for another value than a list, ArgumentError for a list of another length; ValueRangeError
+            for a rank that is not in the group; the errors of `all_gather_object`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast_object_list(["text"], src=0)
@@ -1067,6 +1093,10 @@ def broadcast_object_list(
     """
     name = "broadcast_object_list"
     process_group, source = member(name, group), rank_in_group(name, "src", src, group, group_src, default=0)
+    if not isinstance(object_list, MutableSequence):
+        raise ArgumentTypeError(
+            f"object_list must be a list, got {shown(object_list)}", hint="pass [object, ...]", operator=name
+        )
     if process_group.is_shared:
         sent = _objects(process_group, name, object_list if process_group.rank() == source else None)[source]
         if len(sent) != len(object_list):
@@ -1151,7 +1181,10 @@ def isend(
 
     dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
     tag: the receiver must pass the same.
-    Raises: NotSupportedError in a group of one process.
+    Raises: NotSupportedError in a group of one process; ArgumentTypeError for another value than a tensor, or a tag
+            that is not an integer; ArgumentError without a rank; ValueRangeError for a rank that is not in the group,
+            or is this process's; CollectiveError if the receiver's tensor has another size or type, or a process has
+            ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.isend(torch.ones(1), 0)
@@ -1173,7 +1206,7 @@ def irecv(
     src: the sender's global rank; None receives the first message with the tag from any process, and `source_rank` of
     the result is the sender.  group_src: its rank in the group, in place of src.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
-            "nccl", as NCCL has no such receive.
+            "nccl", as NCCL has no such receive; the errors of `isend` for its other arguments.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.irecv(torch.ones(1), 0)
@@ -1191,7 +1224,7 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
     """Send a tensor to one process.  Host: for a CPU tensor, waits until the other process has received it.
 
     dst, group_dst, tag: as in `isend`.
-    Raises: NotSupportedError in a group of one process.
+    Raises: the errors of `isend`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.send(torch.ones(1), 0)
@@ -1211,8 +1244,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     src: the sender's global rank; None receives the first message with the tag from any process.
     group_src: its rank in the group, in place of src.
     Host:   waits for a tensor on the CPU, and for any without `src`.
-    Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
-            "nccl", as NCCL has no such receive.
+    Raises: the errors of `irecv`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.recv(torch.ones(1), 0)
@@ -1239,7 +1271,8 @@ def send_object_list(
 ) -> None:
     """Send a list of objects to one process.  Objects are pickled: see all_gather_object.  Host: waits.
 
-    Raises: NotSupportedError in a group of one process.
+    Raises: NotSupportedError in a group of one process; ArgumentError without a rank, or for a list that is too large
+            when pickled; ValueRangeError for a rank that is not in the group; CollectiveError if a process has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.send_object_list(["text"], 0)
@@ -1267,7 +1300,8 @@ def recv_object_list(
 
     src: None receives from any process.
     Objects are unpickled, which runs code: see all_gather_object.
-    Raises: NotSupportedError in a group of one process; ArgumentError unless the list is as long as the sent one.
+    Raises: NotSupportedError in a group of one process; ArgumentError unless the list is as long as the sent one;
+            ValueRangeError for a rank that is not in the group; CollectiveError if a process has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.recv_object_list([None], 0)

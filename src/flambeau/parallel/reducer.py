@@ -147,6 +147,7 @@ def is_same(grad: Any, view: Any) -> bool:
 class GradBucket:
     """A bucket of gradients, as passed to a comm hook of DistributedDataParallel.
 
+    DistributedDataParallel makes it; programs do not.
     Example:
         >>> def halved(state, bucket):
         ...     future = torch.futures.Future()
@@ -188,6 +189,7 @@ class GradBucket:
     def buffer(self) -> Any:
         """Return the flat tensor of all gradients of the bucket.
 
+        Shapes: one dimension, with as many elements as all gradients together.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> def show(state, bucket):
@@ -206,6 +208,7 @@ class GradBucket:
     def set_buffer(self, buffer: Any) -> None:
         """Replace the flat tensor, for hooks that are later called with this bucket.
 
+        buffer: a tensor with as many elements as the present one.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
@@ -224,6 +227,7 @@ class GradBucket:
     def gradients(self) -> list[Any]:
         """Return views of the buffer, one per parameter.
 
+        Shapes: those of the parameters.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> def show(state, bucket):

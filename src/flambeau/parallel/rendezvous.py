@@ -83,8 +83,8 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
 
     url: env://, tcp://HOST:PORT, file:///PATH, or of a scheme with a handler.
     rank, world_size: -1 takes the value from the URL (`?rank=0&world_size=2`) or from the environment.
-    Raises: ModeError (RuntimeError) for a scheme without a handler; ArgumentError for an address or a number that is
-            missing.
+    Raises: ArgumentTypeError for a URL that is not a str; ModeError (RuntimeError) for a scheme without a handler;
+            ArgumentError for an address or a number that is missing.
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

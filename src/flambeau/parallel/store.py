@@ -34,6 +34,7 @@ HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the h
 class Store(ABC):
     """Base of stores, which map keys to bytes.  `get` and `wait` wait for keys until the timeout.
 
+    Keys are str, values str or bytes, timeouts timedeltas.  Other types raise ArgumentTypeError in every method.
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
         True
@@ -49,6 +50,8 @@ class Store(ABC):
     def set_timeout(self, timeout: timedelta) -> None:
         """Set how long `get`, `wait` and `queue_pop` wait.
 
+        timeout: a timedelta.
+        Raises: ArgumentTypeError for another value.
         Example:
             >>> from datetime import timedelta
             >>> store = torch.distributed.HashStore()
@@ -66,6 +69,7 @@ class Store(ABC):
     def set(self, key: str, value: str | bytes) -> None:
         """Set a key.
 
+        Raises: ArgumentTypeError for a key that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("loss", "1.5")
@@ -75,8 +79,10 @@ class Store(ABC):
 
     @abstractmethod
     def get(self, key: str) -> bytes:
-        """Wait until a key is set; return its value.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until a key is set; return its value.
 
+        Raises: StoreTimeoutError (RuntimeError) if the key is not set before the timeout, ArgumentTypeError for a key
+                that is not a str.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("name", b"first")
@@ -88,6 +94,8 @@ class Store(ABC):
     def add(self, key: str, amount: int) -> int:
         """Add to a key's number, which is initially 0; return the sum.
 
+        Raises: DistStoreError (RuntimeError) if the key's value is not a number, ArgumentTypeError for an amount that
+                is not an integer.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.add("steps", 2), store.add("steps", 3)
@@ -98,6 +106,7 @@ class Store(ABC):
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         """Set a key if it has the expected value, or if it is not set and "" is expected; return its value.
 
+        Raises: ArgumentTypeError for a key that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.compare_set("leader", "", "rank 0")
@@ -108,8 +117,11 @@ class Store(ABC):
 
     @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all keys are set.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until all keys are set.
 
+        timeout: a timedelta; None is the store's.
+        Raises: StoreTimeoutError (RuntimeError) if a key is not set before the timeout, ArgumentTypeError unless the
+                keys are a list of str.
         Example:
             >>> from datetime import timedelta
             >>> store = torch.distributed.HashStore()
@@ -121,6 +133,7 @@ class Store(ABC):
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys are set.
 
+        Raises: ArgumentTypeError unless the keys are a list of str.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("loss", "1.5")
@@ -132,6 +145,7 @@ class Store(ABC):
     def delete_key(self, key: str) -> bool:
         """Remove a key; return whether it existed.
 
+        Raises: ArgumentTypeError for a key that is not a str.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("loss", "1.5")
@@ -165,6 +179,8 @@ class Store(ABC):
     def append(self, key: str, value: str | bytes) -> None:
         """Append to a key's value, which is initially empty.
 
+        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+                that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.append("names", "first ")
@@ -175,24 +191,32 @@ class Store(ABC):
         raise self._lacking("append")
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Set several keys.  Raises DistStoreError (RuntimeError) unless there are as many values.
+        """Set several keys.
 
+        Raises: DistStoreError (RuntimeError) unless there are as many values as keys, ArgumentTypeError unless the keys
+                are a list of str.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.multi_set(["loss", "name"], ["1.5", "first"])
             >>> store.multi_get(["name", "loss"])
             [b'first', b'1.5']
         """
-        if len(keys) != len(values):
-            raise DistStoreError(
-                f"got {len(keys)} keys and {len(values)} values", hint="pass one per key", operator="Store.multi_set"
+        names = _names("multi_set", keys)
+        if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+            raise ArgumentTypeError(
+                f"the values must be a list, got {shown(values)}", hint="pass one per key", operator="Store.multi_set"
             )
-        for key, value in zip(keys, values):
+        if len(names) != len(values):
+            raise DistStoreError(
+                f"got {len(names)} keys and {len(values)} values", hint="pass one per key", operator="Store.multi_set"
+            )
+        for key, value in zip(names, values):
             self.set(key, value)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """Wait until all keys are set; return their values.  Raises StoreTimeoutError (RuntimeError).
+        """Wait until all keys are set; return their values.
 
+        Raises: the errors of `wait`.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.multi_set(["loss", "name"], ["1.5", "first"])
@@ -214,6 +238,8 @@ class Store(ABC):
     def queue_push(self, key: str, value: str | bytes) -> None:
         """Append a value to a key's queue.  The key may also have a value.
 
+        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+                that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.queue_push("jobs", "first")
@@ -227,7 +253,8 @@ class Store(ABC):
         """Remove and return the first value of a key's queue.
 
         block: whether to wait for one, until the store's timeout.
-        Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none.
+        Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none;
+                NotSupportedError if a store class of the program does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> try:
@@ -241,6 +268,8 @@ class Store(ABC):
     def queue_len(self, key: str) -> int:
         """Return the number of values in a key's queue.
 
+        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+                that is not a str.
         Example:
             >>> torch.distributed.HashStore().queue_len("jobs")
             0
@@ -250,20 +279,34 @@ class Store(ABC):
     def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
         """Wait until `world_size` callers have called this with the key, which may be reused afterwards.
 
-        Raises: StoreTimeoutError (RuntimeError).
+        timeout: a timedelta; None is the store's.
+        Raises: StoreTimeoutError (RuntimeError) if the others do not call it before the timeout, ValueRangeError for a
+                `world_size` below 1.
         Example:
             >>> torch.distributed.HashStore().barrier("begin", 1)
         """
-        before = self.add(f"{key}/arrived", 1) - 1
+        name = _name("barrier", key)
+        if isinstance(world_size, bool) or not hasattr(world_size, "__index__"):
+            raise ArgumentTypeError(
+                f"world_size must be an integer, got {shown(world_size)}",
+                hint="it is the number of callers",
+                operator="Store.barrier",
+            )
+        if world_size < 1:
+            raise ValueRangeError(
+                f"world_size is {world_size}", hint="it is the number of callers", operator="Store.barrier"
+            )
+        before = self.add(f"{name}/arrived", 1) - 1
         times, is_last = before // world_size, before % world_size == world_size - 1
         if is_last:
-            self.set(f"{key}/{times}", "")
-            self.delete_key(f"{key}/{times - 1}")  # no caller waits for it any more
-        self.wait([f"{key}/{times}"], timeout)
+            self.set(f"{name}/{times}", "")
+            self.delete_key(f"{name}/{times - 1}")  # no caller waits for it any more
+        self.wait([f"{name}/{times}"], timeout)
 
     def clone(self) -> Store:
         """Return another store of the same keys, with its own connection if stores of this class have one.
 
+        Raises: NotSupportedError if a store class of the program does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.clone().set("loss", "1.5")
@@ -443,6 +486,9 @@ class HashStore(LocalStore):
 class FileStore(LocalStore):
     """A store in a file that the processes of one host share.
 
+    file_name: its path; the file is made if it does not exist.  world_size: has no effect.
+    Raises: each method raises OSError if the file cannot be opened, and DistStoreError if `add` meets a value that is
+            not a number.
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -498,7 +544,9 @@ class TCPStore(ClientStore):
     """A store in one process, which other processes reach by its address.
 
     is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
-    Raises: StoreTimeoutError if nothing listens at the address in time.
+    Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a port that is not an
+            integer or a timeout that is not a timedelta, ValueRangeError for a port that is not one of TCP's;
+            NotSupportedError for `master_listen_fd`.
     Example:
         >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
         >>> other = torch.distributed.TCPStore("localhost", store.port)
@@ -557,6 +605,7 @@ class TCPStore(ClientStore):
 class PrefixStore(Store):
     """A view of another store that puts a prefix before each key.
 
+    Raises: ArgumentTypeError for a prefix that is not a str, or another value than a store.
     Example:
         >>> store = torch.distributed.HashStore()
         >>> torch.distributed.PrefixStore("first", store).set("loss", "1.5")
