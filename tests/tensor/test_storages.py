@@ -95,6 +95,19 @@ def test_typed_storages_are_made():
         torch.LongStorage(2).copy_(memory)
 
 
+def test_what_is_no_size_type_or_number():
+    for make, called, value in (
+        (lambda: torch.TypedStorage(2.5), "TypedStorage", "2.5"),
+        (lambda: torch.TypedStorage(2, dtype=3), "TypedStorage", "3"),
+        (lambda: torch.IntStorage([1, "a"]), "IntStorage", "'a'"),
+        (lambda: torch.UntypedStorage(["a"]), "UntypedStorage", "'a'"),
+        (lambda: torch.FloatStorage(1).type("LongTensor"), "type", "'LongTensor'"),
+        (lambda: torch.FloatStorage(1).type(3), "type", "3"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"{called}: .*{value}"):
+            make()
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_size_changes(device, gpus):
     x = torch.arange(4, device=device)

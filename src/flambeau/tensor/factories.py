@@ -389,7 +389,10 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
     """Convert `data` to a tensor, without a copy if type and device allow it.
 
     Memory is shared with NumPy arrays and with objects that have `__cuda_array_interface__`.
-    Host: waits if host data goes to a GPU.
+    Shapes: the shape of the data; numbers have no dimensions.
+    Host:   waits if host data goes to a GPU.
+    Raises: ArgumentTypeError or DtypeError for data of another type, ArgumentError for nested lists of different
+            lengths, DeviceNameError or DeviceIndexError for a device that does not exist.
     Example:
         >>> x = torch.ones(2)
         >>> torch.as_tensor(x) is x
@@ -589,7 +592,9 @@ def empty(
 ) -> Any:
     """Return an uninitialized tensor.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
+            DeviceIndexError for a device that does not exist, OutOfMemoryError.
     Example:
         >>> x = torch.empty(2, 3, dtype=torch.int64)
         >>> x.shape, x.dtype
@@ -619,7 +624,9 @@ def empty_strided(
 ) -> Any:
     """Return an uninitialized tensor with the given strides, in elements.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError unless there is one stride for each size, ValueRangeError for a negative number, DeviceNameError
+            or DeviceIndexError for a device that does not exist, OutOfMemoryError.
     Example:
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
@@ -643,7 +650,9 @@ def zeros(
 ) -> Any:
     """Return a tensor of zeros.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
+            DeviceIndexError for a device that does not exist, OutOfMemoryError.
     Example:
         >>> torch.zeros(2, 3)
         tensor([[0., 0., 0.],
@@ -670,7 +679,9 @@ def ones(
 ) -> Any:
     """Return a tensor of ones.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
+            DeviceIndexError for a device that does not exist, OutOfMemoryError.
     Example:
         >>> torch.ones((2, 2), dtype=torch.int64)
         tensor([[1, 1],
@@ -699,7 +710,10 @@ def full(
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
     dtype: None takes the value's: bool, int64 or float32 for a number.
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if `fill_value` is neither a number nor a tensor of one element, ValueRangeError for a
+            negative size, or if the type cannot hold the value, DeviceNameError or DeviceIndexError for a device that
+            does not exist.
     Example:
         >>> torch.full((2, 3), 7)
         tensor([[7, 7, 7],
@@ -796,7 +810,9 @@ def linspace(
 ) -> Any:
     """Return `steps` evenly spaced numbers from start to end, both included.
 
-    Host: returns at once.
+    Shapes: a vector of `steps` elements.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if an end is not a number or `steps` not an int, ValueRangeError if `steps` is negative.
     Example:
         >>> torch.linspace(0, 1, steps=5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -825,7 +841,9 @@ def eye(
 ) -> Any:
     """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.
 
-    Host: returns at once.
+    Shapes: [n, m], or [n, n] without m.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if a size is not an int, ValueRangeError if it is negative.
     Example:
         >>> torch.eye(2, 3)
         tensor([[1., 0., 0.],

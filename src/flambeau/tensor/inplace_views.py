@@ -75,6 +75,7 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
     """Alias of `transpose_`.
 
+    Raises: IndexRangeError if a dimension is out of range.
     Example:
         >>> torch.zeros(2, 3).swapaxes_(0, 1).shape
         torch.Size([3, 2])
@@ -85,6 +86,7 @@ def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
 def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
     """Alias of `transpose_`.
 
+    Raises: IndexRangeError if a dimension is out of range.
     Example:
         >>> torch.zeros(2, 3).swapdims_(0, 1).shape
         torch.Size([3, 2])
@@ -147,6 +149,7 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
 
+    Raises: ArgumentTypeError if `the_template` is not a tensor, AutogradError if this tensor requires a gradient.
     Example:
         >>> torch.arange(4).resize_as_(torch.zeros(2, 1))
         tensor([[0],

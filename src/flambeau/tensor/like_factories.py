@@ -53,7 +53,9 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
 def empty_like(input: Any, **options: Any) -> Any:
     """Like `empty`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
+            not exist.
     Example:
         >>> torch.empty_like(torch.zeros(2, 3, dtype=torch.int32)).dtype
         torch.int32
@@ -64,7 +66,9 @@ def empty_like(input: Any, **options: Any) -> Any:
 def zeros_like(input: Any, **options: Any) -> Any:
     """Like `zeros`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
+            not exist.
     Example:
         >>> torch.zeros_like(torch.tensor([1, 2, 3]))
         tensor([0, 0, 0])
@@ -75,7 +79,9 @@ def zeros_like(input: Any, **options: Any) -> Any:
 def ones_like(input: Any, **options: Any) -> Any:
     """Like `ones`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
+            not exist.
     Example:
         >>> torch.ones_like(torch.tensor([1, 2, 3]), dtype=torch.float32)
         tensor([1., 1., 1.])
@@ -86,7 +92,8 @@ def ones_like(input: Any, **options: Any) -> Any:
 def rand_like(input: Any, **options: Any) -> Any:
     """Like `rand`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, DtypeError if the result would not be floating point.
     Example:
         >>> x = torch.rand_like(torch.zeros(1000))
         >>> bool((x >= 0).all() and (x < 1).all())
@@ -98,7 +105,8 @@ def rand_like(input: Any, **options: Any) -> Any:
 def randn_like(input: Any, **options: Any) -> Any:
     """Like `randn`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor, DtypeError if the result would not be floating point.
     Example:
         >>> torch.randn_like(torch.zeros(2, 3, dtype=torch.float64)).dtype
         torch.float64
@@ -109,7 +117,8 @@ def randn_like(input: Any, **options: Any) -> Any:
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
     """Like `full`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError unless it gets a tensor and a number, ValueRangeError if the type cannot hold the number.
     Example:
         >>> torch.full_like(torch.tensor([1, 2, 3]), 9)
         tensor([9, 9, 9])
@@ -120,7 +129,8 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
     """Like `randint`, with the shape, type and device of `input` unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError unless it gets a tensor and ints, ValueRangeError unless low is less than high.
     Example:
         >>> x = torch.randint_like(torch.zeros(1000), 5)
         >>> x.min(), x.max()
@@ -133,7 +143,10 @@ def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | N
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
     """Return a copy of `data` with this tensor's type and device unless others are named.
 
-    Host: waits if that is a GPU.
+    Shapes: the shape of the data.
+    Host:   waits if that is a GPU.
+    Raises: ArgumentTypeError or DtypeError for data of another type, ArgumentError for nested lists of different
+            lengths.
     Example:
         >>> torch.zeros(2, dtype=torch.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=torch.float64)
@@ -144,7 +157,9 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
     """Like `empty`, with this tensor's type and device unless others are named.
 
-    Host: returns at once.
+    Shapes: the listed sizes.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.zeros(2, dtype=torch.int32).new_empty(3, 4).dtype
         torch.int32
@@ -155,7 +170,8 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
 def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
     """Like `empty_strided`, with this tensor's type and device unless others are named.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError unless there is one stride for each size, ValueRangeError for a negative number.
     Example:
         >>> torch.zeros(2, dtype=torch.int32).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
@@ -166,7 +182,9 @@ def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
     """Like `zeros`, with this tensor's type and device unless others are named.
 
-    Host: returns at once.
+    Shapes: the listed sizes.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.tensor([1, 2]).new_zeros(3)
         tensor([0, 0, 0])
@@ -177,7 +195,9 @@ def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
     """Like `ones`, with this tensor's type and device unless others are named.
 
-    Host: returns at once.
+    Shapes: the listed sizes.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.tensor([1, 2]).new_ones(2, 2)
         tensor([[1, 1],
@@ -189,7 +209,10 @@ def new_ones(self: Any, *size: Any, **options: Any) -> Any:
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
     """Like `full`, with this tensor's type and device unless others are named.
 
-    Host: returns at once.
+    Shapes: the listed sizes.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints or a value that is not a number, ValueRangeError for a
+            negative size, or if the type cannot hold the value.
     Example:
         >>> torch.tensor([1, 2]).new_full((3,), 9)
         tensor([9, 9, 9])

@@ -55,6 +55,7 @@ def is_tensor(obj: Any) -> bool:
 def is_floating_point(input: TensorBase) -> bool:
     """Return whether a tensor's type is a floating point type.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_floating_point(torch.tensor([1.0])), torch.is_floating_point(torch.tensor([1]))
         (True, False)
@@ -66,6 +67,7 @@ def is_floating_point(input: TensorBase) -> bool:
 def is_complex(input: TensorBase) -> bool:
     """Return False, as no tensor is complex.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_complex(torch.ones(1))
         False
@@ -77,6 +79,7 @@ def is_complex(input: TensorBase) -> bool:
 def is_signed(input: TensorBase) -> bool:
     """Return whether a tensor's type holds negative numbers.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_signed(torch.tensor([1])), torch.is_signed(torch.tensor([True]))
         (True, False)
@@ -88,6 +91,7 @@ def is_signed(input: TensorBase) -> bool:
 def is_conj(input: TensorBase) -> bool:
     """Return False: conjugation is never deferred, since tensors are real.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_conj(torch.ones(1))
         False
@@ -99,6 +103,7 @@ def is_conj(input: TensorBase) -> bool:
 def is_neg(input: TensorBase) -> bool:
     """Return False: negation is never deferred.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_neg(torch.ones(1))
         False
@@ -110,6 +115,7 @@ def is_neg(input: TensorBase) -> bool:
 def is_distributed(input: TensorBase) -> bool:
     """Return False: a tensor lies on one device.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.is_distributed(torch.ones(1))
         False
@@ -134,6 +140,7 @@ def is_nonzero(input: Any) -> bool:
 def is_same_size(input: TensorBase, other: TensorBase) -> bool:
     """Return whether two tensors have the same shape.
 
+    Raises: ArgumentTypeError if `other` is not a tensor.
     Example:
         >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
         True
@@ -145,6 +152,7 @@ def is_same_size(input: TensorBase, other: TensorBase) -> bool:
 def is_set_to(self: Any, tensor: Any) -> bool:
     """Return whether this tensor has the storage, offset, shape and strides of another one.
 
+    Raises: ArgumentTypeError if `other` is not a tensor.
     Example:
         >>> x = torch.ones(2)
         >>> x.is_set_to(x.detach()), x.is_set_to(x[:1])
@@ -158,6 +166,7 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 def get_device(input: Any) -> int:
     """Return the index of a tensor's CUDA device, -1 on the CPU.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.get_device(torch.ones(1))
         -1
@@ -196,6 +205,7 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 def is_inference(input: Any) -> bool:
     """Return whether a tensor was made in inference mode, so that autograd cannot save it.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> with torch.inference_mode():
         ...     x = torch.ones(1)
@@ -210,6 +220,7 @@ def is_inference(input: Any) -> bool:
 def numel(input: TensorBase) -> int:
     """Return the number of elements of a tensor.
 
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.numel(torch.zeros(2, 3))
         6
@@ -318,6 +329,8 @@ KINDS = (  # unsupported kinds of tensors: the flag `x.is_<kind>` is False
 def real(input: Any) -> Any:
     """Return the tensor itself, which is real.
 
+    Shapes: same as the input.
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.real(torch.tensor([1.0, 2.0]))
         tensor([1., 2.])
@@ -358,6 +371,8 @@ def conj(input: Any) -> Any:
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """Return the tensor itself, or `out` with its values: a real number is its own conjugate.
 
+    Shapes: same as the input.
+    Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
         >>> torch.conj_physical(torch.tensor([1.0, 2.0]))
         tensor([1., 2.])
@@ -424,8 +439,10 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
-    Host: waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  A
-          non_blocking copy to the CPU makes pinned memory.
+    Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  A
+            non_blocking copy to the CPU makes pinned memory.
+    Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentTypeError for an argument of
+            another type, ShapeError if memory_format needs another number of dimensions.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> x.to(torch.float32)
@@ -472,6 +489,8 @@ def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
     """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there.
 
+    Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for a device that is not
+            a GPU.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> x.cuda()
@@ -493,7 +512,8 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 def cpu(self: Any, memory_format: Any = None) -> Any:
     """Return this tensor on the CPU; the tensor itself if it is there.
 
-    Host: waits if it is on a GPU.
+    Host:   waits if it is on a GPU.
+    Raises: ArgumentTypeError if memory_format is not one.
     Example:
         >>> torch.tensor([1, 2]).cpu()
         tensor([1, 2])
@@ -614,7 +634,9 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
     method.__name__ = name
     method.__doc__ = (
         f"Return this tensor converted to {element_type.name}; the tensor itself if it has that type.\n\n"
-        "Host: returns at once.\n"
+        "memory_format: of the result; None keeps the strides.\n"
+        "Shapes: same as this tensor.\nHost:   returns at once.\n"
+        "Raises: ArgumentTypeError if memory_format is not one.\n"
         f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {element_type}\n"
     )
     return method
@@ -650,7 +672,9 @@ def _of_function(function: Callable[..., Any]) -> Any:
 def new(self: Any, *args: Any, device: Any = None) -> Any:
     """Return a tensor of this one's type and device: uninitialized for sizes, or a copy of data.
 
-    Host: waits for data on a GPU, else returns at once.
+    Host:   waits for data on a GPU, else returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, and data of another type, ValueRangeError for a negative
+            size.
     Example:
         >>> torch.tensor([1, 2]).new([3, 4])
         tensor([3, 4])
@@ -663,7 +687,8 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 def where(self: Any, condition: Any, other: Any) -> Any:
     """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0])
         >>> x.where(x > 0, 0.0)
@@ -679,7 +704,8 @@ def _never(self: Any) -> bool:
 def polygamma(self: Any, n: int) -> Any:
     """Return the n-th derivative of digamma.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ValueRangeError for a negative n, ArgumentTypeError if it is not an int.
     Example:
         >>> torch.tensor([1.0, 0.5]).polygamma(1)
         tensor([1.6449, 4.9348])
@@ -747,6 +773,7 @@ def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`.
 
+    Raises: ShapeError if the shapes do not broadcast, ArgumentTypeError if x or y is not a tensor.
     Example:
         >>> one = torch.ones(2)
         >>> torch.zeros(2).map2_(one, one, lambda own, x, y: own + x + y)

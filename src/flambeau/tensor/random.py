@@ -51,6 +51,7 @@ def get_rng_state(device: Any = None) -> Any:
     """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU.
 
     Shapes: [5056] of the CPU's generator, [16] of a CUDA one; of type uint8.
+    Raises: DeviceNameError or DeviceIndexError for a device that does not exist.
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)
@@ -84,6 +85,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
     """Like `torch.get_rng_state`, for the current CUDA device if none is named.
 
+    Raises: DeviceIndexError for a device that does not exist, ArgumentError for one that is not a GPU.
     Example:
         >>> state = torch.cuda.get_rng_state()
         >>> first = torch.rand(2, device="cuda")
@@ -97,6 +99,7 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
     """Like `torch.set_rng_state`, for the current CUDA device if none is named.
 
+    Raises: ArgumentTypeError if the state is not a tensor of uint8, DeviceIndexError for a device that does not exist.
     Example:
         >>> state = torch.cuda.get_rng_state()
         >>> first = torch.rand(2, device="cuda")
@@ -199,6 +202,7 @@ class portable:
     Element i of a result depends only on the generator's seed, the numbers drawn before, and i, so results do not
     depend on the size of the GPU.  Uniform and normal values, integers, permutations, Bernoulli samples and dropout
     masks are bitwise equal everywhere; samples of other distributions may differ in rounding.
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> _ = torch.manual_seed(3)
         >>> with torch.random.portable():
@@ -231,7 +235,9 @@ def rand(
 ) -> Any:
     """Return random numbers that are uniform in [0, 1).
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DtypeError for a type
+            that is not floating point, DeviceMismatchError for a generator of another device.
     Example:
         >>> x = torch.rand(1000)
         >>> x.min() >= 0, x.max() < 1
@@ -259,7 +265,9 @@ def randn(
 ) -> Any:
     """Return random numbers of the standard normal distribution.
 
-    Host: returns at once.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DtypeError for a type
+            that is not floating point, DeviceMismatchError for a generator of another device.
     Example:
         >>> x = torch.randn(10000)
         >>> round(x.mean().item(), 1) == 0, round(x.std().item(), 1)

@@ -106,7 +106,10 @@ def scalar_tensor(
 ) -> Any:
     """Return a 0-dim tensor of a number, of the default type unless another is named.
 
-    Host: returns at once.
+    Shapes: a tensor without dimensions.
+    Host:   returns at once.
+    Raises: ArgumentTypeError unless `s` is a number or a tensor of one element, ValueRangeError if the type cannot hold
+            it.
     Example:
         >>> torch.scalar_tensor(3)
         tensor(3.)

@@ -179,6 +179,7 @@ class _Memory:
     def is_pinned(self, device: Any = None) -> bool:
         """Return whether the storage lies in pinned host memory.  Does not initialize CUDA.
 
+        Raises: ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.FloatStorage(2).is_pinned(), torch.FloatStorage(2).pin_memory().is_pinned()
             (False, True)
@@ -262,6 +263,7 @@ class _Memory:
     def fill_(self, value: Any) -> Any:
         """Set every element; return self.
 
+        Raises: ArgumentTypeError if `value` is not a number, ValueRangeError if the type cannot hold it.
         Example:
             >>> torch.FloatStorage(2).fill_(7).tolist()
             [7.0, 7.0]
@@ -318,6 +320,8 @@ class _Memory:
         """Return the storage on a CUDA device: a copy, or the same memory if it is there.
 
         device: None for the current one.  non_blocking: if True, the host does not wait for a copy from pinned memory.
+        Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for one that is not
+                a GPU.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).cuda(1).device
             device(type='cuda', index=1)
@@ -327,6 +331,7 @@ class _Memory:
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
         """Return the storage on a device: a copy, or the same memory if it is there.
 
+        Raises: DeviceNameError or DeviceIndexError for a device that does not exist.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).to(device="cuda:1").device
             device(type='cuda', index=1)
@@ -336,6 +341,7 @@ class _Memory:
     def pin_memory(self, device: Any = None) -> Any:
         """Return the storage in pinned host memory: a copy, or the same memory if it is there.
 
+        Raises: ValueRangeError for memory of a GPU, ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).pin_memory().is_pinned()
             True
@@ -446,6 +452,9 @@ class UntypedStorage(_Memory):
     """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 uninitialized bytes.
 
     Two storages are equal if they share the same memory.
+    size: the number of bytes, or a list of their values.
+    Raises: ArgumentTypeError for anything else, ValueRangeError for a negative size, DeviceNameError or
+            DeviceIndexError for a device that does not exist.
     Example:
         >>> torch.UntypedStorage(16).nbytes()
         16
@@ -462,7 +471,7 @@ class UntypedStorage(_Memory):
         self._storage = empty_tensor((count,), uint8, devices.resolve(device))._storage
         self._type = uint8
         if values:
-            self._elements().copy_(_given(values, uint8))
+            self._elements().copy_(_given("UntypedStorage", values, uint8))
 
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -532,8 +541,12 @@ class UntypedStorage(_Memory):
         return f"<torch.UntypedStorage: {self.nbytes()} bytes on {self.device}>"
 
 
-def _given(values: Any, wanted: dtype) -> Any:
-    array = np.array(values).astype(wanted.numpy)
+def _given(operator: str, values: Any, wanted: dtype) -> Any:
+    try:
+        array = np.array(values).astype(wanted.numpy)
+    except (TypeError, ValueError, OverflowError) as error:
+        fact = f"expected numbers, got {shown(values)}"
+        raise ArgumentTypeError(fact, hint="pass a size or a list of numbers", operator=operator) from error
     return tensor_over(host_storage.from_array(array.view(np.uint8)), wanted, (len(values),), (1,))
 
 
@@ -546,7 +559,7 @@ class _TypedClass(type):
         own = cls.__dict__.get("dtype") if cls is not TypedStorage else None
         if own is not None and dtype is not None and dtype is not own:
             raise ArgumentTypeError(f"dtype is {own}, got {dtype}", hint="leave it out", operator=cls.__name__)
-        wanted = own or dtype or dtypes.default.floating
+        wanted = own or checks.as_dtype(cls.__name__, dtype) or dtypes.default.floating
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage) or args:
                 raise ArgumentTypeError(
@@ -558,11 +571,12 @@ class _TypedClass(type):
         if len(args) > 1:
             raise ArgumentTypeError(f"takes a size or a sequence, got {len(args)} values", operator=cls.__name__)
         first: Any = args[0] if args else 0
-        count = first if hasattr(first, "__index__") else len(first)
+        is_size = hasattr(first, "__index__") or not hasattr(first, "__len__")
+        count = first if is_size else len(first)
         checks.count(cls.__name__, "size", count)
         made: Any = empty_tensor((count,), wanted, devices.resolve(device))
-        if count and not hasattr(first, "__index__"):
-            made.copy_(_given([*first], wanted))
+        if count and not is_size:
+            made.copy_(_given(cls.__name__, [*first], wanted))
         return typed(made._storage, wanted)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -574,6 +588,9 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
     """The memory of one or more tensors as elements of one type, `dtype`.
 
     TypedStorage(size), TypedStorage(sequence) or TypedStorage(wrap_storage=untyped), with dtype= and device=.
+    size: the number of elements.
+    Raises: ArgumentTypeError for other arguments, ValueRangeError for a negative size, DeviceNameError or
+            DeviceIndexError for a device that does not exist.
     Example:
         >>> torch.TypedStorage([1, 2], dtype=torch.int64).tolist()
         [1, 2]
@@ -594,6 +611,7 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
         """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type.
 
+        Raises: ArgumentTypeError for anything that is not a type.
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).type()
             'torch.FloatStorage'
@@ -602,7 +620,12 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         """
         if dtype is not None:
             named = NAMES.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
-            return self._as(named if isinstance(named, dtypes.dtype) else named.__dict__["dtype"])
+            wanted = named if isinstance(named, dtypes.dtype) else getattr(named, "dtype", None)
+            if not isinstance(wanted, dtypes.dtype):
+                raise ArgumentTypeError(
+                    f"invalid type: {shown(dtype)}", hint="as torch.float32 or 'torch.FloatStorage'", operator="type"
+                )
+            return self._as(wanted)
         name: str = CLASSES[self._type].__name__
         return f"torch.cuda.{name}" if self.is_cuda else f"torch.{name}"
 

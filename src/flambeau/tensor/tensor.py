@@ -78,6 +78,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
 
     Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor
     `input`.  Methods do not take out=.  A method whose name ends with `_` writes its result into this tensor.
+    Raises: ArgumentTypeError for sizes that are not ints, and data of another type, ValueRangeError for a negative
+            size.
     Example:
         >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
         >>> y = (x * x).sum()
@@ -224,6 +226,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks.
 
+        Raises: AutogradError if the tensor does not require a gradient.
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
             >>> y = x * 2
@@ -237,6 +240,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient.
 
+        Raises: ArgumentTypeError if the hook is not callable, AutogradError if the tensor does not require a gradient.
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
             >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -279,6 +283,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of one dimension.
 
+        Raises: IndexRangeError if `dim` is out of range, ArgumentTypeError if it is not an int.
         Example:
             >>> x = torch.zeros(2, 3)
             >>> x.size(), x.size(-1)
@@ -297,6 +302,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps between neighbours along each dimension, or along one, in elements.
 
+        Raises: IndexRangeError if `dim` is out of range, ArgumentTypeError if it is not an int.
         Example:
             >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
             ((3, 1), (1, 3))
@@ -500,6 +506,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def clone(self, *, memory_format: Any = None) -> Any:
         """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default.
 
+        Shapes: same as this tensor.
+        Raises: ArgumentTypeError if memory_format is not one, ShapeError if it needs another number of dimensions.
         Example:
             >>> x = torch.tensor([1, 2])
             >>> y = x.clone()
@@ -542,7 +550,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it.
 
-        Host: as `to`.
+        Host:   as `to`.
+        Raises: ShapeError if `other` does not broadcast to this tensor, ArgumentTypeError if it is neither a tensor nor
+                a number, AutogradError for a leaf that requires a gradient.
         Example:
             >>> torch.zeros(2, 3).copy_(torch.tensor([1, 2, 3]))
             tensor([[1., 2., 3.],
@@ -555,6 +565,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
         """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class.
 
+        Raises: ArgumentError for a text that is not a type, ArgumentTypeError for anything else that is not one.
         Example:
             >>> torch.ones(2).type()
             'torch.FloatTensor'
@@ -569,7 +580,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def type_as(self, other: Tensor) -> Any:
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes.
 
-        Host: as `to`.
+        Host:   as `to`.
+        Raises: ArgumentTypeError if `other` is not a tensor.
         Example:
             >>> torch.tensor([1.5]).type_as(torch.tensor([1]))
             tensor([1])
@@ -613,6 +625,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def is_pinned(self, device: Any = None) -> bool:
         """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
 
+        Raises: ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
             (False, True)
@@ -651,6 +664,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return the tensor with which `load_state_dict` replaces this one.
 
         assign: True returns `other`, detached; False copies its values into this tensor.
+        Raises: ArgumentTypeError if `other` is not a tensor.
         Example:
             >>> torch.zeros(2).module_load(torch.tensor([1.0, 2.0]))
             tensor([1., 2.])
@@ -663,7 +677,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def item(self) -> Any:
         """Return the value of a tensor of one element, as a Python number.
 
-        Host: waits if it is on a GPU.
+        Host:   waits if it is on a GPU.
+        Raises: ValueRangeError unless the tensor has one element, NotSupportedError on the meta device.
         Example:
             >>> torch.tensor([2.5]).item()
             2.5
@@ -675,7 +690,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def tolist(self) -> Any:
         """Return the values as nested lists; a Python number if there are no dimensions.
 
-        Host: waits if it is on a GPU.
+        Host:   waits if it is on a GPU.
+        Raises: NotSupportedError on the meta device.
         Example:
             >>> torch.tensor([[1, 2], [3, 4]]).tolist()
             [[1, 2], [3, 4]]
@@ -711,6 +727,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element; return this tensor.
 
+        Raises: ArgumentTypeError if `value` is neither a number nor a tensor, ShapeError if it has dimensions,
+                ValueRangeError if the type cannot hold it, AutogradError for a leaf that requires a gradient.
         Example:
             >>> torch.zeros(3).fill_(7)
             tensor([7., 7., 7.])
@@ -726,6 +744,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def zero_(self) -> Any:
         """Set every element to 0, and return this tensor.
 
+        Raises: AutogradError for a leaf that requires a gradient.
         Example:
             >>> torch.ones(3).zero_()
             tensor([0., 0., 0.])
