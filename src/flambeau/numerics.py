@@ -128,8 +128,9 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """Return "highest", "high" or "medium".  Raises ModeError if `fp32_precision` differs.
+    """Return the precision of float32 matrix products: "highest", "high" or "medium".
 
+    Raises: ModeError if `fp32_precision` differs.
     Example:
         >>> torch.get_float32_matmul_precision()
         'highest'
@@ -141,6 +142,8 @@ def get_float32_matmul_precision() -> str:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Store the mode of deterministic algorithms.  It excludes recurrent layers of cuDNN; all others are deterministic.
 
+    warn_only: stored, and has no effect.
+    Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> torch.use_deterministic_algorithms(True)
         >>> torch.are_deterministic_algorithms_enabled()
@@ -149,7 +152,9 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """
     if not isinstance(mode, bool):
         raise ArgumentTypeError(
-            f"mode must be bool, not {type(mode).__name__}", operator="use_deterministic_algorithms"
+            f"mode must be bool, not {type(mode).__name__}",
+            hint="use True or False",
+            operator="use_deterministic_algorithms",
         )
     switches.deterministic, switches.warn_only = mode, warn_only
 
@@ -239,7 +244,9 @@ def _prefer(library: str, known: tuple[str, ...], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in known:
             raise ModeError(
-                f"preferred_{library}_library: Unknown input value {wanted!r}. Choose from: {', '.join(known)}"
+                f"Unknown input value {wanted!r}. Choose from: {', '.join(known)}",
+                hint="use one of these names",
+                operator=f"preferred_{library}_library",
             )
         switches.libraries[library] = wanted
     return switches.libraries.get(library, known[0])
@@ -446,9 +453,15 @@ class Reduction:
         pair = (value, True) if isinstance(value, bool) else value
         is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(flag, bool) for flag in pair)
         if not is_pair:
-            raise ArgumentTypeError(f"expects a bool or a pair of bools, but got {value!r}", operator=self.name)
+            raise ArgumentTypeError(
+                f"expects a bool or a pair of bools, but got {value!r}", hint="use True or False", operator=self.name
+            )
         if tuple(pair) == (True, False):
-            raise ModeError("split_k=False is not supported when reduced precision is allowed", operator=self.name)
+            raise ModeError(
+                "split_k=False is not supported when reduced precision is allowed",
+                hint="use True, or (False, False)",
+                operator=self.name,
+            )
         vars(holder)[self.name] = tuple(pair)
 
 

@@ -285,8 +285,10 @@ def test_the_deterministic_mode_and_its_names(torch, deterministic):
     assert state() == (False, False, 0)
     with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
         torch.set_deterministic_debug_mode("perhaps")
-    with pytest.raises(TypeError, match="must be bool"):
+    with pytest.raises(TypeError, match="must be bool.*\nhint: "):
         deterministic("yes")
+    with pytest.raises(RuntimeError, match="^preferred_blas_library: Unknown input value 'mine'.*\nhint: "):
+        torch.backends.cuda.preferred_blas_library("mine")
 
 
 @pytest.mark.rule("1.11.8", since="1.8")

@@ -209,6 +209,17 @@ def test_libraries_define_functions():
     torch.library.register_autograd("eager_test2::double", lambda ctx, grad: grad * 5)
     torch.ops.eager_test2.double(x).backward()
     assert x.grad.tolist() == [5.0]
+    for call, fact in (
+        (lambda: torch.library.custom_op(3), "custom_op: the name must be a str, got 3"),
+        (lambda: torch.library.custom_op("mine::three", 3), "custom_op: expected a function or a module, got 3"),
+        (lambda: torch.library.Library("mine").define(3), "Library.define: the schema must be a str, got 3"),
+        (
+            lambda: torch.library.Library("mine").impl("three", 3),
+            "Library.impl: expected a function or a module, got 3",
+        ),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^{fact}\nhint: "):
+            call()
     with pytest.raises(ArgumentError, match="'double'"):
         torch.library.custom_op("double", double)
     for absent in ("eager_test2::absent", "absent", 3):

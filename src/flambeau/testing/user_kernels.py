@@ -38,8 +38,9 @@ def check_kernel(
     reference and the declarations; where NVRTC is installed, the source is compiled too.
     The reference must write all elements of an array that is declared "w", and must not read them.
     Host:   waits.
-    Raises: AssertionError, which names the sample and the parameter; ArgumentError for a sample that is not a launch;
-            what a launch, a failing reference, or a source that does not compile raises.
+    Raises: AssertionError, which names the sample and the parameter; ArgumentTypeError for another value than a kernel;
+            ArgumentError for a kernel without a reference, for no samples, and for a sample that is not a launch; what
+            a launch, a failing reference, or a source that does not compile raises.
     Example:
         >>> source = 'extern "C" __global__ void negate(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= -1; }'
         >>> def negate_reference(x, n):

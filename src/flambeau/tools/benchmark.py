@@ -18,6 +18,7 @@ TRIAL = 0.005  # seconds: the shortest block of runs
 class Measurement:
     """Times of a statement.  raw_times: seconds of each block of `number_per_run` runs.  times: seconds of one run.
 
+    mean, median, iqr: in seconds of one run; iqr is the distance between the quartiles.
     Example:
         >>> from flambeau.utils.benchmark import Measurement
         >>> found = Measurement(10, [20.0, 40.0, 30.0], "add")
@@ -59,7 +60,9 @@ class Timer:
     """Measure the time of a Python statement, in this process.
 
     globals: the names that the statement uses.  num_threads: CPU threads for operators during the measurement.
-    Host: waits for the GPU before each reading of the clock, if CUDA has started.
+    stmt, setup: source or a function.  timer: a clock in seconds.  label, sub_label, description: parts of the title.
+    Host:   waits for the GPU before each reading of the clock, if CUDA has started.
+    Raises: NotSupportedError for a language other than Python; ValueError or SyntaxError as `timeit.Timer`.
     Example:
         >>> from flambeau.utils.benchmark import Timer
         >>> timer = Timer("x + x", globals={"x": torch.ones(3)}, label="add")
@@ -107,6 +110,7 @@ class Timer:
     def timeit(self, number: int = 1000000) -> Measurement:
         """Run the statement `number` times after some warm-up runs, and return the measurement.
 
+        Raises: ArgumentError if `number` is below 1; the errors of the statement.
         Example:
             >>> from flambeau.utils.benchmark import Timer
             >>> measured = Timer("sum(values)", "values = [1, 2]").timeit(5)
@@ -123,6 +127,8 @@ class Timer:
     ) -> Measurement:
         """Run blocks of the statement, long enough for the clock, until `min_run_time` seconds have passed.
 
+        callback: called with the number of runs and the seconds of each block.  min_run_time: in seconds.
+        Raises: the errors of the statement.
         Example:
             >>> from flambeau.utils.benchmark import Timer
             >>> timer = Timer("sum(values)", "values = list(range(1000))")

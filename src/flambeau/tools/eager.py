@@ -102,6 +102,11 @@ def compile(
     return model
 
 
+def _check_text(name: str, what: str, value: Any, hint: str) -> None:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{what} must be a str, got {shown(value)}", hint=hint, operator=name)
+
+
 def _check_callable(name: str, value: Any) -> None:
     if not callable(value):
         raise ArgumentTypeError(
@@ -274,6 +279,7 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the module itself, which runs eagerly; the other arguments have no effect.
 
+    inputs and further arguments have no effect.
     Example:
         >>> net = torch.nn.Linear(2, 1)
         >>> torch.jit.trace_module(net, {"forward": torch.ones(1, 2)}) is net
@@ -309,6 +315,8 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 def is_instance(obj: Any, target_type: Any) -> bool:
     """Return whether an object is an instance of a type; elements of a generic type are not checked.
 
+    target_type: a class, an annotation such as `list[int]`, or several in a tuple or a list.
+    Raises: TypeError for another value, as `isinstance`.
     Example:
         >>> torch.jit.isinstance([1], list[int]), torch.jit.isinstance(1, list[int])
         (True, False)
@@ -328,6 +336,7 @@ def _plain(annotation: Any) -> Any:
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function now; `torch.jit.wait` returns its result.
 
+    Raises: the errors of the call.
     Example:
         >>> torch.jit.wait(torch.jit.fork(max, 1, 2))
         2
@@ -525,6 +534,7 @@ class CustomOperator:
     """An operator made by `torch.library.custom_op`: calling it runs the function.
 
     Functions that are registered for a compiler have no effect.
+    Raises: the errors of the function.
     Example:
         >>> def double(x):
         ...     return x * 2
@@ -565,6 +575,7 @@ class CustomOperator:
     def register_kernel(self, device_types: Any, function: Any = None) -> Any:
         """Replace the operator's function; the device is ignored.
 
+        Raises: ArgumentTypeError if the function cannot be called.
         Example:
             >>> double = torch.library.custom_op("mine::with_kernel", lambda x: x + x)
             >>> @double.register_kernel("cuda")
@@ -577,6 +588,7 @@ class CustomOperator:
         """
         if function is None:
             return functools.partial(self.register_kernel, device_types)
+        _check_callable("register_kernel", function)
         self.function = function
         return function
 
@@ -621,6 +633,9 @@ class _Differentiable(Function):
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, **options: Any) -> Any:
     """Register a function as the operator `space::name`, also `torch.ops.space.name`; a decorator without `fn`.
 
+    name: "space::name".  mutates_args, device_types and further options have no effect.
+    Raises: ArgumentTypeError for a name that is not a str or a function that cannot be called, ArgumentError for a name
+            without a namespace.
     Example:
         >>> @torch.library.custom_op("mine::double", mutates_args=())
         ... def double(x: torch.Tensor) -> torch.Tensor:
@@ -628,6 +643,7 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
         >>> torch.ops.mine.double(torch.ones(1))
         tensor([2.])
     """
+    _check_text("custom_op", "the name", name, "as in 'mine::double'")
     if fn is None:
         return functools.partial(custom_op, name, mutates_args=mutates_args, device_types=device_types, **options)
     space, separator, own = name.partition("::")
@@ -635,6 +651,7 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
         raise ArgumentError(
             f"the name must have a namespace, got {name!r}", hint="as in 'mine::double'", operator="custom_op"
         )
+    _check_callable("custom_op", fn)
     operator = vars(getattr(operators, space))[own] = CustomOperator(fn)
     return operator
 
@@ -712,6 +729,7 @@ RUNS = ("", "CPU", "CUDA", "CompositeImplicitAutograd", "CompositeExplicitAutogr
 class Library:
     """A namespace of operators, for `torch.library.Library`: definitions for a compiler have no effect.
 
+    ns: the namespace.  kind: has no effect.  dispatch_key: the default of `impl`.
     Example:
         >>> library = torch.library.Library("mine", "DEF")
         >>> library.define("triple(Tensor x) -> Tensor")
@@ -729,15 +747,19 @@ class Library:
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
         """Return the operator's name.
 
+        schema: such as "add_one(Tensor x) -> Tensor".
+        Raises: ArgumentTypeError if it is not a str.
         Example:
             >>> torch.library.Library("mine", "DEF").define("add_one(Tensor x) -> Tensor")
             'add_one'
         """
+        _check_text("Library.define", "the schema", schema, "as in 'add_one(Tensor x) -> Tensor'")
         return schema.partition("(")[0]
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
         """Register a function as the operator `torch.ops.ns.op_name`; ignored if its key belongs to a compiler.
 
+        Raises: ArgumentTypeError if the function cannot be called.
         Example:
             >>> library = torch.library.Library("mine", "IMPL")
             >>> library.impl("add_two", lambda x: x + 2, "CPU")
@@ -745,6 +767,7 @@ class Library:
             tensor([3.])
         """
         if (dispatch_key or self.dispatch_key) in RUNS:
+            _check_callable("Library.impl", fn)
             name = str(op_name).rpartition("::")[2].partition(".")[0]
             vars(getattr(operators, self.ns)).setdefault(name, CustomOperator(fn))
 

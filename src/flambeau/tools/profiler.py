@@ -375,7 +375,8 @@ def schedule(
 
     repeat: the number of cycles; 0 for no limit.  skip_first: steps before the first cycle.
     skip_first_wait: if not 0, the first cycle has no waiting steps.
-    Raises: ArgumentError for negative numbers, or no active step.
+    wait, warmup, active: numbers of steps.
+    Raises: ArgumentError for negative numbers, or no active step; ArgumentTypeError for a value that is not an int.
     Example:
         >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2)
         >>> [action(step).name for step in range(5)]
@@ -421,7 +422,8 @@ class SteppedProfile:
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
     Host:   waits, at the end of the recording, for every device that was used.
-    Raises: NoDeviceError if there is no GPU; NotSupportedError for an execution_trace_observer.
+    Raises: NoDeviceError if there is no GPU; ArgumentTypeError for a schedule or an on_trace_ready that cannot be
+            called, and for an activity of another type; NotSupportedError for an execution_trace_observer.
     Example:
         >>> def report(profile):
         ...     print([event.name for event in profile.events()])
@@ -484,6 +486,7 @@ class SteppedProfile:
     def start(self) -> None:
         """Start with step 0.
 
+        Raises: NoDeviceError if there is no GPU; the errors of the schedule.
         Example:
             >>> profile = torch.profiler.profile()
             >>> profile.start()
@@ -497,6 +500,7 @@ class SteppedProfile:
     def step(self) -> None:
         """Start the next step.
 
+        Raises: the errors of the schedule and of on_trace_ready.
         Example:
             >>> second = torch.profiler.schedule(wait=1, warmup=0, active=1)
             >>> with torch.profiler.profile(schedule=second) as profile:
@@ -519,6 +523,8 @@ class SteppedProfile:
     def stop(self) -> None:
         """End the last step.
 
+        Host:   waits for every device that was used, if it ends a recording.
+        Raises: the errors of on_trace_ready.
         Example:
             >>> profile = torch.profiler.profile()
             >>> profile.start()
@@ -573,8 +579,10 @@ class SteppedProfile:
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
-        """Return the events of the last cycle, or of all with acc_events, by start.  Raises ModeError without any.
+        """Return the events of the last cycle, or of all with acc_events, by start.
 
+        Times are in microseconds.
+        Raises: ModeError if nothing was recorded.
         Example:
             >>> with torch.profiler.profile() as profile:
             ...     x = torch.ones(1000, device="cuda") * 2
@@ -586,10 +594,12 @@ class SteppedProfile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sum the events by name.  Raises ModeError if nothing was recorded.
+        """Sum the events by name.
 
         group_by_stack_n: also require that many equal stack entries.
         group_by_input_shape: also require equal shapes.  group_by_overload_name has no effect: it is not recorded.
+        Times are in microseconds.
+        Raises: ModeError if nothing was recorded.
         Example:
             >>> x = torch.ones(1000, device="cuda")
             >>> with torch.profiler.profile() as profile:
@@ -600,9 +610,10 @@ class SteppedProfile:
         return self._events("key_averages").key_averages(group_by_stack_n, group_by_input_shape)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], use_python_export: bool = False) -> None:
-        """Write the last recorded cycle as a Chrome trace, which Perfetto reads too.  Raises ModeError.
+        """Write the last recorded cycle as a Chrome trace, which Perfetto reads too.
 
         A path that ends in .gz makes a compressed file.  use_python_export has no effect.
+        Raises: ModeError if nothing was recorded, OSError if the file cannot be written.
         Example:
             >>> import json, tempfile
             >>> with torch.profiler.profile() as profile:
@@ -616,8 +627,9 @@ class SteppedProfile:
         self._results("export_chrome_trace")[-1].export_chrome_trace(path)
 
     def export_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the last recorded cycle as one self-contained page.  Raises ModeError.
+        """Write the last recorded cycle as one self-contained page.
 
+        Raises: ModeError if nothing was recorded, OSError if the file cannot be written.
         Example:
             >>> import tempfile
             >>> with torch.profiler.profile() as profile:
@@ -634,7 +646,8 @@ class SteppedProfile:
         """Write one line `outermost;...;innermost microseconds` per stack, the input format of flame graph tools.
 
         metric: only "self_cuda_time_total", the time on devices.
-        Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric.
+        Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric; OSError if
+                the file cannot be written.
         Example:
             >>> import tempfile
             >>> with torch.profiler.profile(with_stack=True) as profile:
@@ -706,6 +719,7 @@ class WholeProfile(SteppedProfile):
     def table(self, sort_by: str | None = None, row_limit: int = 100, **others: Any) -> str:
         """Return the events as text, as `EventList.table` does.
 
+        Raises: ModeError if nothing was recorded, ArgumentError for an unknown `sort_by`.
         Example:
             >>> with torch.autograd.profiler.profile() as profile:
             ...     with torch.autograd.profiler.record_function("double"):
@@ -718,6 +732,7 @@ class WholeProfile(SteppedProfile):
     def total_average(self) -> FunctionEvent:
         """Return the sum of all events.
 
+        Raises: ModeError if nothing was recorded, ArgumentError if there are no events.
         Example:
             >>> with torch.autograd.profiler.profile() as profile:
             ...     with torch.autograd.profiler.record_function("double"):
@@ -786,6 +801,7 @@ def tensorboard_trace_handler(
     """Make a function for `on_trace_ready` that writes each trace to a file of its own in a directory.
 
     use_gzip: the files are compressed.  use_python_export has no effect.
+    Raises: the function raises OSError if the file cannot be written, ModeError if nothing was recorded.
     Example:
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

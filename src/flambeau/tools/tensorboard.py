@@ -116,7 +116,10 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Add a number, or a tensor with one element."""
+        """Add a number, or a tensor with one element.
+
+        Raises: ArgumentTypeError for another value.
+        """
         self._add(walltime, global_step, tag=tag, simple_value=_number("add_scalar", scalar_value))
 
     def add_scalars(
@@ -126,7 +129,10 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add several numbers that are shown in one chart; each is written to a folder of its own."""
+        """Add several numbers that are shown in one chart; each is written to a folder of its own.
+
+        Raises: ArgumentTypeError for a value that is neither a number nor a tensor with one element.
+        """
         summary = _protocol().Summary
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
@@ -142,7 +148,10 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add the distribution of values.  bins: "tensorflow" (edges that grow by a tenth), or as numpy.histogram."""
+        """Add the distribution of values.  bins: "tensorflow" (edges that grow by a tenth), or as numpy.histogram.
+
+        Raises: ArgumentError for no values.
+        """
         flat = _array(values).astype(np.float64).reshape(-1)
         if not flat.size:
             raise ArgumentError(
@@ -158,7 +167,11 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add an image: bytes from 0 to 255, or floats from 0 to 1."""
+        """Add an image: bytes from 0 to 255, or floats from 0 to 1.
+
+        Shapes: dataformats names the dimensions: "CHW", "HWC" or "HW".
+        Raises: ArgumentError for other dimensions than dataformats names.
+        """
         self._add(walltime, global_step, tag=tag, image=_image(_arranged("add_image", _array(img_tensor), dataformats)))
 
     def add_images(
@@ -169,7 +182,11 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add a batch of images, as one grid."""
+        """Add a batch of images, as one grid.
+
+        Shapes: dataformats names the dimensions: "NCHW", "NHWC" or "NHW".
+        Raises: ArgumentError for other dimensions than dataformats names.
+        """
         batch = _array(img_tensor)
         at = dataformats.upper().find("N")
         if at < 0 or batch.ndim != len(dataformats):
@@ -212,7 +229,12 @@ class SummaryWriter:
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Add a sound of one channel: values from -1 to 1."""
+        """Add a sound of one channel: values from -1 to 1.
+
+        sample_rate: in values per second.
+        Shapes: one dimension; dimensions of size 1 are dropped.
+        Raises: ArgumentError for several dimensions.
+        """
         samples = _array(snd_tensor).squeeze()
         if samples.ndim != 1:
             raise ArgumentError(
@@ -305,7 +327,11 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """Add hyperparameters and the metrics that were reached with them, as a run in a folder of its own."""
+        """Add hyperparameters and the metrics that were reached with them, as a run in a folder of its own.
+
+        Raises: ArgumentTypeError if an argument is not a dict, or a metric is neither a number nor a tensor with one
+                element.
+        """
         summaries = import_module("tensorboard.plugins.hparams.summary_v2")
         for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
             if not isinstance(given, Mapping):
