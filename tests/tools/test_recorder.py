@@ -1,4 +1,4 @@
-"""Profiles of work that CUPTI measures, with a stand-in for its records.  test_on_hardware.py has CUPTI itself."""
+"""Profiles of work that CUPTI measures, with a stand-in for its records; semantics/hardware has CUPTI itself."""
 
 from __future__ import annotations
 
