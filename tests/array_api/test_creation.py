@@ -1,7 +1,10 @@
 """Arrays that the array API makes."""
 
+import pytest
+
 import flambeau as torch
 from flambeau import array_api as xp
+from flambeau.errors import ValueRangeError
 
 
 def test_ranges():
@@ -11,6 +14,9 @@ def test_ranges():
     assert xp.linspace(0, 1, 5).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert xp.linspace(0, 1, 4, endpoint=False).tolist() == [0.0, 0.25, 0.5, 0.75]
     assert xp.linspace(0, 1, 0, endpoint=False).shape == (0,)
+    for endpoint in (True, False):
+        with pytest.raises(ValueRangeError, match="linspace: .*-1"):
+            xp.linspace(0, 1, -1, endpoint=endpoint)
 
 
 def test_diagonals():

@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import array_api as xp
-from flambeau.errors import ShapeError
+from flambeau.errors import IndexRangeError, ShapeError
 
 A = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
 
@@ -18,6 +18,9 @@ def test_products_promote():
     assert integers.tolist() == [11, 17] and integers.dtype is torch.uint16
     with pytest.raises(ShapeError, match="vecdot: axis -1 has size 2 in x1 and 1 in x2"):
         xp.vecdot(A, torch.ones(1))
+    for other, axis in ((A, 2), (torch.tensor(1.0), -1)):
+        with pytest.raises(IndexRangeError, match=f"vecdot: .*{axis}"):
+            xp.vecdot(A, other, axis=axis)
     assert xp.tensordot(A, A, axes=((1,), (0,))).equal(A @ A) and xp.tensordot(A, A).item() == 27.0
     assert xp.matrix_transpose(torch.ones(4, 2, 3)).shape == (4, 3, 2)
     with pytest.raises(ShapeError, match="matrix_transpose: x has 1 dimensions"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, IndexRangeError
 from flambeau.tensor import methods
 
 
@@ -74,6 +74,13 @@ def test_the_same_part_of_the_same_memory():
     x = torch.arange(6).reshape(2, 3)
     assert x.is_set_to(x.view(2, 3)) and not x.is_set_to(x.t()) and not x[0].is_set_to(x[1])
     assert x.is_same_size(x.clone()) and not torch.is_same_size(x, x.t()) and torch.get_device(x) == -1
+
+
+def test_the_size_of_a_dimension_that_there_is_not():
+    for x, dim in ((torch.ones(2), 1), (torch.tensor(1.0), 0), (torch.tensor(1.0), -1)):
+        for name in ("size", "stride"):
+            with pytest.raises(IndexRangeError, match=f"{name}: Dimension .*{dim}"):
+                getattr(x, name)(dim)
 
 
 def test_the_order_of_dimensions():

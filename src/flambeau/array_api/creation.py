@@ -7,12 +7,14 @@ from typing import Any
 from .. import dtypes
 from ..dtypes import dtype
 from ..ops import creation, join
-from ..tensor import factories
+from ..tensor import checks, factories
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """Make evenly spaced values in [start, stop); there are none if the step points away from stop.
 
+    Shapes: a vector.
+    Raises: ValueRangeError for a step of 0, DeviceNameError or DeviceIndexError for a device that does not exist.
     Example:
         >>> torch.array_api.arange(3), torch.array_api.arange(3, 0).shape
         (tensor([0, 1, 2]), torch.Size([0]))
@@ -31,6 +33,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: dtype | Non
 def empty(shape: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """Make an array without setting its values.
 
+    Shapes: the result has the shape `shape`.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.array_api.empty((2, 3)).shape
         torch.Size([2, 3])
@@ -43,6 +47,8 @@ def eye(
 ) -> Any:
     """Make a matrix of zeros with ones on diagonal k; positive k lie above the main diagonal.
 
+    Shapes: [n_rows, n_cols]; without n_cols square.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.array_api.eye(2, 3, k=1)
         tensor([[0., 1., 0.],
@@ -58,6 +64,9 @@ def eye(
 def full(shape: Any, fill_value: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """Make an array of one value.
 
+    Shapes: the result has the shape `shape`.
+    Raises: ArgumentTypeError for sizes that are not ints or a value that is not a number, ValueRangeError for a
+            negative size.
     Example:
         >>> torch.array_api.full(2, True)
         tensor([True, True])
@@ -77,10 +86,13 @@ def linspace(
 ) -> Any:
     """Make num evenly spaced values from start to stop, which is the last one unless endpoint is False.
 
+    Shapes: a vector of `num` elements.
+    Raises: ArgumentTypeError if `num` is not an int, ValueRangeError if it is negative.
     Example:
         >>> torch.array_api.linspace(0, 1, 4, endpoint=False)
         tensor([0.0000, 0.2500, 0.5000, 0.7500])
     """
+    checks.count("linspace", "num", num)
     if endpoint:
         return factories.linspace(start, stop, num, dtype=dtype, device=device)
     return factories.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]
@@ -89,6 +101,9 @@ def linspace(
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     """Return the coordinates of a grid, one array for each axis; indexing "xy" swaps the first two axes.
 
+    Shapes: vectors of n and m elements give arrays [m, n], or [n, m] with indexing "ij".
+    Raises: ShapeError for more than one dimension, DtypeError if the types differ, ValueRangeError for any other
+            indexing.
     Example:
         >>> [each.shape for each in torch.array_api.meshgrid(torch.ones(2), torch.ones(3))]
         [torch.Size([3, 2]), torch.Size([3, 2])]
@@ -99,6 +114,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
 def ones(shape: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """Make an array of ones.
 
+    Shapes: the result has the shape `shape`.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.array_api.ones(2)
         tensor([1., 1.])
@@ -109,6 +126,8 @@ def ones(shape: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """Return the elements on and below diagonal k of matrices, and zeros above.
 
+    Shapes: [*, n, m] gives the same.
+    Raises: ShapeError for fewer than two dimensions.
     Example:
         >>> torch.array_api.tril(torch.ones(2, 2))
         tensor([[1., 0.],
@@ -120,6 +139,8 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """Return the elements on and above diagonal k of matrices, and zeros below.
 
+    Shapes: [*, n, m] gives the same.
+    Raises: ShapeError for fewer than two dimensions.
     Example:
         >>> torch.array_api.triu(torch.ones(2, 2), k=1)
         tensor([[0., 1.],
@@ -131,6 +152,8 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 def zeros(shape: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """Make an array of zeros.
 
+    Shapes: the result has the shape `shape`.
+    Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.array_api.zeros(2)
         tensor([0., 0.])

@@ -87,6 +87,8 @@ def promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
 def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Any:
     """Convert an array to a data type; copy=False returns the array itself if nothing changes.
 
+    Shapes: same as the input.
+    Raises: ArgumentTypeError if `dtype` is not a data type.
     Example:
         >>> torch.array_api.astype(torch.tensor([1.5, 2.5]), torch.int64)
         tensor([1, 2])
@@ -97,6 +99,7 @@ def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) ->
 def can_cast(from_: Any, to: dtype, /) -> bool:
     """Return whether the type of an array, or a data type, converts to another one without a change of kind.
 
+    Raises: ArgumentTypeError for anything but an array and a data type.
     Example:
         >>> torch.array_api.can_cast(torch.int32, torch.int64), torch.array_api.can_cast(torch.ones(2), torch.int64)
         (True, False)
@@ -181,6 +184,7 @@ class IntegerLimits(NamedTuple):
 def finfo(type: Any, /) -> FloatLimits:
     """Return the limits of a floating-point type, or of the type of an array.
 
+    Raises: ArgumentTypeError for anything but a floating-point type.
     Example:
         >>> torch.array_api.finfo(torch.float32).bits, torch.array_api.finfo(torch.float32).dtype
         (32, torch.float32)
@@ -193,6 +197,7 @@ def finfo(type: Any, /) -> FloatLimits:
 def iinfo(type: Any, /) -> IntegerLimits:
     """Return the limits of an integer type, or of the type of an array.
 
+    Raises: ArgumentTypeError for anything but an integer type.
     Example:
         >>> torch.array_api.iinfo(torch.uint16).max
         65535

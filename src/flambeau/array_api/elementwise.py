@@ -60,6 +60,9 @@ subtract = _of_two("subtract", arithmetic.sub)
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """Limit values to [min, max]; bounds are numbers or arrays, and None is no bound.  The type is that of x.
 
+    Shapes: the bounds broadcast to the shape of x.
+    Raises: ShapeError if the shapes do not broadcast, ArgumentTypeError for a bound that is neither a number nor an
+            array.
     Example:
         >>> torch.array_api.clip(torch.tensor([1, 5, 9]), 2, 8)
         tensor([2, 5, 8])
@@ -80,6 +83,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
     An infinite dividend gives an infinite quotient, and an infinite divisor a zero, where PyTorch follows Python:
     its results are NaN and, for different signs, -1.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, or if there is no common type.
     Example:
         >>> torch.array_api.floor_divide(torch.tensor([7.0, -1.0]), torch.tensor([2.0, float("inf")]))
         tensor([3., -0.])
@@ -95,6 +100,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 def sign(x: Any, /) -> Any:
     """Return -1, 0 or 1 with the sign of each element, and NaN for NaN, where PyTorch has 0.
 
+    Shapes: same as the input.
+    Raises: ArgumentTypeError if the argument is not an array.
     Example:
         >>> torch.array_api.sign(torch.tensor([-2.0, 0.0, float("nan")]))
         tensor([-1.,  0., nan])

@@ -14,7 +14,7 @@ from ..ops.factorizations import linalg_eigvalsh as eigvalsh
 from ..ops.factorizations import linalg_inv as inv
 from ..ops.factorizations import linalg_matrix_power as matrix_power
 from ..ops.factorizations import linalg_svdvals as svdvals
-from ..tensor import functions
+from ..tensor import checks, functions
 from .data_types import promoted
 from .reductions import sum as sum_of
 
@@ -29,6 +29,8 @@ __dir__ = listing(globals())
 def matmul(x1: Any, x2: Any, /) -> Any:
     """Return the product of matrices, or of stacks of matrices.
 
+    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
+    Raises: ShapeError if sizes do not fit, DtypeError for bool, or if there is no common type.
     Example:
         >>> torch.array_api.matmul(torch.ones(2, 3), torch.ones(3, 1))
         tensor([[3.],
@@ -53,6 +55,8 @@ def matrix_transpose(x: Any, /) -> Any:
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Return the sums of products over axes: a number of last and first ones, or a sequence for each array.
 
+    Shapes: the axes of x1, then those of x2, without the ones summed over.
+    Raises: ShapeError if sizes differ, or for too many axes, DtypeError if there is no common type.
     Example:
         >>> torch.array_api.tensordot(torch.ones(2, 3), torch.ones(3, 4), axes=1).shape
         torch.Size([2, 4])
@@ -63,12 +67,14 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return the sums of products along an axis, which is negative and of one size in both arrays.
 
-    Raises: ShapeError if the sizes differ.
+    Raises: ShapeError if the sizes differ, IndexRangeError if an array has no such axis.
     Example:
         >>> torch.array_api.vecdot(torch.ones(2, 3), torch.ones(3))
         tensor([3., 3.])
     """
     first, second = promoted(x1, x2)
+    for array in (first, second):
+        checks.dimension("vecdot", axis, array)
     if first.shape[axis] != second.shape[axis]:
         raise ShapeError(
             f"axis {axis} has size {first.shape[axis]} in x1 and {second.shape[axis]} in x2",
@@ -110,6 +116,9 @@ class SingularValues(NamedTuple):
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     """Return the lower (or upper) triangular factor of symmetric positive definite matrices.
 
+    Shapes: [*, k, k] gives the same.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless they are
+            positive definite.
     Example:
         >>> torch.array_api.linalg.cholesky(torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
         tensor([[2., 0.],
@@ -121,6 +130,8 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return cross products along an axis of size three; it is negative, and counted from the end of both shapes.
 
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Raises: ShapeError unless the axis has size three, IndexRangeError if it is out of range.
     Example:
         >>> torch.array_api.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
         tensor([0, 0, 1])
@@ -134,6 +145,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """Return a view of the diagonals of matrices; positive offsets lie above the main diagonal.
 
+    Shapes: [*, n, m] gives [*, k], where k is the length of the diagonal.
+    Raises: IndexRangeError for fewer than two dimensions.
     Example:
         >>> torch.array_api.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
         tensor([1, 4])
@@ -144,6 +157,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 def eigh(x: Any, /) -> Eigenpairs:
     """Return eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices.
 
+    Shapes: [*, k, k] gives [*, k] and [*, k, k].
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
         tensor([1., 2.])
@@ -154,6 +169,8 @@ def eigh(x: Any, /) -> Eigenpairs:
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Return a norm of matrices: "fro", "nuc", 1, -1, 2, -2 or an infinity.
 
+    Shapes: [*, n, m] gives [*], or [*, 1, 1] if keepdims.
+    Raises: ShapeError for fewer than two dimensions, DtypeError for integers, ModeError for any other `ord`.
     Example:
         >>> torch.array_api.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
@@ -164,6 +181,8 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     """Return the number of singular values above rtol times the greatest one.
 
+    Shapes: [*, n, m] gives [*], int64.
+    Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.matrix_rank(torch.ones(2, 2))
         tensor(1)
@@ -174,6 +193,8 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 def outer(x1: Any, x2: Any, /) -> Any:
     """Return the products of all pairs of elements of two vectors.
 
+    Shapes: [n] and [m] give [n, m].
+    Raises: ShapeError unless both are vectors, DtypeError if there is no common type.
     Example:
         >>> torch.array_api.linalg.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
         tensor([[3, 4],
@@ -185,6 +206,8 @@ def outer(x1: Any, x2: Any, /) -> Any:
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     """Return pseudoinverses; singular values up to rtol times the greatest one count as zero.
 
+    Shapes: [*, n, m] gives [*, m, n].
+    Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[0.5000, 0.0000],
@@ -196,6 +219,10 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
 def qr(x: Any, /, *, mode: str = "reduced") -> OrthogonalTriangular:
     """Return an orthogonal and an upper triangular factor of matrices; mode: "reduced" or "complete".
 
+    Shapes: [*, n, m] gives [*, n, k] and [*, k, m], where k is the smaller size; [*, n, n] and [*, n, m] for
+            "complete".
+    Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64, ValueRangeError for any
+            other mode.
     Example:
         >>> torch.array_api.linalg.qr(torch.ones(3, 2)).R.shape
         torch.Size([2, 2])
@@ -206,6 +233,8 @@ def qr(x: Any, /, *, mode: str = "reduced") -> OrthogonalTriangular:
 def slogdet(x: Any, /) -> SignAndLogarithm:
     """Return the signs of determinants, and the logarithms of their absolute values.
 
+    Shapes: [*, k, k] gives [*] twice.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.slogdet(torch.tensor([[1.0, 0.0], [0.0, -1.0]])).sign
         tensor(-1.)
@@ -216,6 +245,8 @@ def slogdet(x: Any, /) -> SignAndLogarithm:
 def solve(x1: Any, x2: Any, /) -> Any:
     """Return the solutions x of x1 @ x = x2; x2 is one vector, or else matrices, where PyTorch may see vectors.
 
+    Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], [*, k].
+    Raises: ShapeError if the sizes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.
     Example:
         >>> torch.array_api.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0]))
         tensor([1., 1.])
@@ -231,6 +262,8 @@ def solve(x1: Any, x2: Any, /) -> Any:
 def svd(x: Any, /, *, full_matrices: bool = True) -> SingularValues:
     """Return left singular vectors, singular values and transposed right singular vectors.
 
+    Shapes: [*, n, m] gives [*, n, n], [*, k] and [*, m, m]; [*, n, k] and [*, k, m] unless full_matrices.
+    Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S
         tensor([4., 3.])
@@ -241,6 +274,8 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SingularValues:
 def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
     """Return the sums of diagonals of matrices.
 
+    Shapes: [*, n, m] gives [*].
+    Raises: IndexRangeError for fewer than two dimensions.
     Example:
         >>> torch.array_api.linalg.trace(torch.tensor([[1, 2], [3, 4]]))
         tensor(5)
@@ -251,6 +286,9 @@ def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """Return a norm along axes, or of the whole array.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, DtypeError for integers, ArgumentTypeError if `ord` is not a
+            number.
     Example:
         >>> torch.array_api.linalg.vector_norm(torch.tensor([3.0, 4.0]))
         tensor(5.)

@@ -30,6 +30,7 @@ def _of_int64(indices: Any) -> Any:
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     """Return views of arrays, all of the shape that they broadcast to.
 
+    Raises: ShapeError if they do not broadcast, ArgumentTypeError if one is not an array.
     Example:
         >>> [each.shape for each in torch.array_api.broadcast_arrays(torch.ones(2, 1), torch.ones(3))]
         [torch.Size([2, 3]), torch.Size([2, 3])]
@@ -40,6 +41,7 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
 def broadcast_to(x: Any, /, shape: Any) -> Any:
     """Return a view of an array that repeats it to a shape.
 
+    Raises: ShapeError if the array does not broadcast to the shape.
     Example:
         >>> torch.array_api.broadcast_to(torch.tensor([1, 2]), (2, 2))
         tensor([[1, 2],
@@ -51,6 +53,9 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Join arrays along an axis; None: flatten them first.  The type is the one that they promote to.
 
+    Shapes: sizes are equal except along the axis, where the result has their sum; a vector for None.
+    Raises: ShapeError if other sizes differ, IndexRangeError if the axis is out of range, ArgumentTypeError for no
+            arrays, or anything else.
     Example:
         >>> torch.array_api.concat([torch.tensor([[1, 2]]), torch.tensor([3.0])], axis=None)
         tensor([1., 2., 3.])
@@ -64,6 +69,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
     """Return a view with a new axis of size one.
 
+    Raises: IndexRangeError if the axis is out of range.
     Example:
         >>> torch.array_api.expand_dims(torch.ones(3), axis=1).shape
         torch.Size([3, 1])
@@ -74,6 +80,8 @@ def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
 def flip(x: Any, /, *, axis: Any = None) -> Any:
     """Reverse the order of elements along an axis or several; None: along all.
 
+    Shapes: same as the input.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.flip(torch.tensor([[1, 2], [3, 4]]))
         tensor([[4, 3],
@@ -85,6 +93,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     """Return a view with one axis, or several, moved to other places.
 
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated or the numbers of axes differ.
     Example:
         >>> torch.array_api.moveaxis(torch.ones(2, 3, 4), 0, -1).shape
         torch.Size([3, 4, 2])
@@ -95,6 +104,8 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 def permute_dims(x: Any, /, axes: Any) -> Any:
     """Return a view with the axes in another order.
 
+    Shapes: size i of the result is size axes[i] of the input.
+    Raises: ShapeError unless `axes` lists every axis once, IndexRangeError if one is out of range.
     Example:
         >>> torch.array_api.permute_dims(torch.ones(2, 3, 4), (2, 0, 1)).shape
         torch.Size([4, 2, 3])
@@ -105,7 +116,9 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     """Repeat each element along an axis; None: of the flattened array.  repeats: a number, or an array of numbers.
 
-    Host: an array of numbers on a GPU is waited for.
+    Host:   an array of numbers on a GPU is waited for.
+    Raises: ShapeError unless there is one number for each index, ValueRangeError for a negative number, IndexRangeError
+            if the axis is out of range.
     Example:
         >>> torch.array_api.repeat(torch.tensor([1, 2]), 2)
         tensor([1, 1, 2, 2])
@@ -130,6 +143,8 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """Move elements along an axis or several, and those that leave one end to the other; None: of the flattened array.
 
+    Shapes: same as the input.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if shifts and axes differ in number.
     Example:
         >>> torch.array_api.roll(torch.arange(4), 1)
         tensor([3, 0, 1, 2])
@@ -160,6 +175,9 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     """Join arrays of one shape along a new axis.  The type is the one that they promote to.
 
+    Shapes: the arrays' with the number of arrays inserted at `axis`.
+    Raises: ShapeError if shapes differ, IndexRangeError if the axis is out of range, ArgumentTypeError for no arrays,
+            or anything else.
     Example:
         >>> torch.array_api.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], axis=1)
         tensor([[1, 3],
@@ -185,6 +203,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """Return the elements at indices along an axis, with indices for each position on the other axes.
 
+    Shapes: x and indices broadcast, except along the axis; the result has the size of the indices there.
+    Raises: ShapeError if the numbers of dimensions differ, IndexRangeError if the axis is out of range.
     Example:
         >>> torch.array_api.take_along_axis(torch.tensor([[5, 6], [7, 8]]), torch.tensor([[1], [0]]))
         tensor([[6],
@@ -196,6 +216,8 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """Return views of an array, one for each index of an axis.
 
+    Shapes: the input's without the axis.
+    Raises: IndexRangeError if the axis is out of range.
     Example:
         >>> torch.array_api.unstack(torch.tensor([[1, 2], [3, 4]]), axis=1)
         (tensor([1, 3]), tensor([2, 4]))

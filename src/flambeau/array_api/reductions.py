@@ -28,6 +28,8 @@ def _dtype_of_sum(x: Any, wanted: dtype | None) -> dtype:
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Test whether all elements along axes are true.  The result is bool; PyTorch returns uint8 for uint8.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.all(torch.tensor([[1, 2], [0, 3]]), axis=1)
         tensor([ True, False])
@@ -39,6 +41,8 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Test whether any element along axes is true.  The result is bool; PyTorch returns uint8 for uint8.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.any(torch.tensor([[0, 2], [0, 0]]), axis=1)
         tensor([ True, False])
@@ -93,7 +97,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     """Return the n-th differences of adjacent elements along an axis.
 
     prepend, append: values to join to the array, before and after its elements, first.
-
+    Shapes: the input's, with n elements less along the axis.
+    Raises: IndexRangeError if the axis is out of range, ShapeError for no dimensions, ValueRangeError for a negative n.
     Example:
         >>> torch.array_api.diff(torch.tensor([1, 4, 9]))
         tensor([3, 5])
@@ -104,6 +109,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the maximum along axes; NaN if any element is NaN.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.max(torch.tensor([[1, 5], [7, 2]]), axis=0)
         tensor([7, 5])
@@ -114,6 +121,8 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the mean along axes.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.mean(torch.tensor([[1.0, 5.0], [7.0, 2.0]]), axis=(0, 1))
         tensor(3.7500)
@@ -124,6 +133,8 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the minimum along axes; NaN if any element is NaN.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.min(torch.tensor([[1, 5], [7, 2]]), axis=0)
         tensor([1, 2])
@@ -134,6 +145,8 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
     """Return the product along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.prod(torch.tensor([[1, 5], [7, 2]]), axis=(0, 1))
         tensor(70)
@@ -145,6 +158,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: b
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return the standard deviation along axes; the sum of squares is divided by their number minus `correction`.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.std(torch.tensor([1.0, 3.0]))
         tensor(1.)
@@ -155,6 +170,8 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
     """Return the sum along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.sum(torch.tensor([[1, 5], [7, 2]], dtype=torch.uint8), axis=0)
         tensor([8, 7], dtype=torch.uint64)
@@ -166,6 +183,8 @@ def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bo
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return the variance along axes; the sum of squares is divided by their number minus `correction`.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.var(torch.tensor([1.0, 3.0])), torch.array_api.var(torch.tensor([1.0, 3.0]), correction=1)
         (tensor(1.), tensor(2.))

@@ -14,6 +14,8 @@ from .data_types import promoted
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first maximum along an axis; None: in the flattened array.
 
+    Shapes: the input's without the axis, or with size 1 there if keepdims.
+    Raises: IndexRangeError if the axis is out of range, or has no elements.
     Example:
         >>> torch.array_api.argmax(torch.tensor([[1, 5], [7, 2]]), axis=1)
         tensor([1, 0])
@@ -24,6 +26,8 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first minimum along an axis; None: in the flattened array.
 
+    Shapes: the input's without the axis, or with size 1 there if keepdims.
+    Raises: IndexRangeError if the axis is out of range, or has no elements.
     Example:
         >>> torch.array_api.argmin(torch.tensor([[1, 5], [7, 2]]), axis=1)
         tensor([0, 1])
@@ -34,6 +38,8 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Count the elements that are not zero, along axes; None: in the whole array.
 
+    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.count_nonzero(torch.tensor([[1, 0], [2, 3]]), axis=0)
         tensor([2, 1])
@@ -60,6 +66,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     """Return where the values of x2 belong among those of x1, which is sorted, or which sorter puts in order.
 
     side: whether equal values of x1 are to the "right" or to the "left" of the place.
+    Shapes: same as x2.
+    Raises: ModeError for any other side, ValueRangeError for a sorter of another type or shape, DtypeError if there is
+            no common type.
     Example:
         >>> torch.array_api.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
         tensor([1, 2])
@@ -71,6 +80,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     """Return x1 where the condition is true, and x2 elsewhere.  The type is the one that they promote to.
 
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the condition is not bool, or there is no common
+            type.
     Example:
         >>> torch.array_api.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
         tensor([1, 0])
@@ -81,6 +93,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return the indices that sort an array along an axis.
 
+    Shapes: same as the input.
+    Raises: IndexRangeError if the axis is out of range.
     Example:
         >>> torch.array_api.argsort(torch.tensor([3, 1, 2]))
         tensor([1, 2, 0])
@@ -91,6 +105,8 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return the elements in order along an axis, without their indices.
 
+    Shapes: same as the input.
+    Raises: IndexRangeError if the axis is out of range.
     Example:
         >>> torch.array_api.sort(torch.tensor([3, 1, 2]), descending=True)
         tensor([3, 2, 1])
@@ -124,7 +140,9 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Any, /) -> UniqueAll:
     """Return the distinct values in order, with first indices, inverse indices and counts; every NaN is distinct.
 
-    Host: waits, since the number of distinct values depends on the data.
+    Shapes: vectors of the distinct values, indices and counts; inverse indices have the input's shape.
+    Host:   waits, since the number of distinct values depends on the data.
+    Raises: ArgumentTypeError if the argument is not an array.
     Example:
         >>> torch.array_api.unique_all(torch.tensor([5, 3, 5])).indices
         tensor([1, 0])
@@ -138,7 +156,9 @@ def unique_all(x: Any, /) -> UniqueAll:
 def unique_counts(x: Any, /) -> UniqueCounts:
     """Return the distinct values in order, and how often each occurs; every NaN is distinct.
 
-    Host: waits, since the number of distinct values depends on the data.
+    Shapes: vectors, as long as there are distinct values.
+    Host:   waits, since the number of distinct values depends on the data.
+    Raises: ArgumentTypeError if the argument is not an array.
     Example:
         >>> torch.array_api.unique_counts(torch.tensor([5, 3, 5])).counts
         tensor([1, 2])
@@ -149,7 +169,9 @@ def unique_counts(x: Any, /) -> UniqueCounts:
 def unique_inverse(x: Any, /) -> UniqueInverse:
     """Return the distinct values in order, and for each element the index of its value; every NaN is distinct.
 
-    Host: waits, since the number of distinct values depends on the data.
+    Shapes: a vector of the distinct values; inverse indices have the input's shape.
+    Host:   waits, since the number of distinct values depends on the data.
+    Raises: ArgumentTypeError if the argument is not an array.
     Example:
         >>> torch.array_api.unique_inverse(torch.tensor([5, 3, 5])).inverse_indices
         tensor([1, 0, 1])
@@ -160,7 +182,9 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 def unique_values(x: Any, /) -> Any:
     """Return the distinct values in order; every NaN is distinct.
 
-    Host: waits, since the number of distinct values depends on the data.
+    Shapes: vectors, as long as there are distinct values.
+    Host:   waits, since the number of distinct values depends on the data.
+    Raises: ArgumentTypeError if the argument is not an array.
     Example:
         >>> torch.array_api.unique_values(torch.tensor([5, 3, 5]))
         tensor([3, 5])

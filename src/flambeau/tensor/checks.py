@@ -20,6 +20,7 @@ from ..errors import (
     DeviceIndexError,
     DeviceNameError,
     DtypeError,
+    IndexRangeError,
     NamingError,
     NotSupportedError,
     ShapeError,
@@ -334,6 +335,10 @@ def dimension(name: str, dim: Any, of: TensorBase) -> None:
     """Raise ArgumentTypeError or IndexRangeError unless the tensor has the dimension."""
     integer(name, "dim", dim)
     wrap_dim(dim, of.ndim, name)
+    if not of.ndim:
+        raise IndexRangeError(
+            f"Dimension specified as {dim} but tensor has no dimensions", hint="leave dim out", operator=name
+        )
 
 
 def expandable(name: str, small: tuple[int, ...], whole: tuple[int, ...]) -> None:
