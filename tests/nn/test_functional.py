@@ -83,7 +83,7 @@ def test_errors_have_the_name_of_the_function():
             "convert_sync_batchnorm",
             lambda: torch.nn.SyncBatchNorm.convert_sync_batchnorm(3),
             ArgumentTypeError,
-            "module must be an nn.Module, got 3",
+            "module must be a Module, got 3",
         ),
         ("ctc_loss", lambda: F.ctc_loss(x, whole[0], [2], ["a"]), ArgumentTypeError, "target_lengths"),
         (

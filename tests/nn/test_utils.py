@@ -7,7 +7,15 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 from flambeau.core.queue import hooks
-from flambeau.errors import ArgumentTypeError, AutogradError, DtypeError, ModeError, ShapeError
+from flambeau.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DeviceIndexError,
+    DtypeError,
+    ModeError,
+    ShapeError,
+)
 from flambeau.nn import utils
 
 
@@ -176,3 +184,68 @@ def test_the_former_functional_call_warns():
     with pytest.warns(FutureWarning, match=r"torch\.func\.functional_call"):
         values = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
         assert utils.stateless.functional_call(nn.Linear(1, 1), values, torch.tensor([[3.0]])).item() == 7.0
+
+
+def test_wrong_arguments_are_refused_before_they_are_used():
+    layer, conv, whole = nn.Linear(2, 3), nn.Conv2d(2, 3, 3), torch.ones(3, 4, dtype=torch.int64)
+    norm = nn.BatchNorm2d(4).eval()
+    rnn = utils.rnn
+    ones = torch.ones(4)
+    calls = [
+        ("convert_conv2d_weight_memory_format", lambda name: getattr(utils, name)(3, torch.channels_last), "got 3"),
+        ("fuse_conv_bn_eval", lambda name: getattr(utils, name)(3, norm), "the layer must be a Module, got 3"),
+        (
+            "fuse_conv_bn_weights",
+            lambda name: getattr(utils, name)("a", None, ones, ones, 1e-5, None, None),
+            "the weight must be a Tensor, got 'a'",
+        ),
+        ("register_parametrization", lambda name: getattr(utils.parametrize, name)(layer, "weight", 3), "got 3"),
+        ("orthogonal", lambda name: getattr(utils.parametrizations, name)(3), "got 3"),
+        ("spectral_norm", lambda name: getattr(utils, name)(3), "module must be a Module, got 3"),
+        ("spectral_norm", lambda name: getattr(utils, name)(layer, n_power_iterations="a"), "got 'a'"),
+        ("remove_weight_norm", lambda name: getattr(utils, name)(3), "module must be a Module, got 3"),
+        ("is_pruned", lambda name: getattr(utils.prune, name)(3), "module must be a Module, got 3"),
+        ("Identity", lambda _: utils.prune.identity(3, "weight"), "module must be a Module, got 3"),
+        ("PackedSequence", lambda name: getattr(rnn, name)(3), "batch_sizes is missing.* 3"),
+        ("PackedSequence", lambda name: getattr(rnn, name)("a", "b"), "data must be a Tensor, got 'a'"),
+        ("pad_packed_sequence", lambda name: getattr(rnn, name)(3), "got 3"),
+        ("unpad_sequence", lambda name: getattr(rnn, name)(whole, 3), "lengths must be a Tensor, got 3"),
+        ("invert_permutation", lambda name: getattr(rnn, name)(3), "got 3"),
+        (
+            "consume_prefix_in_state_dict_if_present",
+            lambda name: getattr(nn.modules.utils, name)({"a": 1}, 3),
+            "prefix must be a str, got 3",
+        ),
+        ("update", lambda _: nn.ParameterDict().update([3]), r"parameters\[0\] must be a \(key, parameter\) pair"),
+        ("fromkeys", lambda _: nn.ParameterDict().fromkeys(3), "keys must be a list of strings, got 3"),
+        ("materialize", lambda _: nn.UninitializedParameter().materialize(3), "shape must be a list of ints, got 3"),
+        ("LazyLinear", lambda _: nn.LazyLinear(3)("a"), "input must be a Tensor, got 'a'"),
+        ("LazyConv1d", lambda _: nn.LazyConv1d(2, 3)("a"), "input must be a Tensor, got 'a'"),
+        (
+            "ConvTranspose1d",
+            lambda _: nn.ConvTranspose1d(4, 2, 3)(torch.ones(4, 6), output_size=5),
+            "output_size must be a list of ints, got 5",
+        ),
+        ("replace_all_batch_norm_modules_", lambda name: getattr(torch.func, name)(3), "root must be a Module, got 3"),
+        (
+            "TransformerEncoder",
+            lambda _: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), "a"),
+            "num_layers must be an int, got 'a'",
+        ),
+    ]
+    for name, call, fact in calls:
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: .*{fact}"):
+            call(name)
+    shapes = [
+        ("fuse_conv_bn_eval", lambda: utils.fuse_conv_bn_eval(conv.eval(), norm), r"\[3\] and \[4\]"),
+        ("clip_grads_with_norm_", lambda: utils.clip_grads_with_norm_(params([1.0]), 1.0, torch.ones(3)), r"\[3\]"),
+        ("unpad_sequence", lambda: rnn.unpad_sequence(whole, torch.tensor([1])), r"\[3, 4\] and lengths \[1\]"),
+        ("LazyLinear", lambda: nn.LazyLinear(3)(torch.tensor(1.0)), r"\[\]"),
+    ]
+    for name, call, fact in shapes:
+        with pytest.raises(ShapeError, match=f"^{name}: .*{fact}"):
+            call()
+    with pytest.raises(ArgumentError, match="^trunc_normal_: std must not be 0"):
+        nn.init.trunc_normal_(torch.ones(2), std=0.0)
+    with pytest.raises(DeviceIndexError, match="^to_empty: cuda:17"):
+        layer.to_empty(device="cuda:17")

@@ -157,6 +157,9 @@ class Sequential(_Ordered):
     """Call modules one after the other, each with the result of the previous one.
 
     Takes the modules, or one mapping of names to modules.
+    Shapes: the input fits the first module; the result is that of the last one.
+    Raises: ArgumentTypeError for a value that is not a module, NamingError for a name that is empty or has a dot; by
+            index, IndexRangeError out of range, ArgumentTypeError for an index that is not an int.
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
         >>> net(torch.tensor([[[-1.0], [2.0]]]))
@@ -213,6 +216,8 @@ class Sequential(_Ordered):
 class ModuleList(_Ordered):
     """A list of modules, registered as children; it has no forward.
 
+    Raises: ArgumentTypeError for a value that is not a module, IndexRangeError for an index out of range;
+            NotSupportedError when it is called.
     Example:
         >>> layers = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()])
         >>> len(layers), layers[1]
@@ -239,6 +244,8 @@ class ModuleList(_Ordered):
 class ModuleDict(Module):
     """Modules by name, in the order of insertion; it has no forward.
 
+    Raises: ArgumentTypeError for a value that is not a module or a name that is not a string, NamingError for a missing
+            or invalid name; NotSupportedError when it is called.
     Example:
         >>> layers = torch.nn.ModuleDict({"relu": torch.nn.ReLU()})
         >>> layers["relu"], list(layers)
@@ -254,13 +261,16 @@ class ModuleDict(Module):
     def update(self, modules: Any) -> None:
         """Add or replace modules, from a mapping or from (name, module) pairs; after an error none is added.
 
+        Raises: ArgumentTypeError for a value that is not a module or a pair, ArgumentError for a pair of another
+                length, NamingError for a name that is empty, taken or has a dot.
         Example:
             >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
             >>> layers.update({"act": torch.nn.Tanh(), "flat": torch.nn.Flatten()})
             >>> layers["act"], len(layers)
             (Tanh(), 2)
         """
-        pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
+        is_dict = isinstance(modules, (Mapping, ModuleDict))
+        pairs = tuple(modules.items()) if is_dict else _pairs("modules", "name", "module", modules)
         for name, module in pairs:
             check_name("update", self, name, "module", self._modules)
             check_child("update", name, module, Module)
@@ -349,20 +359,20 @@ class ModuleDict(Module):
         raise NotSupportedError("it has no forward", hint="call its modules", operator="ModuleDict")
 
 
-def _pairs(modules: Any) -> tuple[Any, ...]:
-    """Check (name, module) pairs.  Raises ArgumentTypeError, ArgumentError."""
-    pairs = checks.listed("update", "modules", "(name, module) pairs", modules)
+def _pairs(what: str, key: str, value: str, given: Any) -> tuple[Any, ...]:
+    """Check the pairs of key and value that `update` is given.  Raises ArgumentTypeError, ArgumentError."""
+    pairs = checks.listed("update", what, f"({key}, {value}) pairs", given)
     for index, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)):
             raise ArgumentTypeError(
-                f"modules[{index}] must be a (name, module) pair, got {shown(pair)}",
+                f"{what}[{index}] must be a ({key}, {value}) pair, got {shown(pair)}",
                 hint="or give a dict",
                 operator="update",
             )
         if len(pair) != 2:
             raise ArgumentError(
-                f"modules[{index}] has {len(pair)} entries, 2 are required: {shown(pair)}",
-                hint="name, module",
+                f"{what}[{index}] has {len(pair)} entries, 2 are required: {shown(pair)}",
+                hint=f"{key}, {value}",
                 operator="update",
             )
     return pairs
@@ -371,6 +381,8 @@ def _pairs(modules: Any) -> tuple[Any, ...]:
 class ParameterList(Module):
     """A list of parameters, registered as such; tensors become parameters.  It has no forward.
 
+    Raises: ArgumentTypeError for a value that is not a tensor, DtypeError for one that is not floating point,
+            IndexRangeError for an index out of range; NotSupportedError when it is called.
     Example:
         >>> params = torch.nn.ParameterList([torch.ones(2), torch.zeros(3)])
         >>> [param.shape for param in params]
@@ -438,6 +450,8 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict of parameters, registered as such; tensors become parameters.  It has no forward.
 
+    Raises: ArgumentTypeError for a value that is not a tensor or a key that is not a string, DtypeError for a tensor
+            that is not floating point, NamingError for a missing or invalid key; NotSupportedError when it is called.
     Example:
         >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
         >>> params["shift"] = torch.zeros(2)
@@ -506,6 +520,8 @@ class ParameterDict(Module):
         """Add or replace parameters, from a mapping or from (key, parameter) pairs.
 
         As in PyTorch, a mapping that is neither an OrderedDict nor a ParameterDict is sorted by its keys first.
+        Raises: ArgumentTypeError for a value that is not a tensor or a pair, ArgumentError for a pair of another
+                length, DtypeError for a tensor that is not floating point, NamingError for an invalid key.
         Example:
             >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
             >>> params.update({"scale": torch.zeros(2), "shift": torch.zeros(3)})
@@ -513,7 +529,7 @@ class ParameterDict(Module):
             (['scale', 'shift'], tensor([0., 0.]))
         """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
-        listed = checks.listed("update", "parameters", "(key, parameter) pairs", pairs)
+        listed = _pairs("parameters", "key", "parameter", pairs)
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             listed = tuple(sorted(listed, key=itemgetter(0)))
         for key, value in listed:
@@ -522,6 +538,7 @@ class ParameterDict(Module):
     def setdefault(self, key: str, default: Any = None) -> Any:
         """Return the parameter of a key; if the key is missing, add the default under it first.
 
+        Raises: ArgumentTypeError for a default that is not a tensor, if the key is missing.
         Example:
             >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
             >>> params.setdefault("shift", torch.zeros(2))
@@ -584,12 +601,14 @@ class ParameterDict(Module):
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Return a new ParameterDict with the same default for every key.
 
+        Raises: ArgumentTypeError for a default that is not a tensor, or keys that are not a list.
         Example:
             >>> params = torch.nn.ParameterDict().fromkeys(["scale", "shift"], torch.ones(2))
             >>> list(params)
             ['scale', 'shift']
         """
-        return ParameterDict((key, default) for key in keys)
+        listed = checks.listed("fromkeys", "keys", "strings", keys)
+        return ParameterDict((key, default) for key in listed)
 
     def keys(self) -> Any:
         """Return the keys, in the order of insertion.

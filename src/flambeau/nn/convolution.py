@@ -204,6 +204,11 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """A convolution of volumes: see `torch.conv3d`.  The arguments are those of `Conv2d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with out_channels channels and the sizes of
+            `torch.conv3d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or
+            an unknown padding or padding_mode; in forward, ShapeError for an input that does not fit, ValueRangeError
+            for a size, stride or dilation out of range, DtypeError for an input of another dtype than the weight.
     Example:
         >>> torch.nn.Conv3d(2, 4, (1, 3, 3), padding="same")(torch.ones(1, 2, 4, 5, 6)).shape
         torch.Size([1, 4, 4, 5, 6])
@@ -254,7 +259,9 @@ class _ConvTransposeNd(_ConvNd):
         """Return the output padding that gives these sizes.  Raises ArgumentError."""
         count, name = self.spatial, self._get_name()
         lead = input.ndim - count
-        wanted = list(output_size)
+        wanted = list(checks.listed(name, "output_size", "ints", output_size))
+        for size in wanted:
+            checks.integer(name, "an entry of output_size", size)
         if len(wanted) == input.ndim:
             wanted = wanted[lead:]
         if len(wanted) != count:
@@ -299,6 +306,12 @@ class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution of images: see `torch.conv_transpose2d`.  The arguments are those of `ConvTranspose1d`.
 
     Each number is an int, or one int for each spatial dimension.
+    Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with out_channels channels and the sizes of
+            `torch.conv_transpose2d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
+            padding_mode other than "zeros"; in forward, ShapeError for an input that does not fit, ArgumentError for an
+            output_size out of range, ValueRangeError for a size, stride or output_padding out of range, DtypeError for
+            an input of another dtype than the weight.
     Example:
         >>> torch.nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(2, 3, 5, 6)).shape
         torch.Size([2, 8, 10, 12])
@@ -310,6 +323,12 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution of volumes: see `torch.conv_transpose3d`.  The arguments are those of `ConvTranspose2d`.
 
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with out_channels channels and the sizes of
+            `torch.conv_transpose3d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
+            padding_mode other than "zeros"; in forward, ShapeError for an input that does not fit, ArgumentError for an
+            output_size out of range, ValueRangeError for a size, stride or output_padding out of range, DtypeError for
+            an input of another dtype than the weight.
     Example:
         >>> torch.nn.ConvTranspose3d(2, 4, (1, 2, 2))(torch.ones(1, 2, 4, 5, 6)).shape
         torch.Size([1, 4, 4, 6, 7])
@@ -350,6 +369,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
             self.in_channels = self.weight.shape[0] if self.transposed else self.weight.shape[1] * self.groups
             return
         name = self._get_name()
+        checks.tensor(name, "input", input)
         if input.ndim not in (self.spatial + 1, self.spatial + 2):
             raise ShapeError(
                 f"Expected {self.spatial + 1}D (unbatched) or {self.spatial + 2}D (batched) input to {name}, but got "
@@ -395,6 +415,8 @@ class _LazyTransposed(_LazyConv):
 class LazyConv1d(_LazyPlain, Conv1d):
     """A `Conv1d` whose in_channels are those of its first input; it then becomes a Conv1d.
 
+    Raises: ArgumentTypeError, ArgumentError as `Conv1d`; in forward, ShapeError for a wrong number of dimensions,
+            ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
         >>> layer = torch.nn.LazyConv1d(5, 4)
         >>> layer(torch.ones(2, 3, 10)).shape, layer
@@ -407,6 +429,8 @@ class LazyConv1d(_LazyPlain, Conv1d):
 class LazyConv2d(_LazyPlain, Conv2d):
     """A `Conv2d` whose in_channels are those of its first input; it then becomes a Conv2d.
 
+    Raises: ArgumentTypeError, ArgumentError as `Conv2d`; in forward, ShapeError for a wrong number of dimensions,
+            ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
         >>> layer = torch.nn.LazyConv2d(8, 3)
         >>> layer
@@ -421,6 +445,8 @@ class LazyConv2d(_LazyPlain, Conv2d):
 class LazyConv3d(_LazyPlain, Conv3d):
     """A `Conv3d` whose in_channels are those of its first input; it then becomes a Conv3d.
 
+    Raises: ArgumentTypeError, ArgumentError as `Conv3d`; in forward, ShapeError for a wrong number of dimensions,
+            ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
         >>> torch.nn.LazyConv3d(4, 2)(torch.ones(1, 2, 4, 5, 6)).shape
         torch.Size([1, 4, 3, 4, 5])
@@ -432,6 +458,9 @@ class LazyConv3d(_LazyPlain, Conv3d):
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A `ConvTranspose1d` whose in_channels are those of its first input; it then becomes a ConvTranspose1d.
 
+    Raises: ArgumentTypeError, ArgumentError as `ConvTranspose1d`; in forward, ShapeError for a wrong number of
+            dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
+            not a tensor.
     Example:
         >>> torch.nn.LazyConvTranspose1d(5, 4)(torch.ones(2, 3, 10)).shape
         torch.Size([2, 5, 13])
@@ -443,6 +472,9 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A `ConvTranspose2d` whose in_channels are those of its first input; it then becomes a ConvTranspose2d.
 
+    Raises: ArgumentTypeError, ArgumentError as `ConvTranspose2d`; in forward, ShapeError for a wrong number of
+            dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
+            not a tensor.
     Example:
         >>> torch.nn.LazyConvTranspose2d(8, 2, 2)(torch.ones(2, 3, 5, 6)).shape
         torch.Size([2, 8, 10, 12])
@@ -454,6 +486,9 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A `ConvTranspose3d` whose in_channels are those of its first input; it then becomes a ConvTranspose3d.
 
+    Raises: ArgumentTypeError, ArgumentError as `ConvTranspose3d`; in forward, ShapeError for a wrong number of
+            dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
+            not a tensor.
     Example:
         >>> torch.nn.LazyConvTranspose3d(4, 2)(torch.ones(1, 2, 4, 5, 6)).shape
         torch.Size([1, 4, 5, 6, 7])

@@ -833,7 +833,8 @@ def ctc_loss(
     options = {"device": logs.device, "dtype": int64}
     numbers = [factories.tensor(values, **options) for values in (starts, inputs, counts)]
     flat = targets.to(int64).reshape(-1)
-    losses = REGISTRY["ctc_paths"](logs, flat, *numbers, longest, blank, zero_infinity)[0].to(logs.dtype)
+    with naming(name):
+        losses = REGISTRY["ctc_paths"](logs, flat, *numbers, longest, blank, zero_infinity)[0].to(logs.dtype)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0)
     if reduction == "mean":

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.join import stack
-from .module import Module
+from .module import Module, check_module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .state_dict import StateDictError
 
@@ -32,15 +32,15 @@ def functional_call(
     args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
     strict: whether every parameter and buffer must be given, and nothing else.
     Host:   as the module.
-    Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for a name given twice; StateDictError.
+    Raises: ArgumentTypeError for a module or value of a wrong type, ArgumentError for a name given twice or
+            dictionaries that are none; with strict, StateDictError for missing and unknown names.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
         >>> torch.func.functional_call(layer, values, torch.tensor([[1.0, 1.0]]))
         tensor([[13.]])
     """
-    if not isinstance(module, Module):
-        raise ArgumentTypeError(f"module must be a Module, got {shown(module)}", hint="pass a module", operator=NAME)
+    check_module(NAME, "module", module)
     given = _merged(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     with _swapped(module, _places(module, given, tie_weights, strict)):
@@ -153,11 +153,13 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Make the batch norms of a module use the statistics of each batch, and drop their running ones.  Returns it.
 
+    Raises: ArgumentTypeError if root is not an nn.Module.
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
         >>> torch.func.replace_all_batch_norm_modules_(net)[1].running_mean is None
         True
     """
+    check_module("replace_all_batch_norm_modules_", "root", root)
     for module in root.modules():
         if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm)):
             module.track_running_stats = False

@@ -123,6 +123,7 @@ class Hooked:
         prepend: call it before the existing hooks.  with_kwargs: call hook(module, args, kwargs), which returns (args,
         kwargs).
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> layer = torch.nn.ReLU()
             >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
@@ -140,6 +141,7 @@ class Hooked:
         prepend: call it before the existing hooks.  with_kwargs: call hook(module, args, kwargs, output).
         always_call: call it also after a forward that raised, with None for the output.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> layer = torch.nn.ReLU()
             >>> handle = layer.register_forward_hook(lambda module, args, output: output * 10)
@@ -156,6 +158,7 @@ class Hooked:
         """Call hook(module, grad_output) before the module's backward; a result other than None replaces grad_output.
 
         prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
             >>> handle = layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 10,))
@@ -171,7 +174,8 @@ class Hooked:
         grad_input, grad_output: tuples of the gradients of the arguments and of the outputs, None where there is none.
         A result of None changes nothing.  prepend: call the hook before the existing ones.
         Returns a handle, whose `remove()` removes the hook.
-        Raises: ModeError if the module has hooks of register_backward_hook.
+        Raises: ArgumentTypeError for a hook that is not callable, ModeError if the module has hooks of
+                register_backward_hook.
         Example:
             >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
             >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] - 1,))
@@ -190,6 +194,8 @@ class Hooked:
 
         grad_input has the gradients of that operator's inputs, not of the module's: prefer register_full_backward_hook.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable, ModeError if the module has hooks of
+                register_full_backward_hook.
         Example:
             >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
             >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
@@ -206,6 +212,7 @@ class Hooked:
         """Call hook(module, prefix, keep_vars) before state_dict collects this module's own tensors.
 
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(1, 1))
             >>> handle = net[0].register_state_dict_pre_hook(lambda module, prefix, keep_vars: print(prefix))
@@ -220,6 +227,7 @@ class Hooked:
 
         The part includes the children's.  The hook may change the dict in place, and must return None.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> def drop_bias(module, state_dict, prefix, local_metadata):
             ...     del state_dict[prefix + "bias"]
@@ -241,6 +249,7 @@ class Hooked:
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
         It may change state_dict, which is a copy made for the load.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> def rename(module, state_dict, prefix, *further):
             ...     state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
@@ -264,6 +273,7 @@ class Hooked:
 
         It may change the lists `missing_keys` and `unexpected_keys` in place: load_state_dict raises if names remain.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> layer = torch.nn.Linear(1, 1)
             >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())

@@ -28,6 +28,7 @@ REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_`
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu.
 
+    Raises: ArgumentError for an unknown nonlinearity, or a param of leaky_relu that is not a number.
     Example:
         >>> torch.nn.init.calculate_gain("tanh")
         1.6666666666666667
@@ -56,6 +57,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fill with values of the uniform distribution over [a, b).
 
+    Shapes: any; the tensor itself is returned.
+    Raises: ValueRangeError if a exceeds b, DtypeError for a tensor that is not floating point, ArgumentTypeError for
+            one that is not a tensor or a number that is not one.
     Example:
         >>> weight = torch.nn.init.uniform_(torch.empty(3), -1.0, 1.0)
         >>> bool((weight >= -1).all() and (weight <= 1).all())
@@ -69,6 +73,9 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fill with values of the normal distribution.
 
+    Shapes: any; the tensor itself is returned.
+    Raises: ValueRangeError for a negative std, DtypeError for a tensor that is not floating point, ArgumentTypeError
+            for one that is not a tensor or a number that is not one.
     Example:
         >>> torch.nn.init.normal_(torch.empty(2, 3), std=0.02).shape
         torch.Size([2, 3])
@@ -83,7 +90,10 @@ def trunc_normal_(
 ) -> Any:
     """Fill with values of the normal distribution that lie in [a, b]: others are drawn again.
 
+    Shapes: any; the tensor itself is returned.
     Host: if the tensor is on a GPU, waits to check which values lie outside.
+    Raises: ValueRangeError if a exceeds b, ArgumentError if std is 0, DtypeError for a tensor that is not floating
+            point, ArgumentTypeError for one that is not a tensor or a number that is not one.
     Example:
         >>> w = torch.nn.init.trunc_normal_(torch.empty(100), std=0.02, a=-0.04, b=0.04)
         >>> bool((w.abs() <= 0.04).all())
@@ -94,6 +104,8 @@ def trunc_normal_(
         return tensor
     for name, value in (("mean", mean), ("std", std), ("a", a), ("b", b)):
         checks.number("trunc_normal_", name, value)
+    if std == 0:
+        raise ArgumentError("std must not be 0", hint="constant_ fills with one value", operator="trunc_normal_")
     if mean < a - 2 * std or mean > b + 2 * std:
         callers.warn(
             f"mean {mean} is more than 2 std ({std}) from [{a}, {b}] in nn.init.trunc_normal_. "
@@ -132,6 +144,8 @@ def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generato
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value.
 
+    Shapes: any; the tensor itself is returned.
+    Raises: ArgumentTypeError if tensor is not a tensor or val not a number.
     Example:
         >>> torch.nn.init.constant_(torch.empty(2), 0.5)
         tensor([0.5000, 0.5000])
@@ -144,6 +158,8 @@ def constant_(tensor: Any, val: float) -> Any:
 def zeros_(tensor: Any) -> Any:
     """Fill with 0.
 
+    Shapes: any; the tensor itself is returned.
+    Raises: ArgumentTypeError if tensor is not a tensor.
     Example:
         >>> torch.nn.init.zeros_(torch.empty(2))
         tensor([0., 0.])
@@ -155,6 +171,8 @@ def zeros_(tensor: Any) -> Any:
 def ones_(tensor: Any) -> Any:
     """Fill with 1.
 
+    Shapes: any; the tensor itself is returned.
+    Raises: ArgumentTypeError if tensor is not a tensor.
     Example:
         >>> torch.nn.init.ones_(torch.empty(2))
         tensor([1., 1.])
@@ -166,6 +184,8 @@ def ones_(tensor: Any) -> Any:
 def eye_(tensor: Any) -> Any:
     """Fill a matrix with the identity.
 
+    Shapes: [rows, columns]; the tensor itself is returned.
+    Raises: ArgumentError if the tensor is not a matrix, ArgumentTypeError if it is not a tensor.
     Example:
         >>> torch.nn.init.eye_(torch.empty(2, 3))
         tensor([[1., 0., 0.],
@@ -225,7 +245,9 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     """Fill a matrix with normal values, then zero the share `sparsity` of each column (J. Martens, 2010).
 
     The rows that are zeroed are drawn from the default generator of the CPU.
-    Raises: ArgumentError if the tensor is not a matrix.
+    Shapes: [rows, columns]; the tensor itself is returned.
+    Raises: ArgumentError if the tensor is not a matrix, DtypeError for a tensor that is not floating point,
+            ArgumentTypeError for one that is not a tensor or a number that is not one.
     Example:
         >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
         tensor([2, 2, 2])
@@ -303,6 +325,9 @@ def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill uniformly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
 
+    Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
+    Raises: ArgumentError for fewer than 2 dimensions, DtypeError for a tensor that is not floating point,
+            ArgumentTypeError for one that is not a tensor or a number that is not one.
     Example:
         >>> weight = torch.nn.init.xavier_uniform_(torch.empty(2, 4))  # within sqrt(6 / (2 + 4))
         >>> bool(weight.abs().max() <= 1)
@@ -316,6 +341,9 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
 
+    Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
+    Raises: ArgumentError for fewer than 2 dimensions, DtypeError for a tensor that is not floating point,
+            ArgumentTypeError for one that is not a tensor or a number that is not one.
     Example:
         >>> torch.nn.init.xavier_normal_(torch.empty(2, 4)).shape
         torch.Size([2, 4])
@@ -330,6 +358,9 @@ def kaiming_uniform_(
 ) -> Any:
     """Fill uniformly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu.
 
+    Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
+    Raises: ArgumentError for fewer than 2 dimensions, another mode or nonlinearity, or a slope that is not a number;
+            DtypeError for a tensor that is not floating point, ArgumentTypeError for one that is not a tensor.
     Example:
         >>> weight = torch.nn.init.kaiming_uniform_(torch.empty(2, 6))  # within sqrt(6 / 6)
         >>> bool(weight.abs().max() <= 1)
@@ -348,6 +379,9 @@ def kaiming_normal_(
 ) -> Any:
     """Fill from a normal distribution, std = gain / sqrt(fan) (K. He et al., 2015); a: the slope of leaky_relu.
 
+    Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
+    Raises: ArgumentError for fewer than 2 dimensions, another mode or nonlinearity, or a slope that is not a number;
+            DtypeError for a tensor that is not floating point, ArgumentTypeError for one that is not a tensor.
     Example:
         >>> torch.nn.init.kaiming_normal_(torch.empty(2, 6), mode="fan_out").shape
         torch.Size([2, 6])

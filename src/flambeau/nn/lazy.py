@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ModeError, NotSupportedError
+from ..errors import ModeError, NotSupportedError, ShapeError
+from ..tensor import checks
 from ..tensor.tensor import Tensor
 from .layers import Linear
 from .parameter import UninitializedParameter, is_lazy
@@ -15,6 +16,8 @@ class LazyModuleMixin:
 
     The first call makes the parameters with `initialize_parameters`, and the module becomes a `cls_to_become` if that
     is not None.  A subclass names this mixin before the module that it derives from.
+    Raises: in the first call, ModeError if initialize_parameters leaves a parameter without a shape; ValueRangeError
+            for other operations on such a parameter.
     Example:
         >>> class LazyScale(torch.nn.modules.LazyModuleMixin, torch.nn.Module):
         ...     def __init__(self):
@@ -96,6 +99,9 @@ def _adopt_shapes(module: Any, state: Any, prefix: str, *_: Any) -> None:
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` whose in_features are those of its first input; it then becomes a Linear.
 
+    Shapes: as `Linear`: input [*, in_features]; result [*, out_features].
+    Raises: ArgumentTypeError, ValueRangeError for an out_features that is not an int or is negative; in forward,
+            ShapeError for an input without dimensions, DtypeError for one of another dtype than the weight.
     Example:
         >>> layer = torch.nn.LazyLinear(2)
         >>> layer
@@ -108,6 +114,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
+        checks.count(self._get_name(), "out_features", out_features)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
         if bias:
@@ -120,6 +127,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input: Tensor) -> None:
         """Make weight and bias for inputs [*, in_features].
 
+        Raises: ArgumentTypeError for an input that is not a tensor, ShapeError for one without dimensions.
         Example:
             >>> layer = torch.nn.LazyLinear(2)
             >>> layer.initialize_parameters(torch.ones(5, 3))
@@ -129,6 +137,13 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params():
             self.in_features = self.weight.shape[-1]
             return
+        checks.tensor(self._get_name(), "input", input)
+        if not input.ndim:
+            raise ShapeError(
+                "the input must have at least one dimension, got shape []",
+                hint="its last dimension holds the features",
+                operator=self._get_name(),
+            )
         self.in_features = input.shape[-1]
         weight: Any = self.weight
         weight.materialize((self.out_features, self.in_features))

@@ -46,6 +46,7 @@ class MSELoss(_Loss):
     """Mean squared difference of input and target.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
@@ -59,6 +60,7 @@ class L1Loss(_Loss):
     """Mean absolute difference of input and target.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(1.)
@@ -74,6 +76,9 @@ class NLLLoss(_WeightedLoss):
     weight: one factor per class;  ignore_index: a target that is not counted.
     Shapes: input [N, C] of log probabilities; target [N] of class indexes; result a scalar, or [N] with
             reduction="none".
+    Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
+            DtypeError for an input that is not floating point or a target that is not int64, ShapeError for a weight
+            that does not fit, ArgumentError for a target that does not fit or another reduction.
     Example:
         >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
         tensor(1.5000)
@@ -97,6 +102,10 @@ class CrossEntropyLoss(_WeightedLoss):
     label_smoothing: the share of the target that is distributed evenly over all classes, in [0, 1].
     Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities; result a scalar, or [N] with
             reduction="none".
+    Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
+            DtypeError for an input that is not floating point, ShapeError for a weight that does not fit, ArgumentError
+            for a target that does not fit, a label_smoothing outside [0, 1] or another reduction; ModeError for an
+            ignore_index with probabilities.
     Example:
         >>> torch.nn.CrossEntropyLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
         tensor(0.6931)
@@ -203,6 +212,8 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     weight: a factor per element;  pos_weight: a factor of the positive term, per class.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ShapeError for a
+            weight or pos_weight that does not broadcast.
     Example:
         >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))
         tensor(0.6931)
@@ -227,6 +238,9 @@ class BCELoss(_WeightedLoss):
 
     weight: a factor per element.
     Shapes: input and target [*], of the same shape, in [0, 1]; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ValueRangeError for
+            an input outside [0, 1] on the CPU (a device-side assert on a GPU), ShapeError for a weight that does not
+            broadcast.
     Example:
         >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
         tensor(0.6931)
@@ -240,6 +254,8 @@ class NLLLoss2d(NLLLoss):
     """A former name of NLLLoss.
 
     Warns: FutureWarning.
+    Shapes: as NLLLoss.
+    Raises: as NLLLoss: IndexRangeError, DtypeError, ShapeError, ArgumentError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
@@ -256,6 +272,8 @@ class SmoothL1Loss(_Loss):
     """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast or beta is negative, ArgumentError for another
+            reduction.
     Example:
         >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]))
         tensor(0.8125)
@@ -275,6 +293,8 @@ class HuberLoss(_Loss):
     """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast or delta is not positive, ArgumentError for another
+            reduction.
     Example:
         >>> torch.nn.HuberLoss()(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]))
         tensor(1.8125)
@@ -294,6 +314,7 @@ class KLDivLoss(_Loss):
 
     reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
         >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
@@ -316,6 +337,7 @@ class PoissonNLLLoss(_Loss):
     log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
         tensor(0.8591)
@@ -360,6 +382,7 @@ class HingeEmbeddingLoss(_Loss):
     """input where the target is 1, and max(0, margin - input) where it is -1.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
         tensor(0.6500)
@@ -379,6 +402,7 @@ class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), with targets of 1 and -1.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor(0.6931)
@@ -393,6 +417,8 @@ class MultiLabelMarginLoss(_Loss):
 
     Shapes: input [n, c] or [c]; target of the same shape: labels, which end at the first -1; result a scalar, or [n]
             with reduction="none".
+    Raises: in forward, ShapeError if the shapes differ, DtypeError for a target that is not int64, IndexRangeError for
+            a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for another reduction.
     Example:
         >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
         >>> torch.nn.MultiLabelMarginLoss()(input, target)
@@ -408,6 +434,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     weight: a factor per class.
     Shapes: input and target [*, c]; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast or the weight does not fit, ArgumentError for another
+            reduction.
     Example:
         >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
         tensor(0.6931)
@@ -466,6 +494,7 @@ class CosineEmbeddingLoss(_PairLoss):
     """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
 
     Shapes: inputs [n, d] or [d]; target [n] or (); result a scalar, or as the target with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not fit, ArgumentError for another reduction.
     Example:
         >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
         >>> torch.nn.CosineEmbeddingLoss()(first, second, torch.tensor([1]))
@@ -480,6 +509,8 @@ class MarginRankingLoss(_PairLoss):
     """max(0, margin - target * (input1 - input2)).
 
     Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast or differ in the number of dimensions, ArgumentError
+            for another reduction.
     Example:
         >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
         >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))
@@ -561,6 +592,9 @@ class CTCLoss(_Loss):
     zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
     Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch;
             result a scalar, or [n] with reduction="none".
+    Raises: in forward, ShapeError if the shapes or lengths do not fit, DtypeError for wrong dtypes, IndexRangeError for
+            a label out of range on the CPU, ArgumentTypeError for lengths that are not ints, ArgumentError for another
+            reduction.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.nn.CTCLoss()(logs, torch.tensor([[1]]), [2], [1])
@@ -675,6 +709,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """Return the log-probabilities of all classes.
 
         Shapes: input [n, in_features]; result [n, n_classes].
+        Raises: ShapeError if the last dimension is not in_features, IndexRangeError for an input of one dimension,
+                DtypeError for one of another dtype than the weights.
         Example:
             >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
             >>> logs = layer.log_prob(torch.ones(5, 4))
@@ -696,6 +732,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
         The classes of clusters are compared only for rows whose most probable entry of the head is a cluster.
         Shapes: input [n, in_features]; result [n], int64.
+        Raises: ShapeError if the last dimension is not in_features, IndexRangeError for an input of one dimension,
+                DtypeError for one of another dtype than the weights.
         Example:
             >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2], head_bias=True)
             >>> _ = torch.nn.init.zeros_(layer.head.weight)

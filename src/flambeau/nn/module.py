@@ -182,6 +182,9 @@ class Module(Hooked):
     """Base class of layers and networks: parameters, buffers, child modules and a `forward` function.
 
     A subclass calls `super().__init__()`, assigns parameters and modules as attributes, and defines `forward`.
+    Shapes: the docstring of each class says what its forward takes and returns.
+    Raises: ArgumentTypeError for an attribute of a registered name that is not a parameter, buffer or module, or a call
+            of `__init__` with arguments; NotSupportedError for a class without `forward`.
     Example:
         >>> class Net(torch.nn.Module):
         ...     def __init__(self):
@@ -226,7 +229,8 @@ class Module(Hooked):
         """Compute the result of the module; every subclass defines it.
 
         Call the module itself, `module(x)`, instead of `module.forward(x)`: only the former calls the hooks.
-        Raises: NotSupportedError if the class does not define it.
+        Shapes: those of the class's docstring.
+        Raises: the errors of the class's docstring; NotSupportedError if the class does not define forward.
         Example:
             >>> class Double(torch.nn.Module):
             ...     def forward(self, x):
@@ -323,6 +327,8 @@ class Module(Hooked):
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a child module under a name: the same as add_module.
 
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+                Module.
         Example:
             >>> net = torch.nn.Module()
             >>> net.register_module("act", torch.nn.ReLU())
@@ -595,6 +601,7 @@ class Module(Hooked):
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` with every descendant, children before their parents, then with this module; return this module.
 
+        Raises: ArgumentTypeError for a function that is not callable.
         Example:
             >>> def fill(module):
             ...     if isinstance(module, torch.nn.Linear):
@@ -632,13 +639,15 @@ class Module(Hooked):
         """Move the parameters and buffers to a device without copying their values; return this module.
 
         The new values are not initialized.  recurse: include the descendants.
+        Raises: ArgumentTypeError, DeviceNameError for a device that is not one, DeviceIndexError for one that does not
+                exist.
         Example:
             >>> torch.nn.Linear(2, 3).to_empty(device="cuda").weight.device
             device(type='cuda', index=0)
         """
         with naming("to_empty"):
             target = devices.as_device(device)
-        return self._apply(lambda tensor: empty_like(tensor, device=target), recurse)
+            return self._apply(lambda tensor: empty_like(tensor, device=target), recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move all parameters and buffers to a device, and convert floating point ones to a type; return this module.
@@ -674,6 +683,8 @@ class Module(Hooked):
     def cuda(self, device: Any = None) -> Self:
         """Move all parameters and buffers to a CUDA device, by default the current one; return this module.
 
+        Raises: NoDeviceError without a GPU, DeviceNameError for a device that is not one, DeviceIndexError for one that
+                does not exist, OutOfMemoryError if the device has no memory left.
         Example:
             >>> torch.nn.Linear(2, 3).cuda(1).weight.device
             device(type='cuda', index=1)
@@ -703,6 +714,8 @@ class Module(Hooked):
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a type, those of integer types too; return this module.
 
+        Raises: ArgumentTypeError, ArgumentError for a type that is not one, DtypeError for an integer type if a
+                parameter requires a gradient.
         Example:
             >>> torch.nn.BatchNorm1d(2).type(torch.float64).num_batches_tracked.dtype
             torch.float64
@@ -752,6 +765,7 @@ class Module(Hooked):
         """Set training mode of this module and its descendants, for layers such as Dropout; return this module.
 
         mode: False sets evaluation mode, as `eval` does.
+        Raises: ArgumentError for a mode that is not a bool.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Dropout(0.5)).train(False)
             >>> net[0](torch.ones(3))
@@ -779,6 +793,8 @@ class Module(Hooked):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set requires_grad of all parameters; return this module.
 
+        Raises: ArgumentTypeError for a value that is not a bool, DtypeError for True with a parameter that is not
+                floating point.
         Example:
             >>> layer = torch.nn.Linear(2, 3).requires_grad_(False)
             >>> layer.weight.requires_grad
@@ -817,6 +833,7 @@ class Module(Hooked):
         The tensors share the module's memory; they are detached from gradients unless keep_vars.
         prefix: a text before all names.  destination: a dict to add to.
         Positional arguments are destination, prefix and keep_vars, with a warning.
+        Raises: ArgumentTypeError for a destination that is not a dict or a prefix that is not a string.
         Example:
             >>> layer = torch.nn.Linear(2, 3)
             >>> {name: tuple(value.shape) for name, value in layer.state_dict().items()}
@@ -1000,6 +1017,12 @@ TABLES: dict[str, Callable[[], Any]] = {  # attributes of every module, and func
 for _method in (Module.get_extra_state, Module.set_extra_state):
     vars(_method)["is_missing"] = True  # a subclass's own method has no such mark
 vars(Module._load_from_state_dict)["is_plain"] = True
+
+
+def check_module(called: str, what: str, value: object) -> None:
+    """Raise ArgumentTypeError unless a value is a module."""
+    if not isinstance(value, Module):
+        raise ArgumentTypeError(f"{what} must be a Module, got {shown(value)}", hint="pass a module", operator=called)
 
 
 class Layer(Module):

@@ -6,14 +6,14 @@ from typing import Any
 
 from .. import callers
 from ..dtypes import int64
-from ..errors import ArgumentError, ArgumentTypeError, naming, shown
+from ..errors import ArgumentError, naming
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
 from .layers import normalized_sizes
 from .lazy import LazyModuleMixin
-from .module import Layer, Module
+from .module import Layer, Module, check_module
 from .parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 
@@ -248,12 +248,7 @@ class SyncBatchNorm(_BatchNorm):
             >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3)).num_features
             3
         """
-        if not isinstance(module, Module):
-            raise ArgumentTypeError(
-                f"module must be an nn.Module, got {shown(module)}",
-                hint="pass the module whose batch norms to replace",
-                operator="convert_sync_batchnorm",
-            )
+        check_module("convert_sync_batchnorm", "module", module)
         result = module
         if isinstance(module, _BatchNorm):
             converted = cls(

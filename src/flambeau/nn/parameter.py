@@ -11,7 +11,7 @@ from ..dtypes import default
 from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
 from ..importer import listing
 from ..ops.operator import REGISTRY
-from ..tensor import factories, subclass
+from ..tensor import checks, factories, subclass
 from ..tensor.gradient import want
 from ..tensor.operators import BINARY, COMPARISONS, UNARY
 from ..tensor.tensor import Tensor, TensorClass
@@ -56,7 +56,9 @@ class Parameter(Tensor, metaclass=_MarkedClass, overrides=False):
 
     It shares the memory of `data`.  Results of operations on parameters are plain tensors.  If `data` is of a subclass
     of Tensor, so is the parameter.
-    Raises: DtypeError if requires_grad is True and `data` is not floating point.
+    Shapes: the shape of `data`.
+    Raises: ArgumentTypeError if `data` is not a tensor, DtypeError if requires_grad is True and `data` is not floating
+            point.
     Example:
         >>> net = torch.nn.Module()
         >>> net.scale = torch.nn.Parameter(torch.ones(2))
@@ -85,6 +87,8 @@ class Buffer(Tensor, metaclass=_MarkedClass, overrides=False):
     """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
 
     persistent: whether it is part of the module's state_dict.
+    Shapes: the shape of `data`.
+    Raises: ArgumentTypeError if `data` is not a tensor or None.
     Example:
         >>> net = torch.nn.Module()
         >>> net.mean = torch.nn.Buffer(torch.zeros(2))
@@ -136,6 +140,9 @@ class _Uninitialized:
         """Give the tensor a shape and memory, which is not initialized; it becomes a Parameter or a Buffer.
 
         device, dtype: by default those that it was made with.
+        Raises: ArgumentTypeError for a shape that is not a list of ints, ValueRangeError for a negative size,
+                DeviceNameError for an unknown device, DtypeError for a dtype that is not floating point if the tensor
+                requires a gradient.
         Example:
             >>> param = torch.nn.UninitializedParameter()
             >>> param.materialize((2, 3))
@@ -143,7 +150,7 @@ class _Uninitialized:
             ('Parameter', torch.Size([2, 3]))
         """
         own: Any = self
-        sizes = tuple(shape)
+        sizes = checks.listed("materialize", "shape", "ints", shape)
         own.data = factories.empty(sizes, device=device or own.device, dtype=dtype or own.dtype)
         own.__class__ = self.cls_to_become
 
@@ -214,6 +221,8 @@ _ParameterMeta = type(Parameter)
 class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
     """A parameter without a shape; `materialize` makes it a Parameter.  See `nn.LazyLinear`.
 
+    Raises: DtypeError if requires_grad is True and dtype is not floating point, DeviceNameError for an unknown device;
+            ValueRangeError for operations before `materialize`.
     Example:
         >>> weight = torch.nn.UninitializedParameter()
         >>> weight
@@ -238,6 +247,8 @@ class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
 class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
     """A buffer without a shape; `materialize` makes it a Buffer.
 
+    Raises: ArgumentTypeError for a dtype that is not one, DeviceNameError for an unknown device; ValueRangeError for
+            operations before `materialize`.
     Example:
         >>> mean = torch.nn.UninitializedBuffer()
         >>> mean.materialize((3,))

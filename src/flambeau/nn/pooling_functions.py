@@ -335,7 +335,7 @@ def _unpool_sizes(
     output_size = checks.listed(name, "output_size", "ints", output_size)
     for size in output_size:
         checks.integer(name, "an entry of output_size", size)
-    wanted = output_size[-count:]
+    wanted: tuple[int, ...] = output_size[-count:]
     if len(output_size) not in (count, count + 2) or any(
         not size - by < want < size + by for want, size, by in zip(wanted, sizes, step)
     ):

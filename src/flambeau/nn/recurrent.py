@@ -209,6 +209,10 @@ def _direction(
 class RNNBase(Module):
     """Base of the recurrent layers.  mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; see RNN for the rest.
 
+    Shapes: as RNN.
+    Raises: ArgumentError for another mode, sizes below 1 or a dropout outside [0, 1], ArgumentTypeError for arguments
+            of a wrong type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError for an
+            input or hx that does not fit.
     Example:
         >>> torch.nn.RNNBase("GRU", 3, 5).mode
         'GRU'
@@ -438,7 +442,9 @@ class RNN(RNNBase):
     bidirectional: a second direction, from the end, whose results follow the first one's.
     Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],
             0 if None; the results [t, n, directions * hidden_size], and the last states, shaped as hx.
-    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Raises: ArgumentError for sizes below 1, a dropout outside [0, 1] or another nonlinearity, ArgumentTypeError for
+            arguments of a wrong type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError
+            for an input or hx that does not fit.
     Example:
         >>> out, last = torch.nn.RNN(3, 5, num_layers=2)(torch.ones(7, 2, 3))
         >>> out.shape, last.shape
@@ -468,7 +474,9 @@ class LSTM(RNNBase):
 
     proj_size: the number of features to which hidden states are projected; 0 for none.  Other arguments: see RNN.
     Shapes: as RNN; hx is a pair (hidden states, cell states), and so are the last states.
-    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Raises: ArgumentError for sizes below 1, a dropout outside [0, 1] or a proj_size outside [0, hidden_size),
+            ArgumentTypeError for arguments of a wrong type; in forward, ArgumentError for a wrong number of dimensions
+            or dtype, ShapeError for an input or hx that does not fit.
     Example:
         >>> out, (h, c) = torch.nn.LSTM(3, 5, batch_first=True, bidirectional=True)(torch.ones(2, 7, 3))
         >>> out.shape, h.shape, c.shape
@@ -488,7 +496,9 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units (K. Cho et al., 2014).  Arguments and shapes: see RNN.
 
-    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Raises: ArgumentError for sizes below 1 or a dropout outside [0, 1], ArgumentTypeError for arguments of a wrong
+            type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError for an input or hx
+            that does not fit.
     Example:
         >>> out, last = torch.nn.GRU(3, 5)(torch.ones(7, 2, 3))
         >>> out.shape, last.shape
@@ -508,6 +518,8 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """Base of the cells: one step of a recurrent layer.
 
+    Shapes: as RNNCell.
+    Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative.
     Example:
         >>> torch.nn.RNNCellBase(3, 5, bias=False, num_chunks=4).weight_ih.shape
         torch.Size([20, 3])
@@ -600,7 +612,9 @@ class RNNCell(RNNCellBase):
     """One step of an RNN: activation(W_ih x + b_ih + W_hh h + b_hh).
 
     Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
-    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Raises: ArgumentError for another nonlinearity, ArgumentTypeError, ValueRangeError for sizes that are not ints or
+            are negative; in forward, ArgumentError for a wrong number of dimensions, ShapeError for an input or hx that
+            does not fit.
     Example:
         >>> torch.nn.RNNCell(3, 5)(torch.ones(2, 3)).shape
         torch.Size([2, 5])
@@ -624,7 +638,9 @@ class LSTMCell(RNNCellBase):
 
     Shapes: input [n, input_size] or [input_size]; hx a pair of [n, hidden_size] or [hidden_size], 0 if None; the
             results as these.
-    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward,
+            ArgumentTypeError for an hx that is not two tensors, ArgumentError for a wrong number of dimensions,
+            ShapeError for an input or hx that does not fit.
     Example:
         >>> h, c = torch.nn.LSTMCell(3, 5)(torch.ones(2, 3))
         >>> h.shape, c.shape
@@ -645,7 +661,8 @@ class GRUCell(RNNCellBase):
     """One step of a GRU.
 
     Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
-    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward, ArgumentError
+            for a wrong number of dimensions, ShapeError for an input or hx that does not fit.
     Example:
         >>> torch.nn.GRUCell(3, 5)(torch.ones(2, 3)).shape
         torch.Size([2, 5])

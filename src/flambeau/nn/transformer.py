@@ -25,6 +25,8 @@ from .parameter import Parameter
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear whose class has the name of PyTorch's output projection in MultiheadAttention; it computes the same.
 
+    Shapes: as Linear.
+    Raises: as Linear: ArgumentTypeError, ValueRangeError, ShapeError, DtypeError.
     Example:
         >>> torch.nn.MultiheadAttention(4, 2).out_proj
         NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
@@ -222,7 +224,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
     Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like src.
-    Raises: ArgumentError for any other activation, or heads that do not divide d_model.
+    Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
+            features or masks do not fit.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
         >>> layer(torch.ones(5, 3, 8)).shape
@@ -243,7 +246,8 @@ class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to a memory and a feedforward network; otherwise as TransformerEncoderLayer.
 
     Shapes: tgt and memory [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like tgt.
-    Raises: ArgumentError for any other activation, or heads that do not divide d_model.
+    Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
+            features or masks do not fit.
     Example:
         >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
         >>> layer(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape
@@ -294,6 +298,9 @@ class TransformerEncoder(Module):
         leaves out are 0 in the result before `norm`, as PyTorch's nested tensors leave them.
     mask_check: do that only if these positions are at the ends of the sequences; the check waits for a GPU.
     Shapes: as the layer's.
+    Raises: ArgumentTypeError for a layer that is not a module or a num_layers that is not an int, ValueRangeError for a
+            negative one; in forward, ShapeError if the features or masks do not fit, ArgumentTypeError for an input
+            that is not a tensor.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
         >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.ones(3, 5, 8)).shape
@@ -305,6 +312,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True, mask_check: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
+        checks.count(self._get_name(), "num_layers", num_layers)
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
@@ -316,6 +324,7 @@ class TransformerEncoder(Module):
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:  # fmt: skip
+        checks.tensor(self._get_name(), "src", src)
         padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype, mask)
         mask = additive_mask(self._get_name(), "mask", mask, src.dtype)
         output = src
@@ -342,6 +351,8 @@ class TransformerDecoder(Module):
 
     norm: applied to the result.
     Shapes: as the layer's.
+    Raises: ArgumentTypeError for a layer that is not a module or a num_layers that is not an int, ValueRangeError for a
+            negative one; in forward, ShapeError if the features or masks do not fit.
     Example:
         >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
         >>> torch.nn.TransformerDecoder(layer, num_layers=2)(torch.ones(3, 5, 8), torch.ones(3, 7, 8)).shape
@@ -350,6 +361,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
+        checks.count(self._get_name(), "num_layers", num_layers)
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
@@ -445,6 +457,9 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Return the causal mask: -inf above the diagonal, else 0.
 
+        Shapes: the result is [sz, sz].
+        Raises: ArgumentTypeError for an sz that is not an int, ValueRangeError for a negative one or a dtype that has
+                no infinity, DeviceNameError for an unknown device.
         Example:
             >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
             tensor([[0., -inf],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ArgumentTypeError, shown
 from ...importer import listing
 
 
@@ -47,12 +47,21 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Remove a prefix from the keys of a state_dict that start with it, in place, and from those of its metadata.
 
+    Raises: ArgumentTypeError for a state_dict that is not a dict or a prefix that is not a string.
     Example:
         >>> state = {"module.weight": 1, "step": 2}
         >>> torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
         >>> state
         {'step': 2, 'weight': 1}
     """
+    name = "consume_prefix_in_state_dict_if_present"
+    for what, value, expected in (("state_dict", state_dict, dict), ("prefix", prefix, str)):
+        if not isinstance(value, expected):
+            raise ArgumentTypeError(
+                f"{what} must be a {expected.__name__}, got {shown(value)}",
+                hint="as in the state_dict of a DataParallel, and 'module.'",
+                operator=name,
+            )
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key.removeprefix(prefix)] = state_dict.pop(key)

@@ -109,8 +109,11 @@ def clip_grad_norm_(
 
     norm_type: see get_total_norm.
     foreach: accepted for compatibility; a launch scales all gradients of a device.
+    Shapes: the result is ().
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are unchanged.
+            ArgumentTypeError for parameters that are not tensors, ArgumentError for a max_norm or norm_type that is not
+            a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -142,7 +145,10 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
 
     All gradients are multiplied by max_norm / total_norm where that is below 1.
     total_norm: a tensor, such as the result of get_total_norm.  foreach: accepted for compatibility.
+    Shapes: total_norm has one element.
     Host:   returns at once.
+    Raises: ArgumentTypeError for parameters or a total_norm that are not tensors, ArgumentError for a max_norm that is
+            not a number, ShapeError for a total_norm of several elements.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -153,7 +159,8 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
     grads = _gradients("clip_grads_with_norm_", parameters)
     limit = _number("clip_grads_with_norm_", "max_norm", max_norm)
     checks.tensor("clip_grads_with_norm_", "total_norm", total_norm)
-    _limit(grads, total_norm, limit)
+    with naming("clip_grads_with_norm_"):
+        _limit(grads, total_norm, limit)
 
 
 def clip_grad_norm(
@@ -162,6 +169,8 @@ def clip_grad_norm(
 ) -> Any:  # fmt: skip
     """Call `clip_grad_norm_`, under its deprecated name, with a warning.
 
+    Shapes: the result is ().
+    Raises: as `clip_grad_norm_`: AutogradError, ArgumentTypeError, ArgumentError.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -178,7 +187,8 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     """Clamp every element of every gradient to [-clip_value, clip_value].  Host: returns at once.
 
     foreach: accepted for compatibility; a launch clamps all gradients of a device.
-    Raises: ValueRangeError for a negative clip_value.
+    Raises: ValueRangeError for a negative clip_value, ArgumentError for one that is not a number, ArgumentTypeError for
+            parameters that are not tensors.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, -0.5])

@@ -16,6 +16,8 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """Concatenate all parameters as one vector.
 
     Shapes: result [the number of all elements].
+    Raises: ArgumentTypeError for entries that are not tensors, ValueRangeError without parameters, DeviceMismatchError
+            for parameters on several devices.
     Example:
         >>> torch.nn.utils.parameters_to_vector([torch.ones(1, 2), torch.zeros(1)])
         tensor([1., 1., 0.])

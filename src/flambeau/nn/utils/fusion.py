@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ...errors import FlambeauError
+from ...errors import FlambeauError, naming
 from ...importer import listing
+from ...tensor import checks
+from ..module import check_module
 from ..parameter import Parameter
 
 
@@ -15,6 +17,8 @@ class FusionError(FlambeauError, AssertionError):
 
 
 def _check_mode(called: str, layer: Any, norm: Any) -> None:
+    check_module(called, "the layer", layer)
+    check_module(called, "the normalization", norm)
     training = [type(module).__name__ for module in (layer, norm) if module.training]
     if training:
         raise FusionError(
@@ -24,8 +28,13 @@ def _check_mode(called: str, layer: Any, norm: Any) -> None:
         )
 
 
-def _factors(mean: Any, var: Any, eps: float, weight: Any, bias: Any, old: Any) -> tuple[Any, Any]:
+def _factors(
+    name: str, layer: Any, mean: Any, var: Any, eps: float, weight: Any, bias: Any, old: Any
+) -> tuple[Any, Any]:
     """Return (factor of each output, new bias) of a normalization; `old` is the layer's bias or None."""
+    for what, tensor in (("the weight", layer), ("bn_rm", mean), ("bn_rv", var)):
+        checks.tensor(name, what, tensor)
+    checks.number(name, "bn_eps", eps)
     factor = (var + eps).rsqrt()
     factor = factor if weight is None else weight * factor
     shift = (0 if old is None else old) - mean
@@ -38,6 +47,9 @@ def fuse_conv_bn_weights(
     """Return weight and bias of a convolution with the batch normalization after it folded in.
 
     conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.  transpose: of a transposed convolution.
+    Shapes: conv_w [out, in, *], or [in, out, *] if transpose; the others [out]; the results have the shapes of conv_w
+            and [out].
+    Raises: ShapeError if the shapes do not fit, ArgumentTypeError for arguments that are not tensors.
     Example:
         >>> conv, norm = torch.nn.Conv1d(1, 2, 1), torch.nn.BatchNorm1d(2)
         >>> of_norm = norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
@@ -45,10 +57,11 @@ def fuse_conv_bn_weights(
         >>> weight.shape, bias.shape
         (torch.Size([2, 1, 1]), torch.Size([2]))
     """
-    factor, bias = _factors(bn_rm, bn_rv, bn_eps, bn_w, bn_b, conv_b)
-    shape = [1] * conv_w.ndim
-    shape[1 if transpose else 0] = -1
-    weight = (conv_w * factor.reshape(shape)).to(conv_w.dtype)
+    with naming("fuse_conv_bn_weights"):
+        factor, bias = _factors("fuse_conv_bn_weights", conv_w, bn_rm, bn_rv, bn_eps, bn_w, bn_b, conv_b)
+        shape = [1] * conv_w.ndim
+        shape[1 if transpose else 0] = -1
+        weight = (conv_w * factor.reshape(shape)).to(conv_w.dtype)
     bias = bias.to(conv_w.dtype if conv_b is None else conv_b.dtype)
     return _like(conv_w, weight), _like(conv_b, bias)
 
@@ -61,7 +74,8 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """Return a copy of a convolution whose results are those of batch normalization in evaluation mode after it.
 
     transpose: whether it is a transposed convolution.
-    Raises: FusionError, an AssertionError, in training mode.
+    Raises: FusionError, an AssertionError, in training mode; ShapeError if the numbers of channels differ,
+            ArgumentTypeError for arguments that are not modules.
     Example:
         >>> conv, norm = torch.nn.Conv2d(1, 2, 1).eval(), torch.nn.BatchNorm2d(2).eval()
         >>> x = torch.ones(1, 1, 2, 2)
@@ -71,7 +85,8 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     _check_mode("fuse_conv_bn_eval", conv, bn)
     fused = copy.deepcopy(conv)
     norm = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
-    fused.weight, fused.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
+    with naming("fuse_conv_bn_eval"):
+        fused.weight, fused.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
     return fused
 
 
@@ -80,14 +95,17 @@ def fuse_linear_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Return weight and bias of a linear layer with the batch normalization after it folded in; linear_b may be None.
 
+    Shapes: linear_w [out, in]; the others [out]; the results [out, in] and [out].
+    Raises: ShapeError if the shapes do not fit, ArgumentTypeError for arguments that are not tensors.
     Example:
         >>> linear, norm = torch.nn.Linear(1, 2, bias=False), torch.nn.BatchNorm1d(2)
         >>> of_norm = norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
         >>> torch.nn.utils.fuse_linear_bn_weights(linear.weight, None, *of_norm)[1].detach()
         tensor([0., 0.])
     """
-    factor, bias = _factors(bn_rm, bn_rv, bn_eps, bn_w, bn_b, linear_b)
-    weight = (linear_w * factor.unsqueeze(-1)).to(linear_w.dtype)
+    with naming("fuse_linear_bn_weights"):
+        factor, bias = _factors("fuse_linear_bn_weights", linear_w, bn_rm, bn_rv, bn_eps, bn_w, bn_b, linear_b)
+        weight = (linear_w * factor.unsqueeze(-1)).to(linear_w.dtype)
     bias = bias.to(linear_w.dtype if linear_b is None else linear_b.dtype)
     return _like(linear_w, weight), _like(linear_b, bias)
 

@@ -13,11 +13,11 @@ from ...core.tensor import TensorBase
 from ...errors import ArgumentError, IndexRangeError, NotSupportedError, shown
 from ...importer import listing
 from ...ops.operator import REGISTRY
-from ...tensor import factories
+from ...tensor import checks, factories
 from ...tensor.types import finfo
 from .. import functional as F
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from ..module import Module
+from ..module import Module, check_module
 from . import parametrize
 
 TRANSPOSED = ConvTranspose1d, ConvTranspose2d, ConvTranspose3d  # layers whose outputs are dimension 1 of the weight
@@ -26,6 +26,7 @@ FIRST_ITERATIONS = 15  # iterations of the power method when a weight is first p
 
 def _weight(called: str, module: Module, name: str) -> Any:
     """Return a parameter or buffer.  Raises ArgumentError if there is none."""
+    check_module(called, "module", module)
     weight = getattr(module, name, None)
     if not isinstance(weight, TensorBase):
         raise ArgumentError(
@@ -142,7 +143,9 @@ def orthogonal(
 
     orthogonal_map: "matrix_exp", "cayley" or "householder"; by default the first for square and complex matrices, and
     the last for others.  use_trivialization: multiply by an extra matrix, so that the weight can be set.
-    Raises: ArgumentError for a tensor that is not a matrix, or another map.
+    Shapes: the tensor is [*, rows, columns].
+    Raises: ArgumentError for a tensor that is missing or not a matrix, or another map; ArgumentTypeError if module is
+            not an nn.Module.
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 3))
         >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(2), atol=1e-5)
@@ -259,7 +262,8 @@ def as_matrix(weight: Any, dim: int) -> Any:
 
 
 def check_iterations(count: Any) -> None:
-    """Raise ArgumentError unless a number of iterations is positive."""
+    """Raise ArgumentTypeError unless a number of iterations is an int, ArgumentError unless it is positive."""
+    checks.integer("spectral_norm", "n_power_iterations", count)
     if count <= 0:
         raise ArgumentError(
             f"expected n_power_iterations to be positive, got {count}", hint="1 is usual", operator="spectral_norm"

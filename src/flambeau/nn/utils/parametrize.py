@@ -16,7 +16,7 @@ from ...core.tensor import TensorBase
 from ...errors import ArgumentError, DtypeError, ModeError, shown
 from ...importer import listing
 from ..containers import ModuleDict, ModuleList
-from ..module import Module
+from ..module import Module, check_module
 from ..parameter import Parameter
 
 _cache: dict[tuple[int, str], Any] = {}
@@ -254,7 +254,8 @@ def register_parametrization(
     is called when the tensor is set.  If it returns several tensors, all are passed to `forward`.  Further
     parametrizations are called with the result of the earlier ones.
     unsafe: do not check that the result has the shape and type of the tensor.
-    Raises: ArgumentError.
+    Raises: ArgumentTypeError for a module or parametrization that is not an nn.Module, ArgumentError if there is no
+            such tensor or, unless unsafe, if the result has another shape or type.
     Example:
         >>> class Symmetric(torch.nn.Module):
         ...     def forward(self, x):
@@ -264,6 +265,8 @@ def register_parametrization(
         >>> torch.equal(layer.weight, layer.weight.T)
         True
     """
+    check_module("register_parametrization", "module", module)
+    check_module("register_parametrization", "parametrization", parametrization)
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:

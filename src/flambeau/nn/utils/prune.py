@@ -14,6 +14,7 @@ from ...errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRang
 from ...importer import listing
 from ...ops.operator import REGISTRY
 from ...tensor import factories, like_factories
+from ..module import check_module
 
 
 class MaskError(FlambeauError, AssertionError):
@@ -25,6 +26,7 @@ class BasePruningMethod(ABC):
 
     Subclasses define `compute_mask`, and PRUNING_TYPE: the elements that `compute_mask` is given if some are already
     masked: "unstructured" for the unmasked ones, "structured" for channels with unmasked ones, "global" for all.
+    Raises: the builtin TypeError for a subclass without `compute_mask`.
     Example:
         >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
         ...     PRUNING_TYPE = "unstructured"
@@ -50,6 +52,8 @@ class BasePruningMethod(ABC):
         """Return the mask of a tensor: 0 for elements to prune, 1 for those to keep.  Subclasses define it.
 
         t: the values, or scores, that decide.  default_mask: the present mask, of the same shape.
+        Shapes: t, default_mask and the result have one shape.
+        Raises: the errors of the subclass: MaskError, an AssertionError, in CustomFromMask for a mask of another shape.
         Example:
             >>> prune = torch.nn.utils.prune
             >>> prune.L1Unstructured(amount=2).compute_mask(torch.tensor([3.0, -1.0, 2.0]), torch.ones(3))
@@ -59,6 +63,8 @@ class BasePruningMethod(ABC):
     def apply_mask(self, module: Any) -> Any:
         """Return the parameter of `module` times its mask; gradients reach the parameter.
 
+        Shapes: the result has the parameter's shape.
+        Raises: AttributeError if the method was not applied to the module.
         Example:
             >>> layer = torch.nn.Linear(3, 1)
             >>> layer.weight.data = torch.tensor([[1.0, -2.0, 3.0]])
@@ -83,6 +89,7 @@ class BasePruningMethod(ABC):
             >>> layer.weight_mask
             tensor([[1., 0., 1.]])
         """
+        check_module(cls.__name__, "module", module)
         earlier = [entry for entry in module._forward_pre_hooks.items() if _prunes(entry[1], name)]
         instance: Any = cls(*args, **kwargs)
         instance._tensor_name = name
@@ -122,6 +129,7 @@ class BasePruningMethod(ABC):
         """Make the pruned parameter an ordinary one with its masked values; the mask is deleted.
 
         The function torch.nn.utils.prune.remove removes the hook too.
+        Raises: AttributeError if the method was not applied to the module.
         Example:
             >>> layer = torch.nn.Linear(3, 1)
             >>> torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 1).remove(layer)
@@ -156,6 +164,8 @@ class PruningContainer(BasePruningMethod):
     """Several pruning methods of one parameter, in the order of their application.
 
     Pruning a parameter again makes a container.  It has a length, and its methods by index.
+    Raises: ArgumentTypeError for an object that is not a pruning method, ArgumentError for methods of different
+            parameters, the builtin IndexError for an index out of range.
     Example:
         >>> prune, layer = torch.nn.utils.prune, torch.nn.Linear(3, 1)
         >>> _ = prune.L1Unstructured.apply(layer, "weight", 1)
@@ -214,6 +224,8 @@ class PruningContainer(BasePruningMethod):
         """Return the mask of the last method, applied to the elements that the present mask has left.
 
         An "unstructured" method chooses among the elements of mask 1, a "structured" one among channels that have some.
+        Shapes: t, default_mask and the result have one shape.
+        Raises: IndexRangeError if t and default_mask differ in shape.
         Example:
             >>> prune, layer = torch.nn.utils.prune, torch.nn.Linear(3, 1)
             >>> container = prune.PruningContainer(prune.L1Unstructured.apply(layer, "weight", 1))
@@ -247,6 +259,8 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
 class Identity(BasePruningMethod):
     """Pruning method that keeps every element; `identity` applies it.
 
+    Raises: in `apply`, ArgumentTypeError for an object that is not a module, AttributeError for a
+            missing parameter.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> _ = torch.nn.utils.prune.Identity.apply(layer, "weight")
@@ -453,6 +467,7 @@ def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
 def identity(module: Any, name: str) -> Any:
     """Give a parameter a mask of ones, which prunes nothing; return the module.
 
+    Raises: ArgumentTypeError if module is not an nn.Module, AttributeError if it has no such parameter.
     Example:
         >>> torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask
         tensor([1.])
@@ -582,12 +597,13 @@ def remove(module: Any, name: str) -> Any:
     """Make the parameter `name` an ordinary one with its pruned values; the mask and the hook are removed.
 
     Returns the module.
-    Raises: ArgumentError if the parameter is not pruned.
+    Raises: ArgumentError if the parameter is not pruned, ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
         >>> list(torch.nn.utils.prune.remove(layer, "weight").state_dict())
         ['bias', 'weight']
     """
+    check_module("remove", "module", module)
     for handle, hook in module._forward_pre_hooks.items():
         if _prunes(hook, name):
             hook.remove(module)
@@ -603,12 +619,14 @@ def remove(module: Any, name: str) -> Any:
 def is_pruned(module: Any) -> bool:
     """Return whether a module or one of its descendants has pruned parameters.
 
+    Raises: ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> prune = torch.nn.utils.prune
         >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "weight"))
         (False, True)
     """
+    check_module("is_pruned", "module", module)
     return any(
         isinstance(hook, BasePruningMethod)
         for submodule in module.modules()

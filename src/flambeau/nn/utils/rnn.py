@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from ...core.tensor import TensorBase
 from ...dtypes import int64
-from ...errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ...errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, naming, shown
 from ...errors import no_attribute as _no_attribute
 from ...host import np
 from ...importer import listing as _listing
@@ -28,6 +28,8 @@ class PackedSequence(_Packed):
     data: the elements.  batch_sizes: how many sequences have a first, second, ... element, on the CPU.
     sorted_indices, unsorted_indices: the order of the sequences, longest first, and its inverse; None if they were
     given in this order.  `pack_sequence` and `pack_padded_sequence` make them.
+    Shapes: data [elements of all sequences, *]; batch_sizes [longest length]; the indices [sequences].
+    Raises: ArgumentTypeError for data or batch_sizes that are not tensors, ArgumentError for batch_sizes on a GPU.
     Example:
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
         >>> packed.data, packed.batch_sizes
@@ -38,7 +40,15 @@ class PackedSequence(_Packed):
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
     ) -> Self:
         if batch_sizes is None:
+            if not isinstance(data, (tuple, list)) or len(data) != 2:
+                raise ArgumentTypeError(
+                    f"batch_sizes is missing, and data is not a pair (data, batch_sizes): {shown(data)}",
+                    hint="make it with pack_sequence",
+                    operator=cls.__name__,
+                )
             data, batch_sizes = data
+        for what, tensor in (("data", data), ("batch_sizes", batch_sizes)):
+            checks.tensor(cls.__name__, what, tensor)
         if batch_sizes.is_cuda:
             raise ArgumentError(
                 "batch_sizes should always be on CPU", hint="make it with pack_sequence", operator=cls.__name__
@@ -52,6 +62,8 @@ class PackedSequence(_Packed):
 
         The same object is returned if nothing changes.
         batch_sizes stay on the CPU; sorted_indices and unsorted_indices move with the data.
+        Raises: DeviceNameError for a device that is not one, DeviceIndexError for one that does not exist,
+                ArgumentTypeError for other arguments.
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
             >>> packed.to("cuda", torch.float32).data
@@ -66,6 +78,8 @@ class PackedSequence(_Packed):
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
         """Return the sequences on a CUDA device, by default the current one.  Other arguments are those of Tensor.to.
 
+        Raises: DeviceNameError for a device that is not one, DeviceIndexError for one that does not exist,
+                NoDeviceError without a GPU, OutOfMemoryError if the device has no memory left.
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
             >>> packed.cuda().data.device
@@ -86,6 +100,7 @@ class PackedSequence(_Packed):
     def pin_memory(self) -> Self:
         """Return a copy in pinned memory, from which copies to a GPU are asynchronous.
 
+        Raises: NoDeviceError without a GPU.
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
             >>> packed.pin_memory().is_pinned()
@@ -187,14 +202,19 @@ class PackedSequence(_Packed):
 def invert_permutation(permutation: Any) -> Any:
     """Return the inverse of a permutation; None for None.
 
+    Shapes: [n]; the result [n].
+    Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not of integers,
+            IndexRangeError for an entry outside [0, n) on the CPU (a device-side assert on a GPU).
     Example:
         >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
         tensor([1, 2, 0])
     """
     if permutation is None:
         return None
+    checks.tensor("invert_permutation", "permutation", permutation)
     places = factories.arange(permutation.numel(), device=permutation.device)
-    return permutation.new_zeros(permutation.shape).scatter(0, permutation, places)
+    with naming("invert_permutation"):
+        return permutation.new_zeros(permutation.shape).scatter(0, permutation, places)
 
 
 def _places(lengths: Any, total: int, device: Any) -> Any:
@@ -262,13 +282,20 @@ def pad_packed_sequence(
 
     total_length: the length to pad to; None is that of the longest sequence.
     Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
-    Raises: ArgumentError if total_length is less than a length.
+    Raises: ArgumentError if total_length is less than a length, ArgumentTypeError for an argument that is not a
+            PackedSequence.
     Example:
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
         >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
         (tensor([[1, 2, 3],
                 [4, 5, 0]]), tensor([3, 2]))
     """
+    if not isinstance(sequence, tuple) or len(sequence) != 4:
+        raise ArgumentTypeError(
+            f"sequence must be a PackedSequence, got {shown(sequence)}",
+            hint="make one with pack_sequence",
+            operator="pad_packed_sequence",
+        )
     data, batch_sizes, _, unsorted = sequence
     counts = batch_sizes.numpy()
     longest = len(counts)
@@ -332,12 +359,21 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
     Shapes: padded_sequences [t, n, *], or [n, t, *] with batch_first; the results [lengths[i], *].
     Host:   waits if the lengths are on a GPU.
+    Raises: ArgumentTypeError for arguments that are not tensors, ShapeError unless there is one length for each
+            sequence.
     Example:
         >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
         >>> torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]), batch_first=True)
         [tensor([1, 2, 3]), tensor([4, 5])]
     """
     checks.tensor("unpad_sequence", "padded_sequences", padded_sequences)
+    checks.tensor("unpad_sequence", "lengths", lengths)
+    if padded_sequences.ndim < 2 or tuple(lengths.shape) != (padded_sequences.shape[0 if batch_first else 1],):
+        raise ShapeError(
+            f"padded_sequences {list(padded_sequences.shape)} and lengths {list(lengths.shape)} do not fit",
+            hint="one length for each sequence; batch_first says which dimension counts these",
+            operator="unpad_sequence",
+        )
     whole = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [sequence[: int(length)].clone() for sequence, length in zip(whole.unbind(0), lengths.tolist())]
 
@@ -361,6 +397,9 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     """Return the sequences that were packed.
 
+    Shapes: the results are [lengths[i], *].
+    Host:   waits for the lengths.
+    Raises: ArgumentTypeError for an argument that is not a PackedSequence.
     Example:
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
         >>> torch.nn.utils.rnn.unpack_sequence(packed)

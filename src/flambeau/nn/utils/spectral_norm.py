@@ -19,6 +19,7 @@ class SpectralNorm:
     The module holds the weight as the parameter `name_orig`, and the estimated singular vectors as `name_u` and
     `name_v`.
     name, n_power_iterations, dim, eps: as in `spectral_norm`.
+    Raises: ArgumentError for an n_power_iterations that is not positive, ArgumentTypeError for one that is not an int.
     Example:
         >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
         >>> layer = torch.nn.Linear(2, 3)
@@ -37,6 +38,7 @@ class SpectralNorm:
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """Return the weight as a matrix with a row for each entry of dimension `dim`.
 
+        Raises: ShapeError for a dimension out of range.
         Example:
             >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
             >>> SpectralNorm(dim=1).reshape_weight_to_matrix(torch.ones(2, 3, 5)).shape
@@ -48,6 +50,8 @@ class SpectralNorm:
         """Return the weight divided by the estimate of its largest singular value.
 
         do_power_iteration: first improve the estimate by power iterations, which write `name_u` and `name_v`.
+        Shapes: the result has the weight's shape.
+        Raises: AttributeError if the hook was not applied to the module.
         Example:
             >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
             >>> layer = torch.nn.Linear(1, 1)
@@ -97,6 +101,7 @@ class SpectralNorm:
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again, with its normalized value; `remove_spectral_norm` removes the hook too.
 
+        Raises: AttributeError if the hook was not applied to the module.
         Example:
             >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
             >>> layer = torch.nn.Linear(2, 3)
@@ -120,7 +125,9 @@ def spectral_norm(
     """Divide a weight by its largest singular value before each forward; return the module.
 
     `torch.nn.utils.parametrizations.spectral_norm` is the newer form, with the same arguments.
-    Raises: ModeError if the parameter has such a hook, ArgumentError.
+    Raises: ModeError if the parameter has such a hook, ArgumentError for a missing parameter or an n_power_iterations
+            that is not positive, ArgumentTypeError if module is not an nn.Module, ShapeError for a dimension out of
+            range.
     Example:
         >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
         >>> list(layer.state_dict())

@@ -18,6 +18,8 @@ def functional_call(
     """Call a module with substituted parameters and buffers: the former name of torch.func.functional_call.
 
     Warns: FutureWarning.
+    Shapes: those of the module.
+    Raises: as `torch.func.functional_call`: ArgumentTypeError, ArgumentError, StateDictError.
     Example:
         >>> import warnings
         >>> layer = torch.nn.Linear(2, 1)

@@ -8,7 +8,7 @@ from ... import callers
 from ...errors import ArgumentError, ModeError
 from ...importer import listing
 from ...ops.operator import REGISTRY
-from ..module import Module
+from ..module import Module, check_module
 from ..parameter import Parameter
 
 
@@ -16,6 +16,7 @@ class WeightNorm:
     """Forward pre-hook that computes a weight from its norms and directions; `weight_norm` applies it.
 
     The module holds them as the parameters `name_g` and `name_v`.  name, dim: as in `weight_norm`.
+    Shapes: `name_v` has the weight's shape; `name_g` has it with size 1 in all dimensions but `dim`.
     Example:
         >>> from flambeau.nn.utils.weight_norm import WeightNorm
         >>> layer = torch.nn.Linear(2, 3)
@@ -31,6 +32,8 @@ class WeightNorm:
     def compute_weight(self, module: Any) -> Any:
         """Return the weight: `name_v`, scaled to the norms `name_g`.
 
+        Shapes: the result has the weight's shape.
+        Raises: AttributeError if the hook was not applied to the module, IndexRangeError for a dimension out of range.
         Example:
             >>> from flambeau.nn.utils.weight_norm import WeightNorm
             >>> layer = torch.nn.Linear(2, 1)
@@ -69,6 +72,7 @@ class WeightNorm:
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again, with its present value; `remove_weight_norm` removes the hook too.
 
+        Raises: AttributeError if the hook was not applied to the module.
         Example:
             >>> from flambeau.nn.utils.weight_norm import WeightNorm
             >>> layer = torch.nn.Linear(2, 3)
@@ -87,6 +91,7 @@ class WeightNorm:
 
 def check_once(kind: type, called: str, module: Any, name: str) -> None:
     """Raise ModeError if a module has a hook of a class for this parameter, ArgumentError if there is no parameter."""
+    check_module(called, "module", module)
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             raise ModeError(
@@ -104,6 +109,7 @@ def check_once(kind: type, called: str, module: Any, name: str) -> None:
 
 def remove_hook(kind: type, called: str, module: Any, name: str) -> None:
     """Remove a hook of a class before forward, and undo it.  Raises ArgumentError if there is none."""
+    check_module(f"remove_{called}", "module", module)
     for handle, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             undo: Any = hook
@@ -122,7 +128,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Warns: FutureWarning; `torch.nn.utils.parametrizations.weight_norm` replaces it.
     dim: the dimension whose entries have a norm each; None for one norm of the whole.
-    Raises: ModeError if the parameter has such a hook.
+    Raises: ModeError if the parameter has such a hook, ArgumentError for a missing parameter, ArgumentTypeError if
+            module is not an nn.Module, IndexRangeError for a dimension out of range.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
