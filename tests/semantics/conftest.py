@@ -27,6 +27,12 @@ SOURCES = ROOT / "src"
 HARMLESS = "The AccumulateGrad node's stream", "Attempting to run cuBLAS, but there was no"  # warnings of PyTorch's
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Only the files here ask PyTorch: the folders have tests of flambeau's modules together."""
+    is_of_flambeau = collection_path.parent == HERE and collection_path.is_dir()
+    return True if is_of_flambeau and runtime_of(config).name != "flambeau" else None
+
+
 @pytest.fixture(scope="session")
 def runtime(pytestconfig: pytest.Config) -> Runtime:
     return runtime_of(pytestconfig)

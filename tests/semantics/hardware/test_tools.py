@@ -13,7 +13,7 @@ import pytest
 from flambeau.driver.nvidia import cupti
 from flambeau.tools import memory_snapshot
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RACES = "examples/races"
 ONE_GPU = sorted(path.stem for path in (ROOT / RACES).glob("*.py") if "cuda:1" not in path.read_text())
 TRIES = 5

@@ -10,8 +10,7 @@ import pytest
 import flambeau as torch
 from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, ReentryError
-
-from ..conftest import ON_HARDWARE
+from tests.conftest import ON_HARDWARE
 
 HUNG = 60  # seconds
 
