@@ -488,7 +488,8 @@ def conv1d(
     Shapes: [n, c, l] or [c, l] with weight [o, c / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l + 2 * padding - dilation * (k - 1) - 1) // stride + 1.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> x = torch.tensor([[[1.0, 2.0, 4.0, 8.0]]])
         >>> torch.conv1d(x, torch.tensor([[[1.0, -1.0]]]))
@@ -508,7 +509,8 @@ def conv2d(
     if the input or the weight is.
     Shapes: [n, c, h, w] or [c, h, w] with weight [o, c / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
         tensor([[[[4., 6., 4.],
@@ -529,7 +531,8 @@ def conv3d(
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [o, c / groups, *kernel] and bias [o] gives [n, o, *sizes] or
             [o, *sizes].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv3d(torch.ones(1, 2, 3, 3, 3), torch.ones(4, 2, 2, 2, 2)).shape
         torch.Size([1, 4, 2, 2, 2])
@@ -582,7 +585,8 @@ def conv_transpose1d(
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> x = torch.tensor([[[1.0, 2.0]]])
         >>> torch.conv_transpose1d(x, torch.tensor([[[1.0, 10.0]]]), stride=2)
@@ -601,7 +605,8 @@ def conv_transpose2d(
     The arguments are those of `conv_transpose1d`, each an int or one int for each spatial dimension.
     Shapes: [n, c, h, w] or [c, h, w] with weight [c, o / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
         tensor([[[[1., 2., 1.],
@@ -622,7 +627,8 @@ def conv_transpose3d(
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [c, o / groups, *kernel] and bias [o] gives [n, o, *sizes] or
             [o, *sizes].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv_transpose3d(torch.ones(1, 2, 3, 3, 3), torch.ones(2, 4, 2, 2, 2), stride=2).shape
         torch.Size([1, 4, 6, 6, 6])
@@ -649,7 +655,8 @@ def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> An
     Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
     Host:   returns at once.
     Memory: k times the input.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
         torch.Size([4, 2, 4])
@@ -694,7 +701,8 @@ def general_convolution(
 
     Shapes: [n, c, *I] with weight [o, c / groups, *K], or [c, o / groups, *K] if transposed, gives [n, o, *sizes].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
+            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
     """
     spatial = len(weight.shape) - 2
     if spatial not in (1, 2, 3):

@@ -82,6 +82,7 @@ def diag(input: Operand, diagonal: int = 0) -> Any:
     """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix.
 
     diagonal: 0 is the main diagonal; positive numbers are above it.
+    Shapes: [n] gives [m, m], where m = n + |diagonal|; a matrix gives its diagonal.
     Host:   returns at once.
     Raises: ShapeError unless the input has one or two dimensions.
     Example:

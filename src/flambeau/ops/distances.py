@@ -138,7 +138,7 @@ def pairwise_distance(x1: Operand, x2: Operand, p: float = 2.0, eps: float = 1e-
 
     Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError.
+    Raises: ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
@@ -174,7 +174,8 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     Shapes: [*, n, d] and [*, m, d], whose first dimensions broadcast, give [*, n, m].
     Host:   returns at once.
     Memory: n * m * d numbers for the gradient of distances without a matrix product.
-    Raises: ShapeError, DtypeError, ArgumentError for any other compute_mode, ValueRangeError for p below 0.
+    Raises: ShapeError for fewer than two dimensions, or another number of columns, DtypeError for integers,
+            ArgumentError for any other compute_mode, ValueRangeError for p below 0.
     Example:
         >>> torch.cdist(torch.tensor([[0.0, 0.0], [3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([[5.],

@@ -683,8 +683,9 @@ def grouped_mm(
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
             [g, k, n] give [g, m, n].  Elements after the last group are 0.
     Host:   waits for offs, if it is on a GPU.
-    Raises: ShapeError, ArgumentError, ValueRangeError for offsets that decrease or are too large; NotSupportedError
-            for a bias and another type of the result.
+    Raises: ShapeError if sizes do not fit, ArgumentError without offsets for a matrix, and with them for two batches,
+            ValueRangeError for offsets that decrease or are too large, NotSupportedError for a bias and another type of
+            the result.
     Example:
         >>> x, experts = torch.ones(3, 2), torch.stack([torch.eye(2), 10 * torch.eye(2)])
         >>> torch.nn.functional.grouped_mm(x, experts, offs=torch.tensor([1, 3], dtype=torch.int32))

@@ -153,8 +153,9 @@ def embedding(
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
     Host:   returns at once.
-    Raises: IndexRangeError for an index outside [0, n) on the CPU (a device-side assert on a GPU), DtypeError,
-            ShapeError, ArgumentError for a bad padding_idx.
+    Raises: IndexRangeError for an index outside [0, n) on the CPU (a device-side assert on a GPU), DtypeError unless
+            the input is int64 or int32, ShapeError unless `weight` is a matrix, ArgumentError if padding_idx is not one
+            of its rows.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.nn.functional.embedding(torch.tensor([2, 0]), table)
@@ -279,7 +280,8 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     num_classes: the size of that dimension; -1 is the largest index + 1.
     Shapes: [*] of int64 gives [*, num_classes] of int64.
     Host:   waits to find the largest index; returns at once where num_classes is given.
-    Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError, ArgumentError.
+    Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError unless the input is int64,
+            ValueRangeError unless num_classes is positive or -1.
     Example:
         >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), num_classes=3)
         tensor([[1, 0, 0],

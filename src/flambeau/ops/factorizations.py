@@ -253,8 +253,10 @@ def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: 
     """Return (result, info) of `linalg.solve`.
 
     info: 0, or the number of the first zero on the diagonal of a factor of A.
+    Shapes: [*, k, k] with [*, k, n] gives [*, k, n], and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
-    Raises: LinAlgError for a singular matrix, if check_errors; ShapeError, DtypeError.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64, LinAlgError
+            for a singular matrix, if check_errors.
     Example:
         >>> torch.linalg.solve_ex(torch.eye(2), torch.tensor([2.0, 3.0])).info
         tensor(0, dtype=torch.int32)
@@ -320,6 +322,7 @@ def triangular_solve(
     """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
 
     transpose: solve A^T @ X = b instead.
+    Shapes: b [*, k, n] with A [*, k, k] gives [*, k, n], and A itself.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
@@ -553,6 +556,7 @@ def qr(input: Operand, some: bool = True) -> Any:
     """Return (Q, R): the former name of `linalg.qr`.
 
     some: True is mode="reduced", False mode="complete".
+    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; [*, m, m] and [*, m, n] unless some.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
@@ -603,7 +607,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
     Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below.
     Shapes: [*, m, n] with m >= n, and [*, k] with k <= n, give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
-    Raises: ShapeError unless the shapes fit; DtypeError.
+    Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
         >>> q = torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
         >>> q
@@ -617,8 +621,9 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 def orgqr(input: Operand, input2: Operand) -> Any:
     """Alias of `linalg.householder_product`.
 
+    Shapes: [*, m, n] and tau [*, k] give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
-    Raises: ShapeError unless the shapes fit; DtypeError.
+    Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
         >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
         tensor([[-0.6000],
@@ -653,7 +658,7 @@ def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, t
     Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
             the result like other.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
-    Raises: ShapeError unless the shapes fit; DtypeError.
+    Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
         >>> a = torch.tensor([[3.0], [4.0]])
         >>> torch.ormqr(*torch.geqrf(a), a, transpose=True)
@@ -685,7 +690,8 @@ def geqrf(input: Operand) -> Any:
 
     Shapes: [*, m, n] gives [*, m, n] and [*, k].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
-    Raises: ShapeError below two dimensions; DtypeError; AutogradError for an operand that requires a gradient.
+    Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64, AutogradError for an operand
+            that requires a gradient.
     Example:
         >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).a[0]
         tensor([-5.])
@@ -772,7 +778,7 @@ def _no_complex(name: str) -> NotSupportedError:
 def linalg_eig(A: Operand) -> Any:
     """Raise NotSupportedError: the results would be complex.
 
-    Raises: NotSupportedError.
+    Raises: NotSupportedError, always: eigenvalues of a general matrix are complex.
     Example:
         >>> try:
         ...     torch.linalg.eig(torch.eye(2))
@@ -789,7 +795,7 @@ def linalg_eig(A: Operand) -> Any:
 def linalg_eigvals(A: Operand) -> Any:
     """Raise NotSupportedError: the results would be complex.
 
-    Raises: NotSupportedError.
+    Raises: NotSupportedError, always: eigenvalues of a general matrix are complex.
     Example:
         >>> try:
         ...     torch.linalg.eigvals(torch.eye(2))
@@ -865,6 +871,8 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
     """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
 
     some: U and V have k columns.  compute_uv: otherwise U and V are zeros.
+    Shapes: [*, m, n] gives [*, m, k], [*, k] and [*, n, k], where k is the smaller size; [*, m, m] and [*, n, n] unless
+            some.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
             does not converge.
@@ -1286,6 +1294,7 @@ def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: boo
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
     """Solve as `linalg.lu_solve` does, with its former order of arguments.
 
+    Shapes: b [*, k, n] with LU_data [*, k, k] and LU_pivots [*, k] gives [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
@@ -1363,6 +1372,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
 def linalg_diagonal(A: Operand, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return a view of the diagonals of matrices: `torch.diagonal` of the last two dimensions.
 
+    Shapes: the input's without the two dimensions, and a last one with the length of the diagonal.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two are the same.
     Example:
@@ -1419,8 +1429,10 @@ def _split_at(name: str, shape: Sequence[int], ind: int) -> tuple[int, int]:
 def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
     """Compute the inverse of a tensor whose first `ind` dimensions are taken as the rows of a matrix.
 
+    Shapes: [*X, *Y], where X has `ind` sizes and both products are equal, gives [*Y, *X].
     Host:   waits if the operand is on a GPU.
-    Raises: ArgumentError unless ind is positive, ShapeError unless the matrix is square, LinAlgError.
+    Raises: ValueRangeError unless ind is positive, ShapeError unless the two products are equal, LinAlgError for a
+            singular matrix.
     Example:
         >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
         torch.Size([4, 2, 2])
@@ -1441,8 +1453,9 @@ def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
 def linalg_tensorsolve(A: Operand, B: Operand, dims: Any = None) -> Any:
     """Compute the solution X of tensordot(A, X, X.ndim) = B.  dims: dimensions of A to move to the end first.
 
+    Shapes: A [*P, *Q], where both products are equal, and B [*P] give [*Q].
     Host:   waits if the operands are on a GPU.
-    Raises: ShapeError if shapes do not fit, LinAlgError.
+    Raises: ShapeError if shapes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.
     Example:
         >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
         tensor([1., 1., 1., 1.])

@@ -121,7 +121,8 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
     sparse_grad: has no effect; gradients are dense.
     Shapes: the result has the shape of the index, which is at most that of the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type,
+            ShapeError if its shape does not fit.
     Example:
         >>> x = torch.tensor([[1, 2], [3, 4]])
         >>> torch.gather(x, 1, torch.tensor([[0, 0], [1, 0]]))
@@ -272,7 +273,9 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     Of several writes to one element the last in row-major order counts.  The gradient is that of single writes.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, ShapeError if the source does not cover the index, ModeError for any other
+            reduce.
     Example:
         >>> index = torch.tensor([[0], [2]])
         >>> torch.scatter(torch.zeros(2, 3), 1, index, 1.0)
@@ -302,7 +305,8 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
 
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, ShapeError if the source does not cover the index.
     Example:
         >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
         tensor([ 1.,  0., 11.])
@@ -355,7 +359,9 @@ def scatter_reduce(
     include_self: whether the reduction includes the input's element; elements that no index names are unchanged.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, and for a mean of bool, ShapeError if the source does not cover the index,
+            ModeError for any other reduce.
     Example:
         >>> index = torch.tensor([0, 2, 2])
         >>> torch.scatter_reduce(torch.ones(3), 0, index, torch.tensor([2.0, 3.0, 5.0]), "prod")
@@ -447,7 +453,8 @@ def index_reduce(
     reduce: "prod", "mean", "amax" or "amin".  include_self: as in `scatter_reduce`.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, IndexCountError if their shapes do not fit, ModeError for any other reduce.
     Example:
         >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]), "prod")
         tensor([1., 6., 1.])
@@ -483,7 +490,7 @@ def take(input: Operand, index: Operand) -> Any:
 
     Shapes: the result has the shape of the index.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError.
+    Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type.
     Example:
         >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, -1]))
         tensor([4, 6])
@@ -512,7 +519,8 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
     Of several writes to one element the last counts.  Additions to one element are made in order.
     Shapes: the source has as many elements as the index; the result has the input's shape.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type and the
+            source of the input's, IndexCountError if they differ in the number of elements.
     Example:
         >>> torch.put(torch.zeros(2, 2), torch.tensor([1, -1]), torch.tensor([5.0, 6.0]))
         tensor([[0., 5.],
@@ -608,7 +616,8 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
 
     Shapes: input and mask broadcast; the source has at least as many elements as the mask has true ones.
     Host:   returns at once; a source that is too short raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: DtypeError, ShapeError, IndexRangeError.
+    Raises: DtypeError unless the mask is bool and the source of the input's type, ShapeError if the mask does not
+            broadcast, IndexRangeError if the source has too few elements.
     Example:
         >>> x = torch.tensor([1, 2, 3])
         >>> torch.masked_scatter(x, x > 1, torch.tensor([8, 9]))
@@ -791,7 +800,8 @@ def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
 
     Shapes: the source has the shape of `input.select(dim, index)`; the result has the input's.
     Host:   returns at once.
-    Raises: IndexRangeError, ShapeError.
+    Raises: IndexRangeError if `dim` or the index is out of range, ShapeError if the source has another shape than the
+            part.
     Example:
         >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
         tensor([[0., 0.],
@@ -818,7 +828,8 @@ def slice_scatter(
 
     Shapes: the source has the shape of that slice; the result has the input's.
     Host:   returns at once.
-    Raises: IndexRangeError, ShapeError, ValueRangeError.
+    Raises: IndexRangeError if `dim` is out of range, ShapeError if the source has another shape than the part,
+            ArgumentError for a step below 1.
     Example:
         >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, step=2)
         tensor([0., 1., 0., 1.])
@@ -842,7 +853,8 @@ def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 
 
     Shapes: the source has the shape of `input.diagonal(offset, dim1, dim2)`; the result has the input's.
     Host:   returns at once.
-    Raises: IndexRangeError, ShapeError.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same, or the source has another
+            shape than the diagonal.
     Example:
         >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
         tensor([[1., 0.],
@@ -907,9 +919,11 @@ def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> 
     """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened.
 
     With `dim`, indices are taken modulo its size.
+    Shapes: input and indices broadcast, except along `dim`; the result has the size of the indices there.
     Host:   returns at once; without `dim`, an index out of range raises on the CPU and triggers a device-side assert
             on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` is out of range, and without it an index, DtypeError unless the indices are of an
+            integer type, ShapeError if the numbers of dimensions differ.
     Example:
         >>> x = torch.tensor([[30, 10, 20]])
         >>> torch.take_along_dim(x, x.argsort(), dim=1)

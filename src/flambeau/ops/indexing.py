@@ -269,7 +269,8 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
 
     Shapes: those of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type,
+            IndexCountError, a ShapeError, unless it is a vector.
     Example:
         >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
         tensor([[5, 6],
@@ -341,7 +342,8 @@ def index_add(
 
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, IndexCountError, a ShapeError, if their shapes do not fit.
     Example:
         >>> torch.index_add(torch.zeros(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
         tensor([0., 5., 0.])
@@ -390,7 +392,8 @@ def index_copy(
     unique: whether the caller knows that no index is repeated.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
+            the source of the input's, IndexCountError, a ShapeError, if their shapes do not fit.
     Example:
         >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([7.0, 9.0]))
         tensor([9., 0., 7.])
@@ -441,6 +444,7 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Valu
     """Write a number at the given indexes of a dimension; negative ones count from the end.
 
     value: a number, or a tensor without dimensions, which may have a gradient.
+    Shapes: same as the input; the index is a vector.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, IndexCountError if the index is not a vector,
             DtypeError if it is not of an integer type, ShapeError if `value` has dimensions.
@@ -684,12 +688,12 @@ def index(input: Operand, indices: Any) -> Any:
     """Select elements by index tensors, as `x[i, :, j]` does.
 
     indices: one tensor per dimension; None selects all of it.
-
     Shapes: the index tensors broadcast; their shape takes the place of the dimensions that they index, or, where those
             are not neighbours, comes first.  A mask counts for as many dimensions as it has.
     Host:   waits for the number of true elements if there is a mask, else returns at once; an index out of range
             raises on the CPU and triggers a device-side assert on a GPU.
-    Raises: IndexRangeError.
+    Raises: IndexRangeError if an index is out of range or of floating point, and if the shapes of indexes do not
+            broadcast.
     """
     mask = indices[0] if len(indices) == 1 else None
     if is_mask_of(input, mask) and fits_block(input, input.shape) and not is_recorded(input):
@@ -732,7 +736,8 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
     Of several writes to one element the last counts.  Additions to one element are made in order.
     Shapes: values broadcast to the shape of the selection.
     Host:   as `index`.
-    Raises: IndexRangeError, ShapeError, DtypeError.
+    Raises: IndexRangeError if an index is out of range or of floating point, ShapeError if the values do not broadcast
+            to the selected elements, DtypeError if they are of another type.
     Example:
         >>> torch.index_put(torch.zeros(2, 2), (torch.tensor([0, 1]), torch.tensor([1, 0])), torch.tensor([5.0, 6.0]))
         tensor([[0., 5.],

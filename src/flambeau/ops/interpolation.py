@@ -309,8 +309,8 @@ def interpolate(
     antialias: average over all pixels that shrinking merges ("bilinear" and "bicubic").
     Shapes: [n, c, *] gives [n, c, *sizes].
     Host:   returns at once.
-    Raises: ArgumentError, NotSupportedError for a mode or options that do not fit, ValueRangeError for empty images,
-            DtypeError.
+    Raises: ArgumentError for options that do not fit, NotSupportedError for a mode that does not take this number of
+            dimensions, ValueRangeError for empty images, DtypeError for integers other than uint8.
     Example:
         >>> x = torch.tensor([[[1.0, 3.0]]])
         >>> torch.nn.functional.interpolate(x, scale_factor=2, mode="linear")
@@ -770,7 +770,8 @@ def grid_sample(
     "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
     Host:   returns at once.
-    Raises: ArgumentError for a bad mode, ShapeError, NotSupportedError for "bicubic" of volumes.
+    Raises: ArgumentError for a bad mode, ShapeError if input and grid do not fit, NotSupportedError for "bicubic" of
+            volumes.
     Example:
         >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
         >>> points = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])

@@ -303,6 +303,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 def hstack(tensors: Operands) -> Any:
     """Concatenate along dimension 1; vectors along dimension 0.
 
+    Shapes: those of the tensors, with the sum of sizes in dimension 1; in dimension 0 for vectors.
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
@@ -318,6 +319,7 @@ def hstack(tensors: Operands) -> Any:
 def vstack(tensors: Operands) -> Any:
     """Concatenate along dimension 0, with vectors as rows.
 
+    Shapes: [n, *] and [m, *] give [n + m, *]; a vector [k] counts as [1, k].
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
@@ -343,6 +345,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 def repeat(input: Operand, repeats: Any) -> Any:
     """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
+    Shapes: size i of the result is the input's times its count; more counts add leading dimensions.
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ValueRangeError for a negative one.
     Example:
@@ -380,6 +383,7 @@ def _tile_errors() -> Iterator[ErrorSample]:
 def tile(input: Operand, dims: Any) -> Any:
     """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
 
+    Shapes: size i of the result is the input's times its count; the shorter of the two gets leading ones.
     Host:   returns at once.
     Raises: ValueRangeError if a count is negative.
     Example:
@@ -420,9 +424,11 @@ def repeat_interleave(
     repeats: a count, or a vector of integers with a count for every index.  Without it, the input is the counts, and
     the result the repeated indexes.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
+    Shapes: those of the input; the size of `dim` is the sum of the counts.  Without dim, a vector.
     Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.
             A wrong output_size for a vector of counts triggers a device-side assert on a GPU.
-    Raises: ValueRangeError for a negative count or a wrong output_size, DtypeError, ShapeError, IndexRangeError.
+    Raises: ValueRangeError for a negative count or a wrong output_size, DtypeError unless the counts are integers,
+            ShapeError unless there is one for each index, IndexRangeError if `dim` is out of range.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> torch.repeat_interleave(x, 2)
@@ -564,6 +570,7 @@ def _flip_errors() -> Iterator[ErrorSample]:
 def flip(call: Call, input: Operand, dims: Any) -> Any:
     """Return a copy with the order of some dimensions reversed.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
@@ -624,6 +631,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     """Return a copy shifted along dimensions; elements shifted out at one end enter at the other.
 
     Without dims, the flattened tensor is shifted.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number, or there is no shift, IndexRangeError if a dimension is out
             of range.
@@ -739,6 +747,7 @@ def _no_rows() -> Iterator[ErrorSample]:
 def dstack(tensors: Operands) -> Any:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1].
 
+    Shapes: [a, b, n] and [a, b, m] give [a, b, n + m].
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
@@ -753,6 +762,7 @@ def dstack(tensors: Operands) -> Any:
 def column_stack(tensors: Operands) -> Any:
     """Concatenate along dimension 1, with vectors as columns.
 
+    Shapes: [a, n] and [a, m] give [a, n + m]; a vector [a] counts as [a, 1].
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
@@ -768,6 +778,7 @@ def column_stack(tensors: Operands) -> Any:
 def row_stack(tensors: Operands) -> Any:
     """Alias of `vstack`.
 
+    Shapes: [n, *] and [m, *] give [n + m, *]; a vector [k] counts as [1, k].
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ValueRangeError for no tensors.
     Example:
@@ -881,6 +892,7 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
     """Return all choices of r elements of a vector, as rows in the order of their positions.
 
     with_replacement: an element may be chosen several times.
+    Shapes: [n] gives [k, r], where k is the number of combinations.
     Host:   returns at once.
     Raises: ShapeError unless the input has one dimension, ValueRangeError for a negative r.
     Example:
@@ -992,6 +1004,7 @@ def _images() -> Iterator[Sample]:
 def fliplr(input: Operand) -> Any:
     """Return a copy with the order of dimension 1 reversed.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions.
     Example:
@@ -1016,6 +1029,7 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 def flipud(input: Operand) -> Any:
     """Return a copy with the order of dimension 0 reversed.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ShapeError without a dimension.
     Example:
@@ -1047,6 +1061,7 @@ def _rot90_errors() -> Iterator[ErrorSample]:
 def rot90(input: Operand, k: int = 1, dims: Any = (0, 1)) -> Any:
     """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
 
+    Shapes: the input's; the sizes of the two dimensions change places if k is odd.
     Host:   returns at once.
     Raises: ShapeError unless there are two different dimensions, IndexRangeError if one is out of range.
     Example:
@@ -1096,8 +1111,10 @@ def _shuffle_errors() -> Iterator[ErrorSample]:
 def channel_shuffle(input: Operand, groups: int) -> Any:
     """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ...
 
+    Shapes: [n, c, *] gives the same.
     Host:   returns at once.
-    Raises: ShapeError for fewer than three dimensions or if `groups` does not divide the channels, ValueRangeError.
+    Raises: ShapeError for fewer than three dimensions or if `groups` does not divide the channels, ValueRangeError
+            unless it is positive.
     Example:
         >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
         tensor([0, 2, 1, 3])

@@ -167,7 +167,7 @@ def mse_loss(
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
@@ -187,7 +187,7 @@ def l1_loss(
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
         >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(1.)
@@ -211,7 +211,7 @@ def smooth_l1_loss(
 
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError (also for a negative beta), DtypeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, and for a negative beta.
     Example:
         >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]), reduction="none")
         tensor([0.1250, 1.5000])
@@ -245,8 +245,9 @@ def nll_loss(
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
     Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
-            ArgumentError, ShapeError, DtypeError.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
+            for a bad reduction, or a target of another shape, ShapeError unless `weight` has one element for each
+            class, DtypeError unless the target is int64 and the input floating point.
     Example:
         >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
         >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
@@ -286,8 +287,10 @@ def cross_entropy(
     dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
-            ArgumentError, ShapeError, DtypeError; ModeError for an ignore_index with probabilities.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
+            for a bad reduction or label_smoothing, or a target of another shape, ShapeError unless `weight` has one
+            element for each class, DtypeError unless the target is int64 or floating point and the input floating
+            point, ModeError for an ignore_index with probabilities.
     Example:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
         >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
@@ -544,7 +547,7 @@ def kl_div(
     reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
         >>> torch.nn.functional.kl_div(input, target, reduction="batchmean")
@@ -612,7 +615,8 @@ def huber_loss(
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction or weight, ShapeError (also for delta not above 0), DtypeError.
+    Raises: ArgumentError for a bad reduction or weight, ShapeError if the shapes do not broadcast, and for delta not
+            above 0.
     Example:
         >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]), reduction="none")
         tensor([0.1250, 3.5000])
@@ -653,7 +657,7 @@ def poisson_nll_loss(
     log_input: whether the input is the logarithm of the rate.  full: add Stirling's approximation of log(target!).
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
         tensor([1.0000, 0.7183])
@@ -789,7 +793,7 @@ def hinge_embedding_loss(
 
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> input, target = torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0])
         >>> torch.nn.functional.hinge_embedding_loss(input, target, reduction="none")
@@ -864,7 +868,7 @@ def cosine_embedding_loss(
 
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not fit.
     Example:
         >>> first, second = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]])
         >>> torch.nn.functional.cosine_embedding_loss(first, second, torch.tensor([1, -1]), reduction="none")
@@ -927,7 +931,7 @@ def triplet_margin_loss(
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: [*, d] each; the result is (), or with reduction "none" [*].
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction or margin, ShapeError.
+    Raises: ArgumentError for a bad reduction or margin, ShapeError if the shapes do not broadcast.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
         >>> torch.nn.functional.triplet_margin_loss(anchor, near, far)
@@ -957,7 +961,7 @@ def multilabel_soft_margin_loss(
 
     Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
         tensor(0.6931)
@@ -999,7 +1003,7 @@ def soft_margin_loss(
 
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]), reduction="none")
         tensor([0.6931, 1.3133])

@@ -163,7 +163,8 @@ def linalg_matrix_norm(
     dim: the dimensions of the matrices.  dtype: the type to compute in; not narrower than the input's.
     Shapes: [*, m, n] gives [*], or [*, 1, 1] if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for less than two dimensions, ModeError for any other ord, DtypeError.
+    Raises: ShapeError for less than two dimensions, or two equal ones, ModeError for any other ord, DtypeError for
+            integers.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
         >>> torch.linalg.matrix_norm(a), torch.linalg.matrix_norm(a, "nuc"), torch.linalg.matrix_norm(a, 1)
@@ -199,7 +200,7 @@ def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = Fa
     Without dim, an ord other than None takes a vector or a matrix.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for other dimensions, ModeError for any other ord, DtypeError.
+    Raises: ShapeError for other dimensions, ModeError for any other ord, DtypeError for integers.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
         >>> torch.linalg.norm(a), torch.linalg.norm(a, 2), torch.linalg.norm(a, 1, dim=1)
@@ -240,8 +241,10 @@ def _no_dimension() -> Iterator[ErrorSample]:
 def nuclear_norm(input: Operand, dim: Any = LAST, keepdim: bool = False) -> Any:
     """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices.
 
+    Shapes: the input's without the two dimensions, or with size 1 there if keepdim.
     Host:   waits if the operand is on a GPU.
-    Raises: ShapeError, DtypeError.
+    Raises: ShapeError for less than two dimensions, or two equal ones, IndexRangeError if one is out of range,
+            DtypeError for integers.
     Example:
         >>> torch.nuclear_norm(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
         tensor(7.)
@@ -286,8 +289,9 @@ def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
     """Compute the norm over all dimensions except one, which are kept with size 1.
 
     dim: -1 keeps no dimension: the result is the norm of all elements.
+    Shapes: the input's with size 1 in every dimension but `dim`; none for -1.
     Host:   returns at once.
-    Raises: IndexRangeError, DtypeError.
+    Raises: IndexRangeError if `dim` is out of range, DtypeError for integers.
     Example:
         >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 2.0]]))
         tensor([[5.],

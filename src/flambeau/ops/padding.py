@@ -284,7 +284,8 @@ def pad(input: Operand, pad: Any, mode: str = "constant", value: float | None = 
     Shapes: [*] gives [*] with the sizes enlarged.  Modes other than "constant" take 2 entries for 2 or 3 dimensions, 4
             for 3 or 4, and 6 for 4 or 5.
     Host:   returns at once.
-    Raises: ShapeError, NotSupportedError for a bad mode or number of entries.
+    Raises: ShapeError for an odd or too large number of entries, or a border that does not fit, NotSupportedError for a
+            bad mode, or a number of entries that it does not take.
     Example:
         >>> x = torch.tensor([[1, 2, 3]])
         >>> torch.nn.functional.pad(x, (1, 2))
@@ -325,7 +326,7 @@ def constant_pad_nd(input: Operand, pad: Any, value: Any = 0) -> Any:
 
     Shapes: as `nn.functional.pad`.
     Host:   returns at once.
-    Raises: ShapeError.
+    Raises: ShapeError for an odd or too large number of entries, or one that cuts off more than there is.
     Example:
         >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 1), 7)
         tensor([7, 1, 2, 7])

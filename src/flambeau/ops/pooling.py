@@ -405,7 +405,8 @@ def max_pool1d(
     Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m = (l + 2 * padding - dilation * (kernel_size - 1) -
             1) / stride + 1, rounded down, or up with ceil_mode.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     Example:
         >>> torch.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0, 4.0]]), 2)
         tensor([[3., 5.]])
@@ -422,7 +423,8 @@ def max_pool2d(
     The arguments are those of `max_pool1d`, or a tuple of two.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     Example:
         >>> torch.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
         tensor([[[ 5.,  7.],
@@ -440,7 +442,8 @@ def max_pool3d(
     The arguments are those of `max_pool1d`; in place of a number, a tuple of three has one for each of d, h and w.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q], each size as in `max_pool1d`.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     Example:
         >>> torch.max_pool3d(torch.ones(1, 2, 4, 4, 4), (2, 4, 1)).shape
         torch.Size([1, 2, 2, 1, 4])
@@ -456,7 +459,8 @@ def max_pool1d_with_indices(
 
     Shapes: as `max_pool1d`, twice; places are int64.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     Example:
         >>> torch.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 5.0, 4.0]]), 2)[1]
         tensor([[1, 3]])
@@ -472,7 +476,8 @@ def max_pool2d_with_indices(
 
     Shapes: as `max_pool2d`, twice; places are int64.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     """
     return _maxima("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -485,7 +490,8 @@ def max_pool3d_with_indices(
 
     Shapes: as `max_pool3d`, twice; places are int64.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
+            ValueRangeError for a kernel_size, stride, padding or dilation out of range.
     """
     return _maxima("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -549,7 +555,8 @@ def avg_pool1d(
     stride, ceil_mode: as in `max_pool1d`.
     Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
+            ValueRangeError for a kernel_size, stride or padding out of range.
     Example:
         >>> torch.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
         tensor([[2.0000, 3.5000]])
@@ -567,7 +574,8 @@ def avg_pool2d(
     divisor_override: divisor of sums, instead of the number of elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
+            ValueRangeError for a kernel_size, stride or padding out of range.
     Example:
         >>> torch.nn.functional.avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
         tensor([[[ 2.5000,  4.5000],
@@ -586,7 +594,8 @@ def avg_pool3d(
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
+            ValueRangeError for a kernel_size, stride or padding out of range.
     Example:
         >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 4, 4, 4), (2, 4, 1)).shape
         torch.Size([1, 2, 2, 1, 4])
@@ -684,7 +693,8 @@ def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
     Window i holds the elements from floor(i * l / output_size) to ceil((i + 1) * l / output_size).
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     Example:
         >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
         tensor([[2., 4.]])
@@ -698,7 +708,8 @@ def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
 
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     Example:
         >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
         tensor([[[1.],
@@ -713,7 +724,8 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     Example:
         >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
         torch.Size([1, 2, 2, 5, 1])
@@ -728,7 +740,8 @@ def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
     The windows are those of `adaptive_avg_pool1d`.
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; places are int64.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     Example:
         >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
         (tensor([[3., 5.]]), tensor([[1, 2]]))
@@ -742,7 +755,8 @@ def adaptive_max_pool2d(input: Operand, output_size: Any) -> Any:
 
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     """
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
 
@@ -753,7 +767,8 @@ def adaptive_max_pool3d(input: Operand, output_size: Any) -> Any:
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
+            output_size, or another number of sizes.
     """
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
 
@@ -815,7 +830,8 @@ def im2col(call: Call, input: Operand, kernel_size: Any, dilation: Any = 1, padd
     padding: zeros at both ends.  dilation: the step between a window's elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c * k * l, windows] or [c * k * l, windows].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError if the shape does not fit, DtypeError for integers, ValueRangeError for a kernel_size, stride,
+            padding or dilation out of range.
     """
     _check_images("unfold", input)
     batch = input.shape if len(input.shape) == 4 else (1, *input.shape)
@@ -877,7 +893,8 @@ def col2im(
 
     Shapes: [n, c * k * l, windows] or [c * k * l, windows] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
-    Raises: ShapeError, DtypeError, ValueRangeError.
+    Raises: ShapeError if the shape does not fit, DtypeError for integers, ValueRangeError for a kernel_size, stride,
+            padding or dilation out of range.
     """
     if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         raise ShapeError(

@@ -147,6 +147,7 @@ def _filling(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
 def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
     """Overwrite this tensor with values from the uniform distribution over [low, high), and return it.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError if low is above high.
     Example:
@@ -168,6 +169,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Overwrite this tensor with values from the normal distribution with the given mean and std; return it.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError for a negative std.
     Example:
@@ -211,6 +213,7 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
 
     With one bound, the integers are 0 to low - 1.  Without bounds, they are 0 to the largest value of an integer type,
     or to the largest integer up to which a floating point type represents all integers.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if the range is empty, or beyond the type.
     Example:
@@ -327,6 +330,7 @@ def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: An
     """Overwrite this tensor with values from the exponential distribution, and return it.
 
     lambd: the rate; the density is lambd * exp(-lambd * x) for x >= 0.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless lambd is positive.
     Example:
@@ -351,6 +355,7 @@ def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, 
     """Overwrite this tensor with values from the Cauchy distribution, and return it.
 
     sigma: the half width at half maximum.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless sigma is positive.
     Example:
@@ -378,6 +383,7 @@ def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, 
     """Overwrite this tensor with values from the log-normal distribution, and return it.
 
     mean, std: of the logarithms of the values.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless std is positive.
     Example:
@@ -406,6 +412,7 @@ def geometric(call: Call, input: Operand, p: float, *, generator: Any = None) ->
     """Overwrite this tensor with values from the geometric distribution, and return it.
 
     A value is the number of trials, each of success probability p, up to the first success.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError unless 0 < p < 1.
     Example:
@@ -449,6 +456,7 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
 
     p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities;
     the in-place form `bernoulli_` has p=0.5 by default.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1] (on a GPU, a tensor's values fail a device assertion), ShapeError if p
             does not broadcast to the input, DtypeError for integers without p.
@@ -753,6 +761,7 @@ def _wrong_poisson() -> Iterator[ErrorSample]:
 def poisson(input: Operand, generator: Any = None) -> Any:
     """Return a tensor like `input` with values from the Poisson distributions of these rates.
 
+    Shapes: same as the input.
     Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
     Raises: DtypeError for integers; ArgumentError for negative rates.
     Example:

@@ -263,7 +263,8 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
 
     Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: DtypeError for integers unless dtype is floating point; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers unless dtype is floating point, IndexRangeError if a dimension is out of range,
+            ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
         >>> torch.mean(x)
@@ -396,7 +397,7 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     unbiased: short for correction 1 (True) or 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
         >>> torch.var(x)
@@ -414,7 +415,7 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([[1.0, 3.0], [2.0, 8.0]])
         >>> torch.std(x, dim=1)
@@ -443,7 +444,7 @@ def var_mean(
 
     Shapes: those of `var`.
     Host:   returns at once.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
@@ -460,7 +461,7 @@ def std_mean(
 
     Shapes: those of `std`.
     Host:   returns at once.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
@@ -512,7 +513,7 @@ def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: A
     dtype: of the result; the mean of integers needs one.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0]))
         tensor(2.)
@@ -758,7 +759,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     A p of None or "fro" is 2; "nuc" is the sum of a matrix's singular values.  Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
-    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)
@@ -862,7 +863,8 @@ def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
 
     Shapes: at least two dimensions; the result has the input's shape.
     Host:   returns at once.
-    Raises: ValueRangeError for a p or a maxnorm out of range; IndexRangeError, ShapeError, DtypeError.
+    Raises: ValueRangeError for a p or a maxnorm out of range, IndexRangeError if `dim` is out of range, ShapeError for
+            fewer than two dimensions, DtypeError for integers.
     Example:
         >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), 2, 0, 2.5)
         tensor([[1.5000, 2.0000],
@@ -1529,7 +1531,9 @@ def quantile(
     lower, higher, midpoint or nearest.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
-    Raises: DtypeError except for float32 and float64; ShapeError, IndexRangeError, ModeError, ValueRangeError.
+    Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
+            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or of another type or
+            shape.
     Example:
         >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 5.0]), torch.tensor([0.5, 1.0]))
         tensor([2.5000, 5.0000])
@@ -1545,7 +1549,9 @@ def nanquantile(
 
     Shapes: as `quantile`.
     Host:   returns at once.
-    Raises: DtypeError except for float32 and float64; ShapeError, IndexRangeError, ModeError, ValueRangeError.
+    Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
+            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or of another type or
+            shape.
     Example:
         >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
         tensor(2.)

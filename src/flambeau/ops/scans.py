@@ -524,7 +524,7 @@ def diff(
     prepend, append: tensors that are joined to the input first, unless n is 0.
     Shapes: the input's, with n elements less along `dim`.
     Host:   returns at once.
-    Raises: IndexRangeError if dim is out of range, ShapeError, ValueRangeError.
+    Raises: IndexRangeError if dim is out of range, ShapeError for no dimensions, ValueRangeError for a negative n.
     Example:
         >>> torch.diff(torch.tensor([1, 4, 9]))
         tensor([3, 5])
@@ -615,7 +615,8 @@ def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int 
     x: the points of the values; or dx, their distance, which is 1 by default.
     Shapes: the shape of y without `dim`.
     Host:   returns at once.
-    Raises: IndexRangeError if dim is out of range, ShapeError if points and values differ in number, ArgumentError.
+    Raises: IndexRangeError if dim is out of range, ShapeError if points and values differ in number, ArgumentError if x
+            and dx are both given.
     Example:
         >>> torch.trapezoid(torch.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000)
@@ -679,7 +680,8 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     edge_order: 1 or 2, the order of the estimates at both ends.
     Shapes: those of the input.
     Host:   returns at once.
-    Raises: IndexRangeError, ShapeError for too few elements, ValueRangeError for any other edge_order.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError for too few elements or a repeated dimension,
+            ValueRangeError for any other edge_order, or another number of spacings.
     Example:
         >>> torch.gradient(torch.tensor([1.0, 2.0, 4.0, 8.0]))
         (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)

@@ -409,7 +409,8 @@ def searchsorted(
     out_int32: whether the result is int32 rather than int64.
     Shapes: a sequence [n] serves all values; one of shape [*, n] has a row for each row of the values, [*, m].
     Host:   returns at once.
-    Raises: ShapeError, ModeError.
+    Raises: ShapeError if the sequence does not fit the values, ModeError if side and right disagree, or for any other
+            side, ValueRangeError for a sorter of another type or shape.
     Example:
         >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6, 0]))
         tensor([1, 3, 0])
@@ -433,7 +434,7 @@ def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, rig
     right: a bucket includes its lower boundary.  out_int32: whether the result is int32 rather than int64.
     Shapes: the boundaries are a sorted vector; the result has the input's shape.
     Host:   returns at once.
-    Raises: ShapeError.
+    Raises: ShapeError unless the boundaries are a vector.
     Example:
         >>> torch.bucketize(torch.tensor([3, 6, 0]), torch.tensor([1, 3, 5]))
         tensor([1, 3, 0])
@@ -626,7 +627,8 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
     Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
             int64; with weights float32 or float64.
     Host:   waits for the least and the greatest integer.
-    Raises: ShapeError, DtypeError, ValueRangeError for a negative integer.
+    Raises: ShapeError unless the input is a vector and the weights fit, DtypeError for floating point, ValueRangeError
+            for a negative integer.
     Example:
         >>> torch.bincount(torch.tensor([1, 3, 1]))
         tensor([0, 2, 0, 1])
@@ -828,7 +830,8 @@ def histogram(
     those of the elements.  density: divide by the total and the widths.
     Shapes: vectors of `bins` and bins + 1 elements.
     Host:   returns at once.
-    Raises: DtypeError for integers, ValueRangeError, ShapeError.
+    Raises: DtypeError for integers, ValueRangeError for bins or a range out of range, ShapeError if weights or edges do
+            not fit.
     Example:
         >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0)).hist
         tensor([0., 2., 1.])
@@ -892,7 +895,8 @@ def histogramdd(
     density: divide by the total and the volumes.
     Shapes: [*, n] is points of n dimensions; hist has a dimension for each of them, bin_edges is n vectors.
     Host:   returns at once.
-    Raises: ShapeError, ArgumentError, DtypeError for integers, ValueRangeError.
+    Raises: ShapeError for fewer than two dimensions, or if weights or edges do not fit, DtypeError for integers,
+            ValueRangeError for bins or a range out of range.
     Example:
         >>> points = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
         >>> torch.histogramdd(points, bins=[2, 2]).hist

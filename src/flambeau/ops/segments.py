@@ -153,7 +153,8 @@ def segment_reduce(
     unsafe: whether the lengths are not checked.
     Shapes: those of the data, with the number of segments along `axis`.
     Host:   waits for the lengths unless unsafe.
-    Raises: ArgumentError, ModeError, ShapeError, ValueRangeError for lengths that do not fit.
+    Raises: ValueRangeError unless either lengths or offsets are given, and for lengths that do not fit, ModeError for
+            any other reduce, ShapeError unless `axis` is the last dimension of the lengths, DtypeError for integers.
     Example:
         >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([1, 2]))
         tensor([1., 5.])

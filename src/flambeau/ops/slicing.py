@@ -465,6 +465,7 @@ def _trace_errors() -> Iterator[ErrorSample]:
 def trace(input: Operand) -> Any:
     """Compute the sum of the diagonal of a matrix; integers give int64.
 
+    Shapes: [n, m] gives no dimensions.
     Host:   returns at once.
     Raises: ShapeError unless there are two dimensions.
     Example:
@@ -647,6 +648,7 @@ def hsplit(input: Operand, indices_or_sections: Any) -> Any:
     """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
+    Shapes: those of the input, except in the dimension that is split.
     Host:   returns at once.
     Raises: ShapeError for a tensor without dimensions, or if the number of pieces does not divide the size.
     Example:
@@ -676,6 +678,7 @@ def vsplit(input: Operand, indices_or_sections: Any) -> Any:
     """Split a tensor of at least 2 dimensions along dimension 0, and return views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
+    Shapes: those of the input, except in the dimension that is split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
     Example:
@@ -702,6 +705,7 @@ def dsplit(input: Operand, indices_or_sections: Any) -> Any:
     """Split a tensor of at least 3 dimensions along dimension 2, and return views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
+    Shapes: those of the input, except in the dimension that is split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
     Example:
@@ -914,8 +918,10 @@ def view_copy(input: Operand, size: Any = None, *, dtype: Any = None) -> Any:
     """Return a contiguous copy in the shape of `view`.
 
     size: the shape, where one size may be -1; or the dtype as which the bytes are read, which has no gradient.
+    Shapes: `size`; for a dtype of another size, the last dimension grows or shrinks.
     Host:   returns at once.
-    Raises: ShapeError, ArgumentError, ArgumentTypeError.
+    Raises: ShapeError if the elements do not fit, ArgumentError unless one of size and dtype is given,
+            ArgumentTypeError for anything else.
     Example:
         >>> torch.view_copy(torch.arange(4).reshape(2, 2), (4,))
         tensor([0, 1, 2, 3])

@@ -76,8 +76,10 @@ def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: b
     """Return (LD, pivots, info) of `linalg.ldl_factor`.
 
     info: 0, or the number of the first zero on the diagonal of D.
+    Shapes: [*, k, k] gives the same, [*, k], int32, and [*], int32.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError for such a zero, if check_errors; ShapeError, DtypeError.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, AutogradError for an
+            operand that requires a gradient, LinAlgError for such a zero, if check_errors.
     Example:
         >>> torch.linalg.ldl_factor_ex(torch.zeros(1, 1)).info
         tensor(1, dtype=torch.int32)
@@ -97,7 +99,8 @@ def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
     hermitian: has no effect on real matrices.
     Shapes: [*, k, k] gives the same, and [*, k], int32.
     Host:   waits if the operand is on a GPU.
-    Raises: LinAlgError for a zero on the diagonal of D, ShapeError, DtypeError.
+    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, AutogradError for an
+            operand that requires a gradient, LinAlgError for a zero on the diagonal of D.
     Example:
         >>> torch.linalg.ldl_factor(torch.tensor([[4.0, 2.0], [2.0, 3.0]])).LD
         tensor([[4.0000, 0.0000],
@@ -177,7 +180,8 @@ def lobpcg(
     k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
     Host:   waits if the operands are on a GPU.
-    Raises: ShapeError, DtypeError, ValueRangeError, ArgumentError for a method or a tracker that does not exist.
+    Raises: ShapeError unless A is square, DtypeError unless float32 or float64, ValueRangeError for fewer rows than 3
+            times the number of eigenvalues, ArgumentError for a method or a tracker that does not exist.
     Example:
         >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
         tensor([5.])

@@ -154,6 +154,7 @@ def _ravel_samples() -> Iterator[Sample]:
 def ravel(input: Operand) -> Any:
     """Flatten to one dimension: a view of a contiguous input, else a copy.
 
+    Shapes: a vector of all elements.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor.
     Example:
@@ -291,6 +292,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Alias of `transpose`.
 
+    Shapes: as the input's, with the two sizes swapped.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
     Example:
@@ -304,6 +306,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Alias of `transpose`.
 
+    Shapes: as the input's, with the two sizes swapped.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
     Example:
@@ -326,6 +329,7 @@ def _adjoint_errors() -> Iterator[ErrorSample]:
 def adjoint(input: Operand) -> Any:
     """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices.
 
+    Shapes: [*, n, m] gives [*, m, n].
     Host:   returns at once.
     Raises: ShapeError for a vector.
     Example:
@@ -428,6 +432,7 @@ def _movedim_errors() -> Iterator[ErrorSample]:
 def movedim(input: Operand, source: Any, destination: Any) -> Any:
     """Return a view with dimension(s) `source` moved to `destination`; the others keep their order.
 
+    Shapes: the sizes of the input, in the order of the moved dimensions.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
     Example:
@@ -538,6 +543,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 def broadcast_to(input: Operand, size: Any) -> Any:
     """Alias of `expand`.
 
+    Shapes: the result has the listed sizes.
     Host:   returns at once.
     Raises: ShapeError as `expand`.
     Example:
