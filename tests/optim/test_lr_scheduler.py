@@ -6,7 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
-from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from flambeau.errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ValueRangeError
 from flambeau.optim import lr_scheduler
 from tests.optim.stepping import RECORDED, label, sgd
 from tests.oracle import optim_cases
@@ -205,3 +205,25 @@ def test_plateaus_are_pytorch_s(options, expected):
 @pytest.mark.parametrize("kind, expected", RECORDED["composed"])
 def test_schedulers_of_schedulers_are_pytorch_s(kind, expected):
     approximately(optim_cases.composed(torch, kind), expected)
+
+
+def test_wrong_arguments_are_refused_under_the_scheduler_s_name():
+    step = lr_scheduler.StepLR(sgd(1.0), 1)
+    whole = lr_scheduler.ChainedScheduler([step])
+    for name, call, fact in (
+        ("MultiStepLR", lambda: lr_scheduler.MultiStepLR(sgd(1.0), ["a"]), "an entry of milestones must be a number"),
+        ("SequentialLR", lambda: lr_scheduler.SequentialLR(sgd(1.0), 3, []), "schedulers must be a list, got 3"),
+        ("SequentialLR", lambda: lr_scheduler.SequentialLR(step.optimizer, [step], 3), "milestones must be a list"),
+        ("ChainedScheduler", lambda: lr_scheduler.ChainedScheduler(3), "schedulers must be a list, got 3"),
+        ("step", lambda: lr_scheduler.ReduceLROnPlateau(sgd(1.0)).step(None), "metrics must be a number, got None"),
+        ("StepLR", lambda: step.step("a"), "epoch must be a number, got 'a'"),
+        ("OneCycleLR", lambda: lr_scheduler.OneCycleLR(sgd(1.0), "a", 3), "max_lr must be a number, got 'a'"),
+        ("OneCycleLR", lambda: lr_scheduler.OneCycleLR(sgd(1.0), 1.0, 3, div_factor="a"), "div_factor must be"),
+        ("CyclicLR", lambda: lr_scheduler.CyclicLR(sgd(1.0), "a", 1.0), "base_lr must be a number, got 'a'"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: .*{fact}"):
+            call()
+    with pytest.raises(NamingError, match="load_state_dict: state_dict has no '_schedulers'"):
+        whole.load_state_dict({})
+    with pytest.raises(ValueRangeError, match="^step: only one element"):
+        lr_scheduler.ReduceLROnPlateau(sgd(1.0)).step(torch.ones(2))

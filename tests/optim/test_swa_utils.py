@@ -4,6 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
+from flambeau.errors import ArgumentError, ArgumentTypeError, ShapeError
 from tests.optim.stepping import RECORDED, launches
 from tests.oracle import optim_cases
 
@@ -69,3 +70,28 @@ def test_buffers_are_the_model_s_or_averages_too():
         utils.AveragedModel(net, avg_fn=utils.get_ema_avg_fn(), multi_avg_fn=utils.get_ema_multi_avg_fn())
     with pytest.raises(ValueError, match=r"Invalid decay value 1\.5"):
         utils.get_ema_multi_avg_fn(1.5)
+
+
+def test_wrong_models_are_refused():
+    utils, layer = optim.swa_utils, nn.Linear(2, 2)
+    for name, call, fact in (
+        ("AveragedModel", lambda: utils.AveragedModel(3), "model must be a Module, got 3"),
+        ("AveragedModel", lambda: utils.AveragedModel(layer, avg_fn=3), "avg_fn must be callable, got 3"),
+        ("update_parameters", lambda: utils.AveragedModel(layer).update_parameters(3), "model must be a Module, got 3"),
+        ("update_bn", lambda: utils.update_bn([], 3), "model must be a Module, got 3"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: {fact}"):
+            call()
+    average = utils.AveragedModel(layer)
+    with pytest.raises(ArgumentError, match="^update_parameters: the model has 1 parameters, the averaged one has 2"):
+        average.update_parameters(nn.Linear(2, 2, bias=False))
+    with pytest.raises(ShapeError, match="^update_parameters: "):
+        average.update_parameters(nn.Linear(3, 2))
+    assert average.n_averaged == 0
+
+
+def test_a_model_that_raises_keeps_its_momentum_and_mode():
+    norm = nn.BatchNorm1d(3).eval()
+    with pytest.raises(ShapeError):
+        optim.swa_utils.update_bn([torch.ones(2, 4)], norm)
+    assert (norm.momentum, norm.training) == (0.1, False)

@@ -164,6 +164,7 @@ class AdamW(Adam):
     I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 
     The options are those of Adam.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.AdamW([weight], lr=0.5, weight_decay=0.5)

@@ -41,7 +41,8 @@ class LBFGS(Optimizer):
     tolerance_change: stop if no element of the step is larger, or if the loss changes by less.
     line_search_fn: "strong_wolfe", or None for steps of length lr.
     Host:   waits for the device in every iteration.
-    Raises: ArgumentError for several groups; ArgumentTypeError, ModeError for other options.
+    Raises: ArgumentError for several groups or an option out of range, ArgumentTypeError for an option of a wrong type,
+            ModeError for another line_search_fn.
     Example:
         >>> x = torch.nn.Parameter(torch.tensor([4.0]))
         >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
@@ -95,6 +96,7 @@ class LBFGS(Optimizer):
 
         closure: a function that clears the gradients, recomputes the loss and its gradients, and returns the loss.
         Host: waits for the loss and the gradients of every iteration.
+        Raises: ArgumentTypeError for a closure that is not callable, and the errors of the closure.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.LBFGS([weight])

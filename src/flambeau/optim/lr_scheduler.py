@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import callers
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, naming, shown
 from ..errors import no_attribute as _no_attribute
 from ..importer import listing
 from ..tensor import checks
@@ -31,7 +31,8 @@ class LRScheduler:
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
     last_epoch: the step to resume from; -1 starts from step 0.
     The attribute base_lrs holds each group's initial rate.
-    Raises: ArgumentTypeError for an object that is not an Optimizer.
+    Raises: ArgumentTypeError for an object that is not an Optimizer, NamingError for a last_epoch other than -1 with
+            groups that have no "initial_lr".
     Example:
         >>> class Harmonic(torch.optim.lr_scheduler.LRScheduler):
         ...     def get_lr(self):
@@ -84,7 +85,7 @@ class LRScheduler:
         """Compute each group's rate for step `last_epoch`; subclasses define it, and `step` calls it.
 
         Read the current rates with `get_last_lr`.
-        Raises: NotSupportedError if the class does not define it.
+        Raises: NotSupportedError if the class does not define it; ArgumentError in OneCycleLR after the last step.
         Example:
             >>> class Fixed(torch.optim.lr_scheduler.LRScheduler):
             ...     def get_lr(self):
@@ -110,6 +111,7 @@ class LRScheduler:
 
         epoch: the step to go to, with a warning that this is deprecated.
         Warns if it is called before the optimizer's first step.
+        Raises: ArgumentTypeError for an epoch that is not a number.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -118,17 +120,18 @@ class LRScheduler:
             >>> optimizer.param_groups[0]["lr"]
             4.0
         """
+        if epoch is not None:
+            self._warn_of_epoch(epoch)
         if self._step_count == 1 and not self.optimizer.has_stepped:
             callers.warn(
                 f"{type(self).__name__}: Detected call of `lr_scheduler.step()` before `optimizer.step()`: the "
                 "first rate of the schedule is skipped; call optimizer.step() first"
             )
         self._step_count += 1
-        if epoch is not None:
-            self._warn_of_epoch(epoch)
         self._update_lr(epoch)
 
     def _warn_of_epoch(self, epoch: int) -> None:
+        checks.number(type(self).__name__, "epoch", epoch)
         callers.warn(
             f"{type(self).__name__}: the epoch parameter of `scheduler.step()` is deprecated, got {epoch}: the rate is "
             "computed from the start if the scheduler has such a formula; call step() once per step"
@@ -221,8 +224,14 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """Return one value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
+    """Return one value per group, from one value or a list.
+
+    Raises: ArgumentError for a list of the wrong length, ArgumentTypeError for a value that is not a number.
+    """
     groups = len(optimizer.param_groups)
+    for entry in value if isinstance(value, (list, tuple)) else [value]:
+        if not hasattr(entry, "__float__"):
+            checks.number(name, what, entry)
     if not isinstance(value, (list, tuple)):
         return [_copied(value) for _ in range(groups)]
     if len(value) != groups:
@@ -293,6 +302,7 @@ class _Functions(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict; functions are kept, and objects restore their attributes.
 
+        Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -316,7 +326,8 @@ class LambdaLR(_Functions):
     """Set the rate to the initial rate times a function of the step.
 
     lr_lambda: the function, or a list with one per group.
-    Raises: ArgumentError for a list of the wrong length.
+    Raises: ArgumentError for a list of the wrong length, ArgumentTypeError for an object that is not an Optimizer or
+            not a function.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -337,7 +348,8 @@ class MultiplicativeLR(_Functions):
     """Multiply the rate by a function of the step, from step 1 on.
 
     lr_lambda: the function, or a list with one per group.
-    Raises: ArgumentError for a list of the wrong length.
+    Raises: ArgumentError for a list of the wrong length, ArgumentTypeError for an object that is not an Optimizer or
+            not a function.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
@@ -359,6 +371,8 @@ class MultiplicativeLR(_Functions):
 class StepLR(LRScheduler):
     """Multiply the rate by gamma every `step_size` steps.
 
+    Raises: ArgumentError for a step_size that is not positive, ArgumentTypeError for an object that is not an Optimizer
+            or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
@@ -389,6 +403,8 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiply the rate by gamma at each of the steps `milestones`, twice at one that is listed twice.
 
+    Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type, or milestones that are
+            not a list of numbers.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
@@ -404,7 +420,10 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones = Counter(checks.listed("MultiStepLR", "milestones", "steps", milestones))
+        listed = checks.listed("MultiStepLR", "milestones", "steps", milestones)
+        for step in listed:
+            checks.number("MultiStepLR", "an entry of milestones", step)
+        self.milestones = Counter(listed)
         checks.number("MultiStepLR", "gamma", gamma)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -421,7 +440,8 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """Multiply the initial rate by `factor` for total_iters steps, and use the initial rate afterwards.
 
-    Raises: ArgumentError for a factor outside [0, 1].
+    Raises: ArgumentError for a factor outside [0, 1], ArgumentTypeError for an object that is not an Optimizer or a
+            number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
@@ -456,7 +476,8 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Change the rate linearly from start_factor to end_factor times the initial rate, in total_iters steps.
 
-    Raises: ArgumentError for a start_factor outside (0, 1], or an end_factor outside [0, 1].
+    Raises: ArgumentError for a start_factor outside (0, 1], or an end_factor outside [0, 1], ArgumentTypeError for an
+            object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
@@ -505,6 +526,7 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiply the rate by gamma every step.
 
+    Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -532,6 +554,7 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """Decrease the rate to 0 in total_iters steps: initial rate * (1 - step / total_iters) ** power.
 
+    Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2.0)
@@ -566,6 +589,8 @@ class CosineAnnealingLR(LRScheduler):
     """Decrease the rate to eta_min along half a cosine of T_max steps; it rises again afterwards.
 
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, without the restarts.
+    Raises: ArgumentError for a T_max that is not positive, ArgumentTypeError for an object that is not an Optimizer or
+            a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
@@ -607,7 +632,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     T_0: the steps of the first cycle.  T_mult: factor of each cycle's length over the previous one's, an int.
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
-    Raises: ArgumentError for T_0 or T_mult below 1, or not ints.
+    Raises: ArgumentError for T_0 or T_mult below 1, or not ints; ArgumentTypeError for an object that is not an
+            Optimizer.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
@@ -650,7 +676,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: float | None = None) -> None:
         """Advance by one step, or go to step `epoch`, which may be a fraction, and set the rates.
 
-        Raises: ArgumentError for a negative epoch.
+        Raises: ArgumentError for a negative epoch, ArgumentTypeError for one that is not a number.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
@@ -694,6 +720,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
     """Raise ArgumentError or ArgumentTypeError unless these are schedulers of one optimizer, without metrics."""
+    if not isinstance(schedulers, Sequence):
+        raise ArgumentTypeError(
+            f"schedulers must be a list, got {shown(schedulers)}", hint="give a list of them", operator=name
+        )
     if len(schedulers) < 1:
         raise ArgumentError(
             "expects at least one scheduler, but got no scheduler", hint="give a list of them", operator=name
@@ -742,6 +772,7 @@ class _Composed(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict, and those of each scheduler.
 
+        Raises: ArgumentTypeError for an object that is not a dict, NamingError for a dict without "_schedulers".
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> steps = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
@@ -751,6 +782,7 @@ class _Composed(LRScheduler):
             5
         """
         state = dict(_checked_state(state_dict))
+        checks.entry("load_state_dict", "state_dict", state, "_schedulers")
         for scheduler, given in zip(self._schedulers, state.pop("_schedulers")):
             scheduler.load_state_dict(given)
         self.__dict__.update(state)
@@ -759,7 +791,8 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """Run schedulers one after the other; the next one starts at each of `milestones`, from its step 0.
 
-    Raises: ArgumentError for schedulers of another optimizer, or not one milestone less than schedulers.
+    Raises: ArgumentError for schedulers of another optimizer, no schedulers, or not one milestone less than schedulers;
+            ArgumentTypeError for schedulers or milestones that are not a list, or an entry that is not a scheduler.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
@@ -778,6 +811,7 @@ class SequentialLR(_Composed):
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
     ) -> None:
         _check_members("SequentialLR", schedulers, optimizer)
+        milestones = list(checks.listed("SequentialLR", "milestones", "steps", milestones))
         if len(milestones) != len(schedulers) - 1:
             raise ArgumentError(
                 "expects number of schedulers provided to be one more than the number of milestone "
@@ -799,6 +833,7 @@ class SequentialLR(_Composed):
     def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
         """Advance by one step and set the rates.
 
+        Raises: the errors of the scheduler whose turn it is.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
@@ -832,7 +867,8 @@ class ChainedScheduler(_Composed):
     """Step several schedulers together; each one changes the rates that the previous one has set.
 
     optimizer: of the schedulers, by default that of the first.
-    Raises: ArgumentError for no schedulers, or schedulers of another optimizer.
+    Raises: ArgumentError for no schedulers, or schedulers of another optimizer; ArgumentTypeError for schedulers that
+            are not a list, or an entry that is not a scheduler.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
@@ -848,7 +884,8 @@ class ChainedScheduler(_Composed):
     """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
-        chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
+        first = schedulers[0] if schedulers and isinstance(schedulers, Sequence) else None
+        chosen = optimizer or getattr(first, "optimizer", None)
         _check_members("ChainedScheduler", schedulers, chosen)
         assert chosen is not None
         self._schedulers = schedulers
@@ -858,6 +895,7 @@ class ChainedScheduler(_Composed):
     def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
         """Advance every scheduler by one step and set the rates.
 
+        Raises: the errors of the schedulers.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -880,7 +918,8 @@ class ReduceLROnPlateau(LRScheduler):
         with "abs".
     cooldown: steps after a reduction that are not counted.
     min_lr: the least rate, or a list with one per group.  eps: smaller reductions of the rate are not made.
-    Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of the wrong length.
+    Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of the wrong length; ArgumentTypeError
+            for an object that is not an Optimizer.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
@@ -941,6 +980,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take one value of the metric, and reduce the rates if it has not improved for more than `patience` steps.
 
         metrics: a number, or a tensor of one element.  Host: waits for a tensor on a GPU.
+        Raises: ArgumentTypeError for a metric that is not a number, ValueRangeError for a tensor of several elements.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
@@ -950,7 +990,10 @@ class ReduceLROnPlateau(LRScheduler):
             >>> scheduler.get_last_lr()
             [4.0]
         """
-        current = float(metrics)
+        if not hasattr(metrics, "__float__"):
+            checks.number("step", "metrics", metrics)
+        with naming("step"):
+            current = float(metrics)
         if epoch is not None:
             self._warn_of_epoch(epoch)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -990,6 +1033,7 @@ class ReduceLROnPlateau(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict.
 
+        Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
@@ -1142,6 +1186,7 @@ class CyclicLR(_Momentum):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict; scale_fn is kept.
 
+        Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, cycle_momentum=False)
@@ -1164,7 +1209,9 @@ class OneCycleLR(_Momentum):
     total_steps: the number of steps; or give epochs and steps_per_epoch.  pct_start: the share of rising steps.
     anneal_strategy: "cos" or "linear".  three_phase: lower to the initial rate first, then to the final one.
     cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
-    Raises: ArgumentError, also by a `step` after the last one.
+    Raises: ArgumentError without a number of steps, for a pct_start outside [0, 1], an unknown anneal_strategy or a
+            list of the wrong length; ArgumentTypeError for an object that is not an Optimizer or a number of a wrong
+            type; by a `step` after the last one, ArgumentError.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0, momentum=0.9)
         >>> options = {"pct_start": 0.6, "anneal_strategy": "linear", "div_factor": 4.0, "final_div_factor": 1.0}
@@ -1198,6 +1245,8 @@ class OneCycleLR(_Momentum):
         self._check_optimizer(optimizer)
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         checks.number("OneCycleLR", "pct_start", pct_start)
+        checks.number("OneCycleLR", "div_factor", div_factor)
+        checks.number("OneCycleLR", "final_div_factor", final_div_factor)
         if not 0 <= pct_start <= 1:
             raise ArgumentError(
                 f"Expected pct_start between 0 and 1, but got {pct_start}", hint="as in 0.3", operator="OneCycleLR"

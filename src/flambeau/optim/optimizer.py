@@ -65,6 +65,8 @@ every_post_hook: Hooks = OrderedDict()
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(optimizer, args, kwargs) before every step of every optimizer, before its own hooks.
 
+    Returns a handle, whose `remove()` removes the hook.
+    Raises: ArgumentTypeError for a hook that is not callable.
     Example:
         >>> from flambeau.optim.optimizer import register_optimizer_step_pre_hook
         >>> with register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__)):
@@ -78,6 +80,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     """Call hook(optimizer, args, kwargs) after every step of every optimizer, after its own hooks.
 
     Returns a handle, whose `remove()` removes the hook.
+    Raises: ArgumentTypeError for a hook that is not callable.
     Example:
         >>> from flambeau.optim.optimizer import register_optimizer_step_post_hook
         >>> with register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__)):
@@ -116,7 +119,8 @@ class Optimizer:
 
     params: tensors, (name, tensor) pairs, or dicts with "params" and a group's own options.
     defaults: the options of groups that do not give their own.
-    Raises: ArgumentError, ArgumentTypeError.
+    Raises: ArgumentTypeError for params that are not a list of tensors, pairs or dicts; ArgumentError for an empty
+            list, a tensor that is not a leaf, or options out of range; NamingError for a dict without "params".
     Example:
         >>> class Halve(torch.optim.Optimizer):
         ...     def update(self, group):
@@ -172,7 +176,7 @@ class Optimizer:
 
         param_group: a dict with "params" and options; the optimizer's defaults complete it.
         Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that already are in a
-                group, or options out of range.  Nothing is added then.
+                group, or options out of range; NamingError for a dict without "params".  Nothing is added then.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=1.0)
@@ -236,7 +240,8 @@ class Optimizer:
     def check(self, group: dict[str, Any]) -> None:
         """Check the options of a group that is to be added; subclasses extend it.
 
-        Raises: ArgumentError or ArgumentTypeError for an option that is out of range.
+        Raises: ArgumentError or ArgumentTypeError for an option that is out of range or of a wrong type; ModeError in
+                LBFGS for another line_search_fn.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=1.0)
@@ -291,6 +296,8 @@ class Optimizer:
 
         closure: a function that clears the gradients, recomputes the loss and its gradients, and returns the loss.
         Host: returns at once.
+        Raises: ArgumentTypeError for a closure that is not callable, NotSupportedError if the class does not define
+                `update`.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> weight.sum().backward()
@@ -398,6 +405,7 @@ class Optimizer:
 
         A list skips parameters without the entry.  Subclasses pass the lists to an operator that updates many
         parameters.
+        Raises: AttributeError for an object that is not a tensor.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> weight.sum().backward()
@@ -446,6 +454,7 @@ class Optimizer:
         """Group parameters that have the same values of numbers in their states; return [(values, parameters)].
 
         The values are NumPy scalars, in the order of the names.
+        Raises: KeyError for a name that a state does not have.
         Example:
             >>> first, second = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
             >>> optimizer = torch.optim.SGD([first, second])
@@ -462,6 +471,7 @@ class Optimizer:
         """Return a NumPy array of one element over the memory of a number in a parameter's state.
 
         The entry becomes a tensor on the CPU if it is not a tensor.
+        Raises: KeyError for a name that the parameter's state does not have.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -513,6 +523,7 @@ class Optimizer:
         """Return a dict with "state" and "param_groups", which name parameters by their index over all groups.
 
         The tensors in it are those of the optimizer, not copies.
+        Raises: only the errors of hooks.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> torch.optim.SGD([weight], lr=0.5).state_dict()["param_groups"][0]["params"]
@@ -538,7 +549,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load a copy of a state_dict, with tensors on each parameter's device and of its dtype.
 
-        Raises: ArgumentError if the number or the sizes of the groups differ; nothing is loaded then.
+        Raises: ArgumentError if the number or the sizes of the groups differ, ArgumentTypeError for an object that is
+                not a dict, NamingError for one without "param_groups" or "state"; nothing is loaded then.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=0.5)
@@ -601,6 +613,7 @@ class Optimizer:
 
         args: the arguments of `step`, the optimizer itself first.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -614,6 +627,7 @@ class Optimizer:
         """Call hook(optimizer, args, kwargs) after each step.
 
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> weight.sum().backward()
@@ -628,6 +642,7 @@ class Optimizer:
         """Call hook(optimizer) before state_dict.
 
         prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -641,6 +656,7 @@ class Optimizer:
         """Call hook(optimizer, state_dict) after state_dict; a result other than None replaces the dict.
 
         prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -655,6 +671,7 @@ class Optimizer:
 
         A result of None changes nothing.  prepend: call the hook before the existing ones.
         Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight])
@@ -668,6 +685,7 @@ class Optimizer:
         """Call hook(optimizer) after load_state_dict.
 
         prepend: call it before the existing hooks.  Returns a handle, whose `remove()` removes the hook.
+        Raises: ArgumentTypeError for a hook that is not callable.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
             >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print(type(optimizer).__name__))

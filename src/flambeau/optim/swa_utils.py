@@ -10,9 +10,9 @@ from typing import Any
 
 from ..autograd.mode import GradMode
 from ..dtypes import int64
-from ..errors import ArgumentError, shown
+from ..errors import ArgumentError, naming, shown
 from ..importer import listing
-from ..nn.module import Module
+from ..nn.module import Module, check_module
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from .lr_scheduler import LRScheduler, per_group
@@ -127,7 +127,9 @@ class AveragedModel(Module):
     multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.
     use_buffers: average buffers too; otherwise they are copied from the last model.
     The buffer n_averaged counts the averaged models.
-    Raises: ArgumentError for both avg_fn and multi_avg_fn.
+    Shapes: those of the model.
+    Raises: ArgumentError for both avg_fn and multi_avg_fn, ArgumentTypeError for a model that is not a module or a
+            function that is not callable.
     Example:
         >>> model = torch.nn.Linear(1, 1, bias=False)
         >>> average = torch.optim.swa_utils.AveragedModel(model)
@@ -156,6 +158,10 @@ class AveragedModel(Module):
                 hint="leave out one of them",
                 operator="AveragedModel",
             )
+        check_module("AveragedModel", "model", model)
+        for what, function in (("avg_fn", avg_fn), ("multi_avg_fn", multi_avg_fn)):
+            if function is not None:
+                checks.function("AveragedModel", what, function)
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
@@ -167,6 +173,8 @@ class AveragedModel(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the model with the averaged parameters.
 
+        Shapes: those of the model.
+        Raises: the errors of the model.
         Example:
             >>> model = torch.nn.Linear(1, 1, bias=False)
             >>> average = torch.optim.swa_utils.AveragedModel(model)
@@ -179,6 +187,8 @@ class AveragedModel(Module):
     def update_parameters(self, model: Any) -> None:
         """Add the parameters of a model to the averages; the first call copies them.
 
+        Raises: ArgumentTypeError for a model that is not a module, ArgumentError for one with another number of
+                parameters, ShapeError for parameters of other shapes.
         Example:
             >>> model = torch.nn.Linear(1, 1)
             >>> average = torch.optim.swa_utils.AveragedModel(model)
@@ -186,7 +196,8 @@ class AveragedModel(Module):
             >>> average.n_averaged
             tensor(1)
         """
-        with GradMode(False):
+        check_module("update_parameters", "model", model)
+        with GradMode(False), naming("update_parameters"):
             pairs = [(average.detach(), _beside(param, average)) for average, param in self._pairs(model)]
             if self.n_averaged == 0:
                 for average, param in pairs:
@@ -202,10 +213,16 @@ class AveragedModel(Module):
             self.n_averaged += 1
 
     def _pairs(self, model: Any) -> Iterable[tuple[Any, Any]]:
+        own, given = list(self.module.parameters()), list(model.parameters())
+        if len(own) != len(given):
+            raise ArgumentError(
+                f"the model has {len(given)} parameters, the averaged one has {len(own)}",
+                hint="give the model that AveragedModel was made of, or one like it",
+                operator="update_parameters",
+            )
         if not self.use_buffers:
-            return zip(self.parameters(), model.parameters())
-        own = itertools.chain(self.module.parameters(), self.module.buffers())
-        return zip(own, itertools.chain(model.parameters(), model.buffers()))
+            return zip(own, given)
+        return zip(itertools.chain(own, self.module.buffers()), itertools.chain(given, model.buffers()))
 
     def _update_together(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         update = self.multi_avg_fn or get_swa_multi_avg_fn()
@@ -226,12 +243,16 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 
     loader: yields the model's inputs: tensors, or lists or tuples whose first entry is one.
     device: where the inputs are moved to; None leaves them where they are.
+    Host:   as the model.
+    Raises: ArgumentTypeError for a model that is not a module, and the errors of the model; momenta and the mode are
+            restored in any case.
     Example:
         >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
         >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])], model)
         >>> model[0].running_mean
         tensor([4.])
     """
+    check_module("update_bn", "model", model)
     norms = [norm for norm in model.modules() if hasattr(norm, "reset_running_stats") and hasattr(norm, "momentum")]
     if not norms:
         return
@@ -240,20 +261,23 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
         norm.reset_running_stats()
         norm.momentum = None
     model.train()
-    with GradMode(False):
-        for batch in loader:
-            data = batch[0] if isinstance(batch, (list, tuple)) else batch
-            model(data if device is None else data.to(device))
-    for norm, momentum in zip(norms, momenta):
-        norm.momentum = momentum
-    model.train(was_training)
+    try:
+        with GradMode(False):
+            for batch in loader:
+                data = batch[0] if isinstance(batch, (list, tuple)) else batch
+                model(data if device is None else data.to(device))
+    finally:
+        for norm, momentum in zip(norms, momenta):
+            norm.momentum = momentum
+        model.train(was_training)
 
 
 class SWALR(LRScheduler):
     """Change each group's rate to swa_lr in anneal_epochs steps, along half a cosine or linearly, then keep it.
 
     swa_lr: one number, or a list with one per group.  anneal_strategy: "cos" or "linear".
-    Raises: ArgumentError for an unknown strategy, or a list of the wrong length.
+    Raises: ArgumentError for an unknown strategy, a negative anneal_epochs or a list of the wrong length;
+            ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=2.0, anneal_epochs=2, anneal_strategy="linear")
