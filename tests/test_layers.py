@@ -1,4 +1,4 @@
-"""The shape of the package: which module may import which, and which may put work on a stream.
+"""The shape of the package: which module may import which, and which may put work on a stream; and where tests lie.
 
 The layers are contracts of import-linter in pyproject.toml.
 """
@@ -35,6 +35,15 @@ KNOWN_CYCLES = {
         "a block keeps its access history, an access its command, and a command its queue, events and blocks"
     ),
 }
+
+TESTS = ROOT / "tests"
+# Folders with tests of behaviour across modules; the files of tests/ itself that test the repository.
+ROOMS = {"semantics", "oracle", "programs", "seeds"}
+REPOSITORY = {
+    "assertions", "benchmarks", "calibration", "compiled", "contributing", "counts", "docs", "docstrings", "error_texts",
+    "examples", "imports", "layers", "mutations", "packages", "scripts", "surface", "tiers",
+}  # fmt: skip
+MISPLACED = {"parallel/test_asynchronous.py", "parallel/test_groups.py"}  # to be named after their modules
 
 
 def module_of(path: Path) -> str:
@@ -154,3 +163,29 @@ def test_not_supported_has_one_class():
         if isinstance(name, ast.Name) and name.id == "NotImplementedError"
     ]
     assert found == []
+
+
+def is_placed(test: Path) -> bool:
+    """Whether a test file, relative to tests/, lies in a room, or has the path of a module, a package or a C source."""
+    subject = test.stem.removeprefix("test_")
+    if test.parts[0] in ROOMS or (len(test.parts) == 1 and subject in REPOSITORY):
+        return True
+    names = f"{subject}.py", f"_{subject}.py", f"{subject}/__init__.py", f"{subject}.cu", f"{subject}.h"
+    return any((PACKAGE / test.parent / name).exists() for name in names)
+
+
+def test_each_test_file_mirrors_a_module_or_lies_in_a_room():
+    found = {str(test) for path in TESTS.rglob("test_*.py") if not is_placed(test := path.relative_to(TESTS))}
+    assert found == MISPLACED
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("core/test_views.py", True), ("test_array_api.py", True), ("driver/nvidia/test_convolution.py", True),
+        ("semantics/ops/test_out.py", True), ("test_layers.py", True), ("test_views.py", False),
+        ("ops/test_layers.py", False), ("core/test_wrong.py", False),
+    ],
+)  # fmt: skip
+def test_a_misplaced_test_file_is_seen(test, expected):
+    assert is_placed(Path(test)) is expected
