@@ -40,8 +40,8 @@ TESTS = ROOT / "tests"
 # Folders with tests of behaviour across modules; the files of tests/ itself that test the repository.
 ROOMS = {"semantics", "oracle", "programs", "seeds"}
 REPOSITORY = {
-    "assertions", "benchmarks", "calibration", "compiled", "contributing", "counts", "docs", "docstrings", "error_texts",
-    "examples", "imports", "layers", "mutations", "packages", "scripts", "surface", "tiers",
+    "assertions", "benchmarks", "calibration", "compiled", "contributing", "counts", "docs", "docstrings",
+    "error_texts", "examples", "imports", "layers", "mutations", "packages", "scripts", "surface", "tiers",
 }  # fmt: skip
 MISPLACED = {"parallel/test_asynchronous.py", "parallel/test_groups.py"}  # to be named after their modules
 
