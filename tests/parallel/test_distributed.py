@@ -516,6 +516,8 @@ def test_what_is_not_supported_is_refused(monkeypatch):
         for option in ("device_mesh", "mixed_precision", "delay_all_reduce_named_params"):
             with pytest.raises(NotSupportedError, match=f"DistributedDataParallel: {option}=3 .*\nhint: .*{option}"):
                 DDP(nn.Linear(1, 1), **{option: 3})
+        with pytest.raises(ArgumentTypeError, match="^Distributed.*: device_ids must be a list, got 3\nhint: "):
+            DDP(nn.Linear(2, 2), device_ids=3)
         with pytest.raises(ArgumentError, match="device_ids=.*output_device=None and parameters on cpu"):
             DDP(nn.Linear(1, 1), device_ids=[0])
         plain = DDP(nn.Linear(1, 1))

@@ -22,6 +22,9 @@ def test_functions_are_called_when_the_value_is_there():
     future.set_result("text")
     assert (length.wait(), doubled.value(), seen) == (4, 8, ["text"])
     assert future.then(lambda done: done.value() + "!").value() == "text!"
+    for method in (Future().then, Future().add_done_callback):
+        with pytest.raises(TypeError, match=f"^Future.{method.__name__}: the callback is not callable: 3\nhint: "):
+            method(3)
     with pytest.raises(ModeError, match="only be marked completed once"):
         future.set_result("other")
 

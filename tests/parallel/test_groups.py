@@ -687,6 +687,10 @@ def test_a_store_of_the_program_may_lack_what_it_does_not_define():
     assert not store.has_extended_api()
     with pytest.raises(NotImplementedError, match="Store.append: a Mine does not have it"):
         store.append("a", "b")
+    with pytest.raises(TypeError, match="TCPStore: host_name must be a str, got 3\nhint: "):
+        dist.TCPStore(3, 0, is_master=True)
+    with pytest.raises(TypeError, match="FileStore: file_name must be a str or a path, got 3\nhint: "):
+        dist.FileStore(3)
     with pytest.raises(NotImplementedError, match="master_listen_fd is 3"):
         dist.TCPStore("localhost", 0, master_listen_fd=3)
     store = dist.PrefixStore("a", dist.PrefixStore("b", store))

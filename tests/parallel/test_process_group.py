@@ -159,6 +159,8 @@ def test_inputs_go_to_the_module_s_gpu(group, gpus):
         nn.parallel.DistributedDataParallel(net, device_ids=[0])
     with pytest.raises(ArgumentError, match=r"DistributedDataParallel: device_ids.*\[0, 1\]"):
         nn.parallel.DistributedDataParallel(net, device_ids=[0, 1])
+    with pytest.raises(ArgumentTypeError, match="^DistributedDataParallel: group must be .*, got 3\nhint: "):
+        nn.parallel.DistributedDataParallel(net, process_group=3)
 
 
 def test_modules_that_cannot_be_wrapped(group):

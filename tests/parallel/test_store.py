@@ -244,6 +244,9 @@ def test_urls_lead_to_a_store(tmp_path, monkeypatch):
     ]:
         with pytest.raises((RuntimeError, ValueError, TypeError), match=text):
             next(dist.rendezvous(url))
+    for scheme, handler in ((3, print), ("mine", 3)):
+        with pytest.raises(TypeError, match="^register_rendezvous_handler: expected a str and a function, .*\nhint: "):
+            dist.register_rendezvous_handler(scheme, handler)
     with pytest.raises(RuntimeError, match="env:// has a handler"):
         dist.register_rendezvous_handler("env", None)
 

@@ -844,6 +844,11 @@ def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
     captured(lambda: torch.zeros(4, device="cuda"))
 
 
+def test_only_a_graph_is_captured_into(gpus):
+    with pytest.raises(ArgumentTypeError, match="^graph: expected a CUDAGraph, got 3\nhint: "):
+        torch.cuda.graph(3)
+
+
 @pytest.mark.parametrize("pool", ["x", 5, (0,), (0, "1"), True])
 def test_a_pool_is_what_a_graph_or_a_handle_gives(gpus, pool):
     with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is not a memory pool")):

@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau.config import parse_gpus
 from flambeau.core import thread
-from flambeau.errors import AcceleratorError, ArgumentTypeError, ConfigError, OutOfMemoryError
+from flambeau.errors import AcceleratorError, ArgumentTypeError, ConfigError, DeviceIndexError, OutOfMemoryError
 from flambeau.runtime.machine import Machine
 
 MIB = 1 << 20
@@ -162,6 +162,11 @@ def test_wrong_arguments_are_errors(gpus):
     with pytest.raises(ArgumentTypeError) as caught, torch.cuda.use_mem_pool((0, 1)):
         pass
     assert "use_mem_pool" in str(caught.value) and "(0, 1)" in str(caught.value)
+    with pytest.raises(DeviceIndexError):
+        torch.cuda.MemPool().hold(9)
+    for wrong in (3, "ab\0", (1,)):
+        with pytest.raises(ArgumentTypeError, match="^memory_snapshot: .* is not the id of a pool\nhint: "):
+            torch.cuda.memory_snapshot(wrong)
     for arguments in ((3, "malloc", "free"), ("libc.so.6", 3, "free"), ("libc.so.6", "malloc", 3)):
         with pytest.raises(ArgumentTypeError) as caught:
             torch.cuda.CUDAPluggableAllocator(*arguments)

@@ -74,6 +74,11 @@ def test_the_thread_is_as_before_after_the_call_also_after_an_error(gpus):
     assert in_thread(work) == (0, own, torch.cuda.default_stream(1))
 
 
+def test_only_a_function_is_carried(gpus):
+    with pytest.raises(TypeError, match="^carry: expected a function, got 3\nhint: "):
+        torch.cuda.carry(3)
+
+
 def test_the_choice_is_that_of_the_making_not_of_the_call(gpus):
     carried = torch.cuda.carry(choice)
     torch.cuda.set_device(1)

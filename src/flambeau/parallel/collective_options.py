@@ -21,6 +21,7 @@ class CollectiveOptions:
 class AllreduceOptions(CollectiveOptions):
     """Options of `ProcessGroup.allreduce`.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
     Example:
         >>> options = torch.distributed.AllreduceOptions()
         >>> options.reduceOp.name
@@ -35,6 +36,7 @@ class AllreduceOptions(CollectiveOptions):
 class AllreduceCoalescedOptions(AllreduceOptions):
     """Options of `ProcessGroup.allreduce_coalesced`.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.AllreduceCoalescedOptions().reduceOp.name
         'SUM'
@@ -44,6 +46,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 class AllgatherOptions(CollectiveOptions):
     """Options of `ProcessGroup.allgather`.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.distributed_c10d.AllgatherOptions().asyncOp
         True
@@ -53,6 +56,7 @@ class AllgatherOptions(CollectiveOptions):
 class AllToAllOptions(CollectiveOptions):
     """Options of `ProcessGroup.alltoall`.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.AllToAllOptions().asyncOp
         True
@@ -62,6 +66,7 @@ class AllToAllOptions(CollectiveOptions):
 class BarrierOptions(CollectiveOptions):
     """Options of `ProcessGroup.barrier`.  device_ids, device: ignored, as a barrier waits on the host.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.BarrierOptions().device_ids
         []
@@ -76,6 +81,7 @@ class BarrierOptions(CollectiveOptions):
 class BroadcastOptions(CollectiveOptions):
     """Options of `ProcessGroup.broadcast`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.BroadcastOptions().rootRank
         0
@@ -90,6 +96,7 @@ class BroadcastOptions(CollectiveOptions):
 class ReduceOptions(BroadcastOptions):
     """Options of `ProcessGroup.reduce`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.ReduceOptions().rootRank
         0
@@ -103,6 +110,7 @@ class ReduceOptions(BroadcastOptions):
 class ReduceScatterOptions(AllreduceOptions):
     """Options of `ProcessGroup.reduce_scatter`.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.ReduceScatterOptions().reduceOp.name
         'SUM'
@@ -112,6 +120,7 @@ class ReduceScatterOptions(AllreduceOptions):
 class GatherOptions(CollectiveOptions):
     """Options of `ProcessGroup.gather`.  rootRank: in the group.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.GatherOptions().rootRank
         0
@@ -125,6 +134,7 @@ class GatherOptions(CollectiveOptions):
 class ScatterOptions(GatherOptions):
     """Options of `ProcessGroup.scatter`.  rootRank: in the group.
 
+    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
     Example:
         >>> torch.distributed.ScatterOptions().rootRank
         0

@@ -281,7 +281,10 @@ def broadcast(
 
     devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Pass exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless exactly one is passed.
+    Raises: ArgumentTypeError for another value than a tensor, or lists of other values; DeviceIndexError for a device
+            that does not exist, ArgumentError for one that is not a CUDA device; DeviceMismatchError for an `out` on
+            the CPU, ShapeError for one of another shape; CollectiveError unless exactly one of `devices` and `out` is
+            passed.
     Example:
         >>> torch.cuda.comm.broadcast(torch.tensor([3]), [0, 1])
         (tensor([3], device='cuda:0'), tensor([3], device='cuda:1'))
@@ -334,7 +337,9 @@ def broadcast_coalesced(
     Units:  buffer_size in bytes; larger means fewer copies and more temporary memory.
     Host:   returns at once.
     Memory: on devices[0], one buffer at a time, until its copies are done; results share the buffers' copies.
-    Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device.
+    Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device, DeviceIndexError
+            if one does not exist; ArgumentTypeError for other values than tensors or a `buffer_size` that is not an
+            int, ValueRangeError for a negative one.
     Example:
         >>> pair = torch.ones(2, device="cuda:0"), torch.zeros(1, device="cuda:0")
         >>> torch.cuda.comm.broadcast_coalesced(pair, [0, 1])[1]
@@ -366,8 +371,11 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     """Sum tensors of several GPUs on one of them; a single input is returned unchanged.
 
     destination: the device of one of the inputs, the current device by default.
+    Shapes: all inputs have one shape, which is the result's.
     Host:   returns at once.
-    Raises: ArgumentError if an input is on the CPU or of another size; DeviceMismatchError if none is on destination.
+    Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for no input, one on the CPU or
+            one of another size; DeviceMismatchError if none is on the destination, DeviceIndexError if that does not
+            exist.
     Example:
         >>> inputs = [torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1")]
         >>> torch.cuda.comm.reduce_add(inputs, 1)
@@ -473,8 +481,12 @@ def scatter(
     chunk_sizes: the parts' sizes, one per device; by default equal, with a last one that may be smaller or missing.
     streams: a stream or None per device, on which a CPU tensor is copied; the caller must order later uses after it.
     out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
+    Shapes: the parts' sizes along `dim` add up to the tensor's; their other sizes are the tensor's.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentError, ArgumentTypeError, ShapeError; DeviceMismatchError, also for a stream of another device.
+    Raises: ArgumentTypeError for arguments of wrong types; DeviceIndexError for a device that does not exist;
+            ArgumentError for one that is not a CUDA device, or another number of streams; IndexRangeError if `dim` is
+            out of range; ShapeError if sizes do not add up or there is no device; DeviceMismatchError for an `out` on
+            the CPU or a stream of another device; CollectiveError unless exactly one of `devices` and `out` is passed.
     Example:
         >>> torch.cuda.comm.scatter(torch.arange(3), [0, 1], chunk_sizes=[1, 2])
         (tensor([0], device='cuda:0'), tensor([1, 2], device='cuda:1'))

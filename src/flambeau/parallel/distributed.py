@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,16 @@ from ..autograd.gradients import queue_callback
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core.tensor import TensorBase
 from ..dtypes import int64
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, NotSupportedError, ShapeError, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    ModeError,
+    NotSupportedError,
+    ShapeError,
+    naming,
+    shown,
+)
 from ..nn.module import Module
 from ..nn.parameter import is_lazy
 from ..runtime.device import cuda_index
@@ -57,9 +66,12 @@ class DistributedDataParallel(Module, joins.Joinable):
             find_unused_parameters if this process leaves some unused.
     Order:  reductions run on the group's stream while backward continues; the caller's streams wait for them at the end
             of backward.
-    Raises: GroupError (RuntimeError) before `init_process_group`; AutogradError (RuntimeError) if no parameter requires
-            a gradient; in forward, if parameters got no gradient in the previous backward.  DeviceMismatchError if a
-            parameter is on another device; ShapeError in every process if their parameters differ.
+    Raises: GroupError (RuntimeError) before `init_process_group`; ArgumentTypeError for another value than a module, a
+            group, a list of devices or a number of MiB; ArgumentError for `device_ids` that are not the GPU of all
+            parameters; NotSupportedError for `mixed_precision`, `device_mesh`, `delay_all_reduce_named_params` and
+            `param_to_hook_all_reduce`; AutogradError (RuntimeError) if no parameter requires a gradient; in forward, if
+            parameters got no gradient in the previous backward.  DeviceMismatchError if a parameter is on another
+            device; ShapeError in every process if their parameters differ.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -341,6 +353,7 @@ class DistributedDataParallel(Module, joins.Joinable):
     def join_hook(self, **kwargs: Any) -> joins.JoinHook:
         """Return the hook that makes this process's calls once its inputs have ended.
 
+        kwargs: `divide_by_initial_world_size`, as in `join`.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
@@ -514,7 +527,9 @@ def _refuse(**options: Any) -> None:
 
 def _group(group: Any) -> Any:
     """Check a group and return it; None is the default group."""
-    if collectives.get_rank(group) < 0:
+    with naming(NAME):
+        rank = collectives.get_rank(group)
+    if rank < 0:
         raise ArgumentError(
             "this process is not in the process group", hint="make the wrapper in the group's processes", operator=NAME
         )
@@ -553,6 +568,10 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
 
 def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) -> list[int]:
     """Check a list of at most one GPU; return the device indexes."""
+    if not isinstance(device_ids, (Iterable, type(None))):
+        raise ArgumentTypeError(
+            f"device_ids must be a list, got {shown(device_ids)}", hint="for example [0]", operator=NAME
+        )
     given = [] if device_ids is None else list(device_ids)
     if len(given) > 1:
         raise ArgumentError(

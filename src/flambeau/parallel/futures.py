@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core import thread
 from ..core.tensor import TensorBase
-from ..errors import ModeError
+from ..errors import ArgumentTypeError, ModeError, shown
 from ..runtime.stream import Event, Stream, StreamGuard
 
 
@@ -135,7 +135,8 @@ class Future:
         """Return a future of the result of `callback(self)`, which is called when this future is done.
 
         Order:  with tensors on GPUs, on a side stream that waits for the work that computes them.
-        Raises: an error of the callback is that of the returned future.
+        Raises: ArgumentTypeError if the callback cannot be called.  An error of the callback is that of the returned
+                future.
         Example:
             >>> future = torch.futures.Future()
             >>> doubled = future.then(lambda done: done.value() * 2)
@@ -143,6 +144,7 @@ class Future:
             >>> doubled.wait()
             tensor([2., 2.], device='cuda:0')
         """
+        _check_callback("Future.then", callback)
         result = Future()
         if self.start is not None:
             result.start = self._begin
@@ -158,18 +160,26 @@ class Future:
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
         """Call `callback(self)` when this future is done; at once if it already is.
 
-        Raises: the error of the callback, if this future is done.
+        Raises: ArgumentTypeError if the callback cannot be called; its error, if this future is done.
         Example:
             >>> future = torch.futures.Future()
             >>> future.add_done_callback(lambda done: print("done:", done.value()))
             >>> future.set_result(3)
             done: 3
         """
+        _check_callback("Future.add_done_callback", callback)
         with self._changing:
             if not self.done():
                 self._callbacks.append(callback)
                 return
         callback(self)
+
+
+def _check_callback(name: str, callback: Any) -> None:
+    if not callable(callback):
+        raise ArgumentTypeError(
+            f"the callback is not callable: {shown(callback)}", hint="pass a function of the future", operator=name
+        )
 
 
 def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> None:

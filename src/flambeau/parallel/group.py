@@ -24,6 +24,7 @@ MENTIONED = 8  # ranks of a group that the description of a call lists
 class ReduceOp(IntEnum):
     """The reductions of collectives.
 
+    BAND, BOR and BXOR are of integers and bools.  PREMUL_SUM is made by `_make_nccl_premul_sum`.
     Example:
         >>> torch.distributed.ReduceOp.SUM.name
         'SUM'
@@ -233,6 +234,7 @@ GroupMember = Groups()
 class Work:
     """A collective that was called with async_op=True.
 
+    `wait` raises the errors of the collective.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -248,8 +250,10 @@ class Work:
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
-        """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True.
+        """Make the current stream wait for the outputs; return True.
 
+        timeout: a timedelta for this wait; None is that of the group.
+        Host:   waits for outputs on the CPU; for outputs on a GPU only with TORCH_NCCL_BLOCKING_WAIT=1 or a `timeout`.
         Raises: CollectiveError if calls differ, a process has ended, or the group's timeout has expired.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

@@ -192,9 +192,11 @@ def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = N
 
     outputs: tensors to write; the inputs if None.  op: 0 to 4 for sum, product, maximum, minimum, average.
     streams: one per input, or None for the current ones.
+    Shapes: all inputs and outputs have as many elements.
     Host:   returns at once.
-    Raises: ArgumentTypeError unless inputs is a list; CollectiveError (RuntimeError) for tensors on the same GPU or of
-            different sizes or types; NotSupportedError for `comms`.
+    Raises: ArgumentTypeError unless inputs is a list of tensors; CollectiveError (RuntimeError) for no tensors, and for
+            tensors on the CPU, on the same GPU, with gaps, or of different sizes or types; ValueRangeError for an
+            unknown `op`; NotSupportedError for `comms`.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.all_reduce(parts)
@@ -224,6 +226,7 @@ def reduce(
     """Reduce tensors of several GPUs; write the result on the GPU of inputs[root].
 
     output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, warns: entry `root` is used.
+    Shapes: all inputs and the output have as many elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input; CollectiveError for outputs that do not fit.
     Example:
@@ -251,6 +254,7 @@ def reduce(
 def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
     """Copy inputs[root] into the tensors of the other GPUs.
 
+    Shapes: all tensors have as many elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:

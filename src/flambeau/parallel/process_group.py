@@ -121,7 +121,7 @@ def init_process_group(
     init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT, file:///PATH of a new file, or a
     URL of `register_rendezvous_handler`.
     world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
-    store: a TCPStore, in place of `init_method`.  timeout: of collectives, 30 minutes by default.
+    store: a TCPStore, in place of `init_method`.  timeout: of collectives, as a timedelta; 30 minutes by default.
     backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
     `is_nccl_available`, else "gloo".
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
@@ -337,7 +337,8 @@ def new_group(
 ) -> Any:
     """Make another group, of some of the job's processes.  All processes of the job call this, in the same order.
 
-    ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: the default group's if None.
+    ranks: its members, None for all; sorted unless `sort_ranks` is False.
+    timeout: a timedelta; the default group's if None.
     use_local_synchronization: whether only the members call it.
     backend: the default group's if None.
     Host:   waits for all processes of the job, unless `use_local_synchronization` is True.
@@ -701,10 +702,12 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     op:       a ReduceOp, or the result of `_make_nccl_premul_sum`.
     group:    None is the default group.
     async_op: return a Work, and do not wait; otherwise, the result is None.
+    Shapes:   any, the same in all processes.
     Host:     waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
-    Raises:   GroupError before `init_process_group`; ArgumentTypeError for an argument of a wrong type;
-              NotSupportedError for a reduction that the tensor's dtype does not have; CollectiveError if calls differ
-              or a process has ended.  Other collectives raise the same.
+    Raises:   GroupError before `init_process_group`; ArgumentTypeError for an argument of a wrong type; in a group of
+              several processes NotSupportedError for a reduction that the tensor's dtype does not have, ArgumentError
+              for a tensor with gaps between its elements; CollectiveError if calls differ or a process has ended.
+              Other collectives raise the same.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2)
@@ -731,6 +734,7 @@ def reduce(
 
     dst: the global rank of the process that gets the result.  group_dst: its rank in the group, in place of dst.
     op, group, async_op: as in `all_reduce`.
+    Shapes: any, the same in all processes.
     Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
             `all_reduce`.
     Example:
@@ -751,6 +755,7 @@ def broadcast(
 
     src: the sender's global rank.  group_src: its rank in the group, in place of src.
     group, async_op: as in `all_reduce`.
+    Shapes: any, the same in all processes.
     Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
             `all_reduce`.
     Example:
@@ -769,6 +774,7 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
 
     tensor_list: one tensor per process; entry i receives the tensor of rank i.
     group, async_op: as in `all_reduce`.
+    Shapes: each entry has as many elements as the tensor.
     Raises: ArgumentTypeError or ValueRangeError unless tensor_list is a list with one tensor per process; ShapeError
             for an entry of another size; the errors of `all_reduce`.
     Example:
@@ -819,6 +825,7 @@ def gather(
     gather_list: on the receiver, one tensor per process; entry i receives the tensor of rank i.  None elsewhere.
     dst: the receiver's global rank; 0 by default.  group_dst: its rank in the group, in place of dst.
     group, async_op: as in `all_reduce`.
+    Shapes: each entry has as many elements as the tensor.
     Raises: ArgumentTypeError or ValueRangeError unless the receiver's gather_list is a list with one tensor per
             process; ValueRangeError for a rank that is not in the group; ShapeError for an entry of another size; the
             errors of `all_reduce`.
@@ -850,6 +857,7 @@ def scatter(
     scatter_list: on the sender, one tensor per process.  None elsewhere.
     src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
     group, async_op: as in `all_reduce`.
+    Shapes: each entry has as many elements as `tensor`.
     Raises: ArgumentTypeError or ValueRangeError unless the sender's scatter_list is a list with one tensor per process;
             ValueRangeError for a rank that is not in the group; ShapeError for an entry of another size than `tensor`;
             the errors of `all_reduce`.
@@ -1337,6 +1345,7 @@ class Spread:
 class DTensor(Spread):
     """A tensor distributed over processes: only for imports and `isinstance`, never instantiated.
 
+    Raises: NotSupportedError when called.
     Example:
         >>> from flambeau.distributed.tensor import DTensor
         >>> isinstance(torch.ones(1), DTensor)
@@ -1347,6 +1356,7 @@ class DTensor(Spread):
 class DeviceMesh(Spread):
     """A multi-dimensional array of processes: only for imports and `isinstance`, never instantiated.
 
+    Raises: NotSupportedError when called.
     Example:
         >>> from flambeau.distributed.device_mesh import DeviceMesh
         >>> DeviceMesh("cuda", [0, 1])
@@ -1416,6 +1426,7 @@ class Partial(Placement):
 class FullyShardedDataParallel(Spread):
     """A module with parameters distributed over processes: only for `isinstance`, never instantiated.
 
+    Raises: NotSupportedError when called.
     Example:
         >>> from flambeau.distributed.fsdp import FullyShardedDataParallel
         >>> isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)

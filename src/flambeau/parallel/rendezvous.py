@@ -63,7 +63,8 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
     """Register a function that finds the store for URLs of a scheme, including those of `init_process_group`.
 
     handler: called with the URL and keywords such as `timeout`; yields the store, the rank and the number of ranks.
-    Raises: ModeError (RuntimeError) if the scheme already has a handler.
+    Raises: ModeError (RuntimeError) if the scheme already has a handler; ArgumentTypeError for a scheme that is not a
+            str, or a handler that cannot be called.
     Example:
         >>> try:
         ...     torch.distributed.register_rendezvous_handler("env", None)
@@ -71,9 +72,15 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
         ...     print("env:// has a handler")
         env:// has a handler
     """
-    if scheme in handlers:
+    if isinstance(scheme, str) and scheme in handlers:
         raise ModeError(
             f"{scheme}:// has a handler", hint="choose another scheme", operator="register_rendezvous_handler"
+        )
+    if not isinstance(scheme, str) or not callable(handler):
+        raise ArgumentTypeError(
+            f"expected a str and a function, got {shown(scheme)} and {shown(handler)}",
+            hint="the function takes the URL, and yields the store, the rank and the number of ranks",
+            operator="register_rendezvous_handler",
         )
     handlers[scheme] = handler
 

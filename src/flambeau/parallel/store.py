@@ -281,7 +281,7 @@ class Store(ABC):
 
         timeout: a timedelta; None is the store's.
         Raises: StoreTimeoutError (RuntimeError) if the others do not call it before the timeout, ValueRangeError for a
-                `world_size` below 1.
+                `world_size` below 1, ArgumentTypeError for one that is not an integer.
         Example:
             >>> torch.distributed.HashStore().barrier("begin", 1)
         """
@@ -487,8 +487,8 @@ class FileStore(LocalStore):
     """A store in a file that the processes of one host share.
 
     file_name: its path; the file is made if it does not exist.  world_size: has no effect.
-    Raises: each method raises OSError if the file cannot be opened, and DistStoreError if `add` meets a value that is
-            not a number.
+    Raises: ArgumentTypeError for a name that is neither a str nor a path; OSError in each method if the file cannot be
+            opened.
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -499,6 +499,12 @@ class FileStore(LocalStore):
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
+        if not isinstance(file_name, (str, os.PathLike)):
+            raise ArgumentTypeError(
+                f"file_name must be a str or a path, got {shown(file_name)}",
+                hint="pass the path of a file that all processes can open",
+                operator="FileStore",
+            )
         self.path = file_name
 
     def _answer(self, request: dict[str, Any]) -> Any:
@@ -544,9 +550,9 @@ class TCPStore(ClientStore):
     """A store in one process, which other processes reach by its address.
 
     is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
-    Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a port that is not an
-            integer or a timeout that is not a timedelta, ValueRangeError for a port that is not one of TCP's;
-            NotSupportedError for `master_listen_fd`.
+    Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
+            a port that is not an integer, or a timeout that is not a timedelta, ValueRangeError for a port that is not
+            one of TCP's; NotSupportedError for `master_listen_fd`.
     Example:
         >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
         >>> other = torch.distributed.TCPStore("localhost", store.port)
@@ -570,6 +576,10 @@ class TCPStore(ClientStore):
         if master_listen_fd is not None:
             raise NotSupportedError(
                 f"master_listen_fd is {shown(master_listen_fd)}", hint="leave it out", operator="TCPStore"
+            )
+        if not isinstance(host_name, str):
+            raise ArgumentTypeError(
+                f"host_name must be a str, got {shown(host_name)}", hint="for example 'localhost'", operator="TCPStore"
             )
         if isinstance(port, bool) or not hasattr(port, "__index__"):
             raise ArgumentTypeError(

@@ -42,6 +42,7 @@ def device_count() -> int:
 def current_accelerator(check_available: bool = False) -> devices.device | None:
     """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA.
 
+    check_available: return None if there is no GPU, too.
     Example:
         >>> torch.accelerator.current_accelerator()
         device(type='cuda')

@@ -25,6 +25,7 @@ from ..errors import (
     ModeError,
     NoDeviceError,
     NotSupportedError,
+    shown,
 )
 from . import device as devices
 from . import machine as machines
@@ -222,6 +223,7 @@ def ipc_collect() -> None:
 def ipc_report() -> Report:
     """Report memory shared with other processes: exported, imported and in flight.
 
+    The result lists storages that others hold (`lent`), storages of others (`borrowed`), and tensors in flight.
     Example:
         >>> torch.cuda.ipc_report()
         Report(lent=[], borrowed=[], in_flight=[])
@@ -456,10 +458,14 @@ def check_error(res: int) -> None:
     """Raise CudaError unless an error code of the CUDA runtime is 0 (success).
 
     res: a cudaError_t, such as a member of `torch.cuda.cudaStatus`.
-    Raises: CudaError with the code and CUDA's text for it.
+    Raises: CudaError with the code and CUDA's text for it; ArgumentTypeError for a value that is not an int.
     Example:
         >>> torch.cuda.check_error(torch.cuda.cudaStatus.SUCCESS)
     """
+    if isinstance(res, bool) or not isinstance(res, int):
+        raise ArgumentTypeError(
+            f"an error code is an int, got {shown(res)}", hint="pass what a call returned", operator="check_error"
+        )
     if res != 0:
         raise CudaError(res)
 

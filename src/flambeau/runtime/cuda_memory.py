@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import thread
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, ConfigError, naming
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, ConfigError, naming, shown
 from ..memory import history
 from ..memory.allocator import CachingAllocator
 from ..memory.history import History, described
@@ -204,12 +204,17 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
 
     mempool_id: return the segments of this pool only.
     Sizes and addresses are in bytes.
+    Raises: ArgumentTypeError if `mempool_id` is not the id of a pool.
     Example:
         >>> x = torch.ones(1000, device="cuda")
         >>> segment = torch.cuda.memory_snapshot()[0]
         >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
         (2097152, ['active_allocated', 'inactive'])
     """
+    if mempool_id is not None and not (isinstance(mempool_id, (tuple, list)) and len(mempool_id) == 2):
+        raise ArgumentTypeError(
+            f"{shown(mempool_id)} is not the id of a pool", hint="pass pool.id", operator="memory_snapshot"
+        )
     return segments(mempool_id)
 
 
@@ -355,13 +360,20 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Free memory from `caching_allocator_alloc`.
 
-    Raises: AcceleratorError if the address is not from `caching_allocator_alloc`, or was freed already.
+    Raises: AcceleratorError if the address is not from `caching_allocator_alloc`, or was freed already;
+            ArgumentTypeError if it is not an int.
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)
         >>> torch.cuda.caching_allocator_delete(address)
         >>> torch.cuda.memory_allocated()
         0
     """
+    if not isinstance(mem_ptr, int):
+        raise ArgumentTypeError(
+            f"an address is an int, got {shown(mem_ptr)}",
+            hint="pass what caching_allocator_alloc returned",
+            operator="caching_allocator_delete",
+        )
     owner = next((accelerator for accelerator in thread.machine().devices if accelerator.allocator.owns(mem_ptr)), None)
     try:
         (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
@@ -411,7 +423,7 @@ def reset_accumulated_host_memory_stats() -> None:
 
 
 def empty_host_cache() -> None:
-    """Return idle pinned memory to the driver.
+    """Return idle pinned memory to the driver; does nothing before the machine has started.
 
     Example:
         >>> torch.cuda.empty_host_cache()
@@ -477,7 +489,8 @@ def record_memory_history(
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 140 bytes an event, and each distinct stack once.
     Raises: ArgumentError for any other value of `enabled`, `context`, `stacks` or an action, or if `max_entries` is not
-            a positive int; NotSupportedError with an allocator that has no segments.
+            a positive int; ArgumentTypeError if `skip_actions` is not a list; NotSupportedError with an allocator that
+            has no segments.
     Example:
         >>> torch.cuda.memory._record_memory_history(stacks="line")
         >>> x = torch.ones(1000, device="cuda")
@@ -489,6 +502,12 @@ def record_memory_history(
     _check("enabled", kept, (None, "state", "all"))
     _check("context", context, CONTEXTS)
     _check("stacks", stacks, STACKS)
+    if isinstance(skip_actions, str) or not isinstance(skip_actions, (Iterable, type(None))):
+        raise ArgumentTypeError(
+            f"skip_actions must be a list of str, got {shown(skip_actions)}",
+            hint="for example ['alloc']",
+            operator="_record_memory_history",
+        )
     skipped = tuple(skip_actions or ())
     for action in skipped:
         _check("skip_actions", action, history.SKIPPABLE)

@@ -691,8 +691,8 @@ class graph:  # noqa: N801  (the field's name for it)
 
     pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: the stream to capture on.
     Host:   on entry, waits for the device and returns idle memory to the driver.
-    Raises: ArgumentTypeError if `stream` is not a stream; on entry and exit, the errors of `capture_begin` and
-            `capture_end`.
+    Raises: ArgumentTypeError if `cuda_graph` is not a CUDAGraph or `stream` is not a stream; on entry and exit, the
+            errors of `capture_begin` and `capture_end`.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
         >>> with torch.cuda.graph(graph):
@@ -710,6 +710,12 @@ class graph:  # noqa: N801  (the field's name for it)
         capture_error_mode: str = "global",
         check_input_liveness: bool = False,
     ) -> None:
+        if not isinstance(cuda_graph, CUDAGraph):
+            raise ArgumentTypeError(
+                f"expected a CUDAGraph, got {shown(cuda_graph)}",
+                hint="make one: torch.cuda.CUDAGraph()",
+                operator="graph",
+            )
         self.cuda_graph = cuda_graph
         self.pool = pool
         self.capture_error_mode = capture_error_mode

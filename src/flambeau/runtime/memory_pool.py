@@ -167,12 +167,13 @@ class MemPool:
         """Return the allocator of a device, after registering the pool with it.
 
         index: of the device, which must exist.
-        Raises: NotSupportedError if the device's allocator has no pools.
+        Raises: DeviceIndexError if there is no such device, NotSupportedError if its allocator has no pools.
         Example:
             >>> pool = torch.cuda.MemPool()
             >>> pool.hold(0) is pool.hold(0)
             True
         """
+        index = devices.cuda_index(index)
         if index not in self._held:
             allocator = thread.machine().devices[index].allocator
             if self.allocator is not None:

@@ -41,6 +41,7 @@ _numbers = itertools.count(1)
 def mark(msg: str) -> None:
     """Mark the current time with a text in the timelines of profilers.
 
+    msg: the text; another value is converted by `str`.
     Example:
         >>> torch.cuda.nvtx.mark("epoch 1")
     """
@@ -53,6 +54,7 @@ def mark(msg: str) -> None:
 def range_push(msg: str) -> int:
     """Begin a nested range of this thread; return its depth, 0 for the outermost.
 
+    msg: the text; another value is converted by `str`.
     Example:
         >>> torch.cuda.nvtx.range_push("step"), torch.cuda.nvtx.range_push("forward")
         (0, 1)
@@ -89,6 +91,7 @@ def range_pop() -> int:
 def range_start(msg: str) -> int:
     """Begin a range that any thread may end; return its id, which `range_end` takes.
 
+    msg: the text; another value is converted by `str`.
     Example:
         >>> number = torch.cuda.nvtx.range_start("load")
         >>> torch.cuda.nvtx.range_end(number)

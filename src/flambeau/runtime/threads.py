@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..core import thread
 from ..core.locks import whole
+from ..errors import ArgumentTypeError, shown
 from . import mistakes
 from .stream import Stream
 
@@ -77,7 +78,7 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
     Without a function, return an `initializer` for thread pools, which makes them current for the rest of its thread.
-    function: a callable of any arguments.
+    Raises: ArgumentTypeError if it cannot be called.
     Example:
         >>> side, found = torch.cuda.Stream(), []
         >>> from threading import Thread
@@ -91,6 +92,10 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     choice = Choice.here()
     if function is None:
         return choice.adopt
+    if not callable(function):
+        raise ArgumentTypeError(
+            f"expected a function, got {shown(function)}", hint="carry() makes an initializer", operator="carry"
+        )
 
     @functools.wraps(function)
     def carried(*args: Any, **kwargs: Any) -> Any:

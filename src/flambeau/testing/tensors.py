@@ -253,8 +253,9 @@ def make_tensor(
     low, high: None is -9 to 9, 0 to 9 for uint8, and both values of bool; they are limited to what the type holds.
     noncontiguous: whether to return a non-contiguous tensor, if it has several elements.
     exclude_zero: whether zeros are replaced by small values.
-    Raises: ArgumentError if low exceeds high, or equals it and the type is integral or bool; and for a gradient of
-            these types.
+    Raises: ArgumentError if low exceeds high, or equals it and the type is integral or bool, for a gradient of these
+            types, and for a non-contiguous tensor with a memory format; ArgumentTypeError for a dtype or sizes of
+            another type; ValueRangeError for a negative size.
     Example:
         >>> x = torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu", low=0, high=1)
         >>> x.shape, bool((x >= 0).all() and (x < 1).all())

@@ -279,7 +279,6 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the module itself, which runs eagerly; the other arguments have no effect.
 
-    inputs and further arguments have no effect.
     Example:
         >>> net = torch.nn.Linear(2, 1)
         >>> torch.jit.trace_module(net, {"forward": torch.ones(1, 2)}) is net

@@ -783,8 +783,9 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """Name a `with` block, or the calls of a function, as a range in profiles.  args: added to the name.
+    """Name a `with` block, or the calls of a function, as a range in profiles.
 
+    name, args: texts; args is added to the name.
     Example:
         >>> with torch.profiler.profile() as profile:
         ...     with torch.profiler.record_function("double"):

@@ -59,6 +59,8 @@ class SummaryWriter:
     log_dir: the folder, runs/DATE_HOST by default;  comment: the end of that default name.
     purge_step: entries of an earlier run from this step on are hidden.
     max_queue, flush_secs: how many entries, and seconds, may wait before they are written.
+    In the methods, `tag` names a series, `global_step` is the number of an entry, and `walltime` its time in seconds
+    since 1970, now by default.
     Host:   a tensor on a GPU is waited for.
     Raises: ImportError without the package tensorboard.
     """
