@@ -181,3 +181,8 @@ def test_an_empty_share_is_a_warning():
     with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
         parts = random_split(range(3), [0.99, 0.01])
     assert [len(part) for part in parts] == [3, 0]
+
+
+def test_the_running_sums_take_a_list():
+    with pytest.raises(ArgumentTypeError, match="^cumsum: sequence must be a list of datasets, got 3"):
+        torch.utils.data.ConcatDataset.cumsum(3)

@@ -19,7 +19,7 @@ from flambeau.data import (
     WeightedRandomSampler,
     random_split,
 )
-from flambeau.errors import ArgumentError, NotSupportedError
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from flambeau.testing import machine
 from tests.oracle import loader_cases
 
@@ -235,3 +235,8 @@ def test_anything_that_iterates_is_a_sampler_of_batches():
             return 10 * index
 
     assert list(BatchSampler(Old(), 2, False)) == [[0, 10], [20]]
+
+
+def test_an_epoch_is_an_int():
+    with pytest.raises(ArgumentTypeError, match="^set_epoch: epoch must be an int, got 'a'"):
+        DistributedSampler(range(4), 2, 0).set_epoch("a")

@@ -42,7 +42,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     NumPy arrays and numbers become tensors too, Python floats of float64; str and bytes stay a list.
     `default_collate_fn_map` maps types to functions, and may be extended.
     Shapes: n tensors [*S] become one of [n, *S].
-    Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
+    Raises: ArgumentTypeError for samples of other types, ShapeError for tensors or sequences of different lengths,
+            NamingError for dicts with different keys, IndexRangeError for no samples.
     Example:
         >>> torch.utils.data.default_collate([(1, torch.zeros(2)), (2, torch.ones(2))])
         [tensor([1, 2]), tensor([[0., 0.],
@@ -442,6 +443,8 @@ def default_convert(data: Any) -> Any:
     """Convert NumPy arrays and numbers of one sample to tensors that share their memory; for loaders without batches.
 
     Containers keep their type; plain tuples become lists.
+    Shapes: an array [*] gives a tensor [*], a number gives ().
+    Raises: nothing; objects of other types are returned unchanged.
     Example:
         >>> import numpy as np
         >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})

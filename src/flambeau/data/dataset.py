@@ -50,6 +50,7 @@ class Dataset(Generic[Sample_co]):
     """Base class of map-style datasets: subclasses define `__getitem__`, and `__len__` for samplers that need it.
 
     A subclass may define `__getitems__(indices)`, which returns the samples of a batch as a list.
+    Raises: NotSupportedError for an index if the class does not define `__getitem__`.
     Example:
         >>> class Squares(torch.utils.data.Dataset):
         ...     def __getitem__(self, index):
@@ -72,6 +73,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 
     Every worker process iterates over its own copy and should yield only its share: `get_worker_info` returns its
     index.
+    Raises: NotSupportedError for an index, the builtin TypeError for a class without `__iter__`.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):
@@ -87,7 +89,9 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Tensors of equal first dimension: sample i is row i of each.
 
-    Raises: ArgumentError if the first dimensions differ.
+    Shapes: tensors [n, *]; a sample is a tuple of [*].
+    Raises: ArgumentError if the first dimensions differ, ArgumentTypeError for a value that is not a tensor,
+            IndexRangeError for a tensor without dimensions or an index out of range.
     Example:
         >>> torch.utils.data.TensorDataset(torch.tensor([1, 2]), torch.tensor([3, 4]))[1]
         (tensor(2), tensor(4))
@@ -154,7 +158,8 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
 class StackDataset(Dataset[Sample_co]):
     """Datasets side by side: sample i is a tuple of sample i of each, or a dict if they are given by keyword.
 
-    Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ.
+    Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ; ArgumentTypeError for a
+            dataset without a length.
     Example:
         >>> torch.utils.data.StackDataset(x=[1, 2], y=["a", "b"])[1]
         {'x': 2, 'y': 'b'}
@@ -245,12 +250,13 @@ class ConcatDataset(Dataset[Sample_co]):
     def cumsum(sequence: Sequence[Any]) -> list[int]:
         """Return the running sums of the datasets' lengths: entry i is where dataset i ends.
 
-        Raises: ArgumentTypeError for a dataset without a length.
+        Raises: ArgumentTypeError for a dataset without a length, or an argument that is not a list.
         Example:
             >>> torch.utils.data.ConcatDataset.cumsum([range(3), range(4)])
             [3, 7]
         """
-        lengths = [length_of("ConcatDataset", f"datasets[{index}]", dataset) for index, dataset in enumerate(sequence)]
+        datasets = checks.listed("cumsum", "sequence", "datasets", sequence)
+        lengths = [length_of("ConcatDataset", f"datasets[{index}]", dataset) for index, dataset in enumerate(datasets)]
         return list(itertools.accumulate(lengths))
 
     def __len__(self) -> int:
@@ -274,7 +280,8 @@ class ConcatDataset(Dataset[Sample_co]):
 class ChainDataset(IterableDataset[Any]):
     """Iterable datasets, chained one after the other.
 
-    Raises: ArgumentTypeError for an entry that is not an IterableDataset.
+    Raises: when it is iterated over or its length is taken, ArgumentTypeError for an entry that is not an
+            IterableDataset or has no length.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):
@@ -308,7 +315,8 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given indices.
 
-    Raises: NotSupportedError for a subclass that overrides `__getitem__` and not `__getitems__`.
+    Raises: IndexRangeError for an index out of range; in a DataLoader, NotSupportedError for a subclass that overrides
+            `__getitem__` and not `__getitems__`.
     Example:
         >>> torch.utils.data.Subset(["a", "b", "c"], [2, 0])[0]
         'c'
@@ -358,7 +366,8 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
     """Split a dataset at random into parts of given lengths, or of given fractions that sum to 1.
 
     The remainder after rounding down is distributed one by one, from the first part on.  An empty part is a warning.
-    Raises: ArgumentError if the lengths do not sum to the dataset's.
+    Raises: ArgumentError if the lengths do not sum to the dataset's or one is negative, ArgumentTypeError for lengths
+            that are not numbers, a dataset without a length or a generator that is not one.
     Example:
         >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
         [8, 2]

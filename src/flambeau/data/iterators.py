@@ -284,7 +284,10 @@ class BatchIterator:
 
 
 class SerialIterator(BatchIterator):
-    """Iterator that makes each batch in this process, on request."""
+    """Iterator that makes each batch in this process, on request.
+
+    Raises: ArgumentError for a loader with a timeout; by `next`, the errors of the dataset.
+    """
 
     def __init__(self, loader: Any) -> None:
         if loader.timeout:

@@ -53,7 +53,10 @@ class DataLoader(Generic[Sample_co]):
     pin_memory: copy batches to pinned memory; with workers in a thread, ahead of their use.
     device: a GPU that batches are copied to, from pinned memory on a stream of its own, one batch ahead of their use.
     Order:  with `device`, the stream current at `next` follows the copies of the batch that is returned.
-    Raises: ArgumentError for options that exclude each other, ArgumentTypeError.
+    Raises: ArgumentError for options that exclude each other or are out of range, ArgumentTypeError for options of a
+            wrong type, DeviceNameError for a device that is not one; in iteration the errors of the dataset,
+            LoaderTimeoutError (RuntimeError) after `timeout` seconds without a batch, WorkerDiedError (RuntimeError) if
+            a worker ends, UnsendableError (PicklingError) for an object that cannot be sent to a worker.
     Example:
         >>> data = torch.utils.data.TensorDataset(torch.arange(5))
         >>> [batch for (batch,) in torch.utils.data.DataLoader(data, batch_size=2)]

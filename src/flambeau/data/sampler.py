@@ -26,6 +26,7 @@ DRAWN_AT_ONCE = 32  # indices with replacement, which are drawn as they are need
 class Sampler(Generic[Index_co]):
     """Base class of samplers: subclasses define `__iter__`, and `__len__` if the number is known.
 
+    Raises: NotSupportedError if the class does not define `__iter__`.
     Example:
         >>> class Reversed(torch.utils.data.Sampler):
         ...     def __iter__(self):
@@ -41,6 +42,7 @@ class Sampler(Generic[Index_co]):
 class SequentialSampler(Sampler[int]):
     """Yield 0, 1, 2 and so on.
 
+    Raises: ArgumentTypeError for a dataset without a length, when it is iterated over.
     Example:
         >>> list(torch.utils.data.SequentialSampler(["a", "b"]))
         [0, 1]
@@ -75,7 +77,8 @@ class RandomSampler(Sampler[int]):
 
     num_samples: the number of indices, the dataset's length by default.
     generator: without one, each iterator seeds its own generator from the CPU's default generator.
-    Raises: ArgumentError if the dataset is empty or num_samples is not positive.
+    Raises: ArgumentError if the dataset is empty or num_samples is not positive, ArgumentTypeError for a dataset
+            without a length, a replacement that is not a bool or a generator that is not one.
     Example:
         >>> sorted(torch.utils.data.RandomSampler(range(3)))
         [0, 1, 2]
@@ -133,6 +136,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Yield given indices, each once, in random order.
 
+    Raises: ArgumentTypeError for indices without a length or a generator that is not one.
     Example:
         >>> sorted(torch.utils.data.SubsetRandomSampler([4, 2]))
         [2, 4]
@@ -156,9 +160,9 @@ class WeightedRandomSampler(Sampler[int]):
     """Yield indices drawn with probabilities in proportion to weights, with replacement or without.
 
     Without replacement, an index is drawn at most once.  Source of the algorithm: P. Efraimidis and P. Spirakis (2006).
-    Raises: ArgumentError for a num_samples that is not a positive integer; ValueRangeError for weights that are
-            negative, not finite or all zero, or if, without replacement, num_samples exceeds the number of positive
-            weights.
+    Raises: ArgumentError for a num_samples that is not a positive integer, a replacement that is not a bool or a weight
+            that is not a number; ValueRangeError for weights that are negative, not finite or all zero, or if, without
+            replacement, num_samples exceeds the number of positive weights.
     Example:
         >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
         [1, 1, 1]
@@ -203,6 +207,8 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Yield lists of `batch_size` indices of another sampler; drop_last: leave out a shorter last one.
 
+    Raises: ArgumentError for a batch_size that is not a positive int or a drop_last that is not a bool; in iteration,
+            ArgumentTypeError for a sampler that is not iterable.
     Example:
         >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
         [[0, 1], [2, 3], [4]]
@@ -245,8 +251,9 @@ class DistributedSampler(Sampler[Index_co]):
         group unless given.
     shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
-    Raises: GroupError (RuntimeError) if num_replicas or rank is not given and there is no process group;
-            ArgumentError unless rank is in [0, num_replicas - 1].
+    Raises: GroupError (RuntimeError) if num_replicas or rank is not given and there is no process group; ArgumentError
+            unless rank is in [0, num_replicas - 1], ArgumentTypeError for numbers that are not ints or a dataset
+            without a length.
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
         [1, 3, 0]
@@ -301,12 +308,14 @@ class DistributedSampler(Sampler[Index_co]):
         """Set the number from which, with the seed, the next iterators draw their order; call it before each epoch.
 
         Otherwise every epoch has the same order.
+        Raises: ArgumentTypeError for an epoch that is not an int.
         Example:
             >>> sampler = torch.utils.data.DistributedSampler(range(4), num_replicas=2, rank=0)
             >>> sampler.set_epoch(1)
             >>> sampler.epoch, len(list(sampler))
             (1, 2)
         """
+        checks.integer("set_epoch", "epoch", epoch)
         self.epoch = epoch
 
 

@@ -46,6 +46,7 @@ _worker_info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """Return the WorkerInfo of this process; None outside worker processes of a DataLoader.
 
+    Host: returns at once.
     Example:
         >>> torch.utils.data.get_worker_info() is None
         True
@@ -251,6 +252,7 @@ class WorkerIterator(BatchIterator):
 
     A task is a numbered list of indices.  Workers get tasks in turn; results return in order through each worker's own
     pipe.  _tasks: the worker of each outstanding number;  _arrived: results that were not returned yet.
+    Raises: ArgumentError for a loader without a positive prefetch_factor.
     """
 
     def __init__(self, loader: Any) -> None:
