@@ -333,6 +333,8 @@ def test_the_end_of_a_program_reports_failures_and_runs_the_rest(x, capsys):
 def test_without_a_reference_it_does_not_run_on_virtual_gpus(x):
     with pytest.raises(errors.NotSupportedError, match=r"^scale: virtual GPUs.*\nhint: .*reference="):
         torch.cuda.kernel(SOURCE, "scale")(args=[x, x, 1, 4])
+    with pytest.raises(errors.NotSupportedError, match=r"^scale: the kernel has no .*\nhint: .*reference="):
+        scale_kernel(None).run_reference([np.ones(2), np.ones(2), 1.0, 2], 1, 2)
 
 
 # arguments of a launch
