@@ -141,7 +141,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     v: like the outputs; may be omitted if func has one output element.  create_graph: whether results can be
     differentiated.
     strict: raise an error, instead of returning zeros, if an output does not depend on an input.
-    Raises: AutogradError, ShapeError.
+    Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the results' shapes,
+            AutogradError without v, unless the result has one element, and with `strict` if a result does not depend on
+            an input.
     Example:
         >>> outputs, product = torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 3.0]))
         >>> product
@@ -189,7 +191,8 @@ def jacobian(
     """Return the Jacobian of func: per output and input, a tensor with the shapes of both, one after the other.
 
     Tuples of outputs or inputs give tuples.  create_graph, strict: see `vjp`.  vectorize, strategy: without effect.
-    Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    Raises: ArgumentTypeError unless inputs and results are tensors, AutogradError with `strict` if a result does not
+            depend on an input, NotSupportedError for vectorize=True with strict=True.
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
@@ -237,7 +240,8 @@ def hessian(
     """Return the Hessian of func, which returns one element: per pair of inputs, a tensor with the shapes of both.
 
     For the options see `jacobian`.
-    Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    Raises: ArgumentTypeError unless inputs and results are tensors, AutogradError unless func returns one element, and
+            with `strict` if it does not depend on an input, NotSupportedError for vectorize=True with strict=True.
     Example:
         >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
         tensor([[ 6.,  0.],

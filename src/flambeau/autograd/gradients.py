@@ -27,9 +27,11 @@ def backward(
     """Add the gradients of `tensors` to the `grad` of their leaves, or, with `inputs`, to the `grad` of these alone.
 
     tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
+    Shapes: each gradient has the shape of its tensor; it may be left out for a tensor of one element.
     Host:   returns at once.
     Order:  each node runs on the stream of its forward; the current streams then wait for those of the leaves.
-    Raises: AutogradError, ShapeError.
+    Raises: AutogradError if a tensor requires no gradient, or a gradient is missing for one of several elements,
+            ShapeError if a gradient has another shape, ArgumentTypeError for anything but tensors.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> torch.autograd.backward((x * x).sum())

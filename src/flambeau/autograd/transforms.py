@@ -188,6 +188,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
     argnums: the index of the argument to differentiate by, or a tuple of them, which gives a tuple.
     has_aux: whether func returns (output, aux); the result is then (gradient, aux).
+    Shapes: the gradients have the shapes of the arguments.
     Raises: AutogradError in the call, if the output is not a tensor of one element.
     Example:
         >>> torch.func.grad(lambda x: x**2)(torch.tensor(3.0))
@@ -209,6 +210,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     """Return a function that computes the gradient and the value of `func`, which returns one element.
 
     argnums, has_aux: as for `grad`.  The result is (gradient, output), or (gradient, (output, aux)) with has_aux.
+    Shapes: the gradients have the shapes of the arguments.
     Raises: AutogradError in the call, if the output is not a tensor of one element.
     Example:
         >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
@@ -363,6 +365,7 @@ def jacfwd(
     """Return a function that computes the Jacobian of `func`, by reverse mode, as `jacrev`.
 
     argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
+    Shapes: as `jacrev`.
     Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
             floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
@@ -376,7 +379,8 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian.
 
-    Raises: as `jacrev`: AutogradError, ArgumentTypeError, DtypeError.
+    Shapes: of a result of shape R and an argument of shape A, [*R, *A, *A].
+    Raises: as `jacrev`.
     Example:
         >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
         tensor([[ 6.,  0.],

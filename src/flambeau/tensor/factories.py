@@ -290,6 +290,7 @@ def from_array(array: Any, name: str = "tensor") -> Any:
 def from_numpy(ndarray: Any) -> Any:
     """Return a CPU tensor that shares the memory of a NumPy array, strides included.
 
+    Shapes: those of the array.
     Raises: ArgumentTypeError if it is not an array or its type is unknown, ArgumentError for negative strides.
     Example:
         >>> import numpy
@@ -341,8 +342,11 @@ def tensor(
     """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor.
 
     dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
-    Host: waits if the device is a GPU.
-    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for data without one type and shape.
+    Shapes: the shape of the data; numbers have no dimensions.
+    Host:   waits if the device is a GPU.
+    Raises: ArgumentTypeError, DtypeError for data that are not numbers, or of mixed depth; ArgumentError for lists of
+            different lengths; ValueRangeError if the type cannot hold a number; DeviceNameError or DeviceIndexError for
+            a device that does not exist.
     Example:
         >>> torch.tensor([[1, 2], [3, 4]])
         tensor([[1, 2],
@@ -461,6 +465,7 @@ def asarray(
     """Like `as_tensor`; copy=True always copies.  Bytes-like objects are read as elements of `dtype`.
 
     requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
+    Shapes: the shape of the data.
     Raises: ArgumentError if copy=False and a copy is needed.
     Example:
         >>> x = torch.ones(2)
@@ -592,9 +597,10 @@ def empty(
 ) -> Any:
     """Return an uninitialized tensor.
 
+    Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
     Example:
         >>> x = torch.empty(2, 3, dtype=torch.int64)
         >>> x.shape, x.dtype
@@ -624,9 +630,10 @@ def empty_strided(
 ) -> Any:
     """Return an uninitialized tensor with the given strides, in elements.
 
+    Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ShapeError unless there is one stride for each size, ValueRangeError for a negative number, DeviceNameError
-            or DeviceIndexError for a device that does not exist, OutOfMemoryError.
+            or DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
     Example:
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
@@ -650,9 +657,10 @@ def zeros(
 ) -> Any:
     """Return a tensor of zeros.
 
+    Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
     Example:
         >>> torch.zeros(2, 3)
         tensor([[0., 0., 0.],
@@ -679,9 +687,10 @@ def ones(
 ) -> Any:
     """Return a tensor of ones.
 
+    Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
     Example:
         >>> torch.ones((2, 2), dtype=torch.int64)
         tensor([[1, 1],
@@ -710,6 +719,7 @@ def full(
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
     dtype: None takes the value's: bool, int64 or float32 for a number.
+    Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ArgumentTypeError if `fill_value` is neither a number nor a tensor of one element, ValueRangeError for a
             negative size, or if the type cannot hold the value, DeviceNameError or DeviceIndexError for a device that
@@ -767,6 +777,7 @@ def arange(
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`.
 
     dtype: None is int64 if all three are integers, else float32.
+    Shapes: a vector.
     Host:   returns at once.
     Raises: ArgumentTypeError for anything but numbers, ValueRangeError for a step of 0 or of the wrong sign and for
             bounds that are not finite, NotSupportedError for bool.

@@ -246,6 +246,7 @@ def rrelu_(
 ) -> Any:
     """In-place `torch.rrelu`: overwrites its input, and returns it.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if lower exceeds upper.
     Example:
@@ -262,6 +263,7 @@ def rrelu_(
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """Return the n-th derivative of digamma.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError for a negative n.
     Example:

@@ -52,6 +52,7 @@ def _adopt(tensor: Any, other: Any) -> None:
 def t_(self: Any) -> Any:
     """Transpose this matrix in place and return it; the memory does not change.
 
+    Shapes: [n, m] becomes [m, n]; [n] and [] stay.
     Raises: ShapeError for more than two dimensions, AutogradError for a leaf that requires a gradient.
     Example:
         >>> x = torch.tensor([[1, 2, 3], [4, 5, 6]])
@@ -64,6 +65,7 @@ def t_(self: Any) -> Any:
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """Swap two dimensions of this tensor in place and return it; the memory does not change.
 
+    Shapes: as this tensor's, with the two sizes swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3, 5).transpose_(0, 2).shape
@@ -75,7 +77,8 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
     """Alias of `transpose_`.
 
-    Raises: IndexRangeError if a dimension is out of range.
+    Shapes: as this tensor's, with the two sizes swapped.
+    Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).swapaxes_(0, 1).shape
         torch.Size([3, 2])
@@ -86,7 +89,8 @@ def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
 def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
     """Alias of `transpose_`.
 
-    Raises: IndexRangeError if a dimension is out of range.
+    Shapes: as this tensor's, with the two sizes swapped.
+    Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).swapdims_(0, 1).shape
         torch.Size([3, 2])
@@ -97,6 +101,7 @@ def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it.
 
+    Shapes: this tensor's without these dimensions.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(1, 3, 1).squeeze_().shape
@@ -108,6 +113,7 @@ def squeeze_(self: Any, dim: Any = None) -> Any:
 def unsqueeze_(self: Any, dim: int) -> Any:
     """Insert a dimension of size 1 into this tensor in place, and return it.
 
+    Shapes: this tensor's with a size of 1 inserted.
     Raises: IndexRangeError if the dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(3).unsqueeze_(0).shape
@@ -119,6 +125,7 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Set this tensor's sizes, strides and offset within its storage, and return it.
 
+    Shapes: this tensor gets the shape `size`.
     Raises: ShapeError if they exceed the storage, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.arange(4).as_strided_((2, 2), (1, 1))
@@ -132,6 +139,7 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
     """Change this tensor's shape in place and return it.  The storage grows if it is too small.
 
     Existing elements keep their place in memory; new ones are uninitialized.
+    Shapes: this tensor gets the listed sizes.
     Raises: AutogradError for a tensor that requires a gradient, ShapeError or ValueRangeError for a bad shape,
             NotSupportedError if the storage would have to grow and cannot.
     Example:
@@ -149,6 +157,7 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
 
+    Shapes: this tensor gets the shape of the template.
     Raises: ArgumentTypeError if `the_template` is not a tensor, AutogradError if this tensor requires a gradient.
     Example:
         >>> torch.arange(4).resize_as_(torch.zeros(2, 1))

@@ -157,6 +157,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule.
 
     device: the device of the result.  copy: True always copies, False never, None if it must.
+    Shapes: those of the object.
     Order:  the current stream of the memory's GPU follows the producer's work.
     Raises: the exporter's errors; ExchangeError (BufferError) for types and devices that tensors do not have;
             ArgumentError if copy is False and the result is on another device.
@@ -292,6 +293,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     """Return a CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray.
 
     count: elements, -1 for all.  offset: bytes to leave out at the start.
+    Shapes: a vector of `count` elements.
     Raises: ArgumentError if the buffer is too small, or if the object is not a buffer.
     Example:
         >>> data = bytearray([1, 0, 2, 0])
@@ -318,6 +320,7 @@ def from_file(
 
     shared: True writes to the file, which is created or extended if needed; otherwise writes stay in this process.
     size: the number of elements.
+    Shapes: a vector of `size` elements.
     Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
     Example:
         >>> import tempfile

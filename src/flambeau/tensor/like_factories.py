@@ -53,6 +53,7 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
 def empty_like(input: Any, **options: Any) -> Any:
     """Like `empty`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
             not exist.
@@ -66,6 +67,7 @@ def empty_like(input: Any, **options: Any) -> Any:
 def zeros_like(input: Any, **options: Any) -> Any:
     """Like `zeros`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
             not exist.
@@ -79,6 +81,7 @@ def zeros_like(input: Any, **options: Any) -> Any:
 def ones_like(input: Any, **options: Any) -> Any:
     """Like `ones`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does
             not exist.
@@ -92,6 +95,7 @@ def ones_like(input: Any, **options: Any) -> Any:
 def rand_like(input: Any, **options: Any) -> Any:
     """Like `rand`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DtypeError if the result would not be floating point.
     Example:
@@ -105,6 +109,7 @@ def rand_like(input: Any, **options: Any) -> Any:
 def randn_like(input: Any, **options: Any) -> Any:
     """Like `randn`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DtypeError if the result would not be floating point.
     Example:
@@ -117,6 +122,7 @@ def randn_like(input: Any, **options: Any) -> Any:
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
     """Like `full`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError unless it gets a tensor and a number, ValueRangeError if the type cannot hold the number.
     Example:
@@ -129,6 +135,7 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
     """Like `randint`, with the shape, type and device of `input` unless others are named.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError unless it gets a tensor and ints, ValueRangeError unless low is less than high.
     Example:
@@ -170,6 +177,7 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
 def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
     """Like `empty_strided`, with this tensor's type and device unless others are named.
 
+    Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ShapeError unless there is one stride for each size, ValueRangeError for a negative number.
     Example:

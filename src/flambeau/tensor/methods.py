@@ -417,6 +417,7 @@ def resolve_neg(input: Any) -> Any:
 def positive(input: Any) -> Any:
     """Return the tensor itself, `+input`.  Raises DtypeError for bool.
 
+    Shapes: same as the input.
     Example:
         >>> torch.positive(torch.tensor([-1.0, 2.0]))
         tensor([-1.,  2.])
@@ -439,6 +440,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
+    Shapes: same as this tensor.
     Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  A
             non_blocking copy to the CPU makes pinned memory.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentTypeError for an argument of
@@ -489,6 +491,7 @@ def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
     """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there.
 
+    Shapes: same as this tensor.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for a device that is not
             a GPU.
     Example:
@@ -512,6 +515,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 def cpu(self: Any, memory_format: Any = None) -> Any:
     """Return this tensor on the CPU; the tensor itself if it is there.
 
+    Shapes: same as this tensor.
     Host:   waits if it is on a GPU.
     Raises: ArgumentTypeError if memory_format is not one.
     Example:
@@ -687,6 +691,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 def where(self: Any, condition: Any, other: Any) -> Any:
     """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere.
 
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError if the condition is not bool.
     Example:
@@ -704,6 +709,7 @@ def _never(self: Any) -> bool:
 def polygamma(self: Any, n: int) -> Any:
     """Return the n-th derivative of digamma.
 
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError for a negative n, ArgumentTypeError if it is not an int.
     Example:
@@ -762,6 +768,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
 def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a Python function of it and of another tensor's element.
 
+    Shapes: `other` broadcasts to this tensor.
     Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
     Example:
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda own, other: own * other)
@@ -773,6 +780,7 @@ def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`.
 
+    Shapes: x and y broadcast to this tensor.
     Raises: ShapeError if the shapes do not broadcast, ArgumentTypeError if x or y is not a tensor.
     Example:
         >>> one = torch.ones(2)

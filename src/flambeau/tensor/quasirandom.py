@@ -115,6 +115,7 @@ class SobolEngine:
         """Return the next n points, [n, dimension], on the CPU.
 
         out: receives the points, and is resized for them.  dtype: float32 or float64; None means the default type.
+        Shapes: [n, dimension].
         Raises: ValueRangeError for a negative n and for more than 2**30 points in all, DtypeError for another type.
         Example:
             >>> torch.quasirandom.SobolEngine(1).draw(3, dtype=torch.float64)
@@ -165,6 +166,7 @@ class SobolEngine:
     def draw_base2(self, m: int, out: Any = None, dtype: dtype | None = None) -> Any:
         """Return the next 2**m points.  The number of points drawn so far must stay a power of 2.
 
+        Shapes: [2**m, dimension].
         Raises: ArgumentError if it would not, otherwise as `draw`.
         Example:
             >>> torch.quasirandom.SobolEngine(2).draw_base2(1)

@@ -113,6 +113,7 @@ def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
 def get_rng_state_all() -> list[Any]:
     """Return the states of all CUDA devices' generators.
 
+    Shapes: [16] for each device, of type uint8.
     Example:
         >>> [state.numel() for state in torch.cuda.get_rng_state_all()]
         [16, 16]
@@ -235,6 +236,7 @@ def rand(
 ) -> Any:
     """Return random numbers that are uniform in [0, 1).
 
+    Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DtypeError for a type
             that is not floating point, DeviceMismatchError for a generator of another device.
@@ -265,6 +267,7 @@ def randn(
 ) -> Any:
     """Return random numbers of the standard normal distribution.
 
+    Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DtypeError for a type
             that is not floating point, DeviceMismatchError for a generator of another device.
@@ -298,8 +301,10 @@ def randint(
 ) -> Any:
     """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default.
 
+    Shapes: the result has the shape `size`.
     Host:   returns at once.
-    Raises: ValueRangeError if the range is empty, ArgumentTypeError.
+    Raises: ValueRangeError if the range is empty, or a size negative, ArgumentTypeError for bounds that are not ints,
+            or another number of arguments.
     Example:
         >>> x = torch.randint(1, 7, (1000,))
         >>> x.min(), x.max()
@@ -350,6 +355,7 @@ def randperm(
 ) -> Any:
     """Return the integers from 0 to n - 1 in a random order, int64 by default.
 
+    Shapes: a vector of n elements.
     Host:   returns at once.
     Raises: ArgumentTypeError or ValueRangeError for a wrong n, ArgumentError if the type does
             not hold n - 1.
@@ -384,7 +390,8 @@ def normal(
 
     Shapes: mean and std broadcast together; with two numbers, `size`.
     Host:   returns at once, but waits for the values of a std on a GPU.
-    Raises: ValueRangeError for a negative std; ArgumentTypeError.
+    Raises: ValueRangeError for a negative std, ShapeError if mean and std do not broadcast, ArgumentTypeError for
+            anything but tensors and numbers.
     Example:
         >>> x = torch.normal(torch.tensor([0.0, 100.0]), 0.1)
         >>> x.round().abs()

@@ -32,6 +32,7 @@ def logspace(
 ) -> Any:
     """Return powers of `base` whose exponents are evenly spaced from start to end, both included.
 
+    Shapes: a vector of `steps` elements.
     Host:   returns at once.
     Raises: ValueRangeError for a negative number of steps, ArgumentTypeError for anything but numbers.
     Example:
@@ -66,6 +67,7 @@ def range_(
     """Return the numbers from start to end, both included, in steps of `step`.  Deprecated: `arange` excludes the end.
 
     dtype: None is the default type.
+    Shapes: a vector.
     Host:   returns at once.
     Raises: ArgumentTypeError without `end`, ValueRangeError for a step of 0 or of the wrong sign, and for bounds that
             are not finite.

@@ -183,6 +183,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def detach(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph.
 
+        Shapes: same as this tensor.
         Example:
             >>> x = torch.tensor([1.0], requires_grad=True)
             >>> (x * 2).detach()
@@ -446,6 +447,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def view_as(self, other: Tensor) -> Any:
         """Return a view of this tensor with the shape of another one: see `view`.
 
+        Shapes: the result has the shape of `other`.
         Raises: as `view`.
         Example:
             >>> torch.arange(4).view_as(torch.zeros(2, 2))
@@ -458,6 +460,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def reshape_as(self, other: Tensor) -> Any:
         """Return this tensor with the shape of another one: see `reshape`.
 
+        Shapes: the result has the shape of `other`.
         Raises: as `reshape`.
         Example:
             >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
@@ -470,6 +473,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def expand_as(self, other: Tensor) -> Any:
         """Return a view that expands this tensor to the shape of another one: see `expand`.
 
+        Shapes: the result has the shape of `other`.
         Raises: as `expand`.
         Example:
             >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
@@ -482,6 +486,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
         """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it.
 
+        Shapes: same as this tensor.
         Raises: ArgumentTypeError if memory_format is not one, ShapeError if it needs another number of dimensions,
                 ValueRangeError for preserve_format unless the tensor is contiguous.
         Example:
@@ -524,6 +529,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting.
 
+        Shapes: the result has the listed sizes.
         Raises: ArgumentTypeError without a size, ShapeError if that does not broadcast to the tensor's.
         Example:
             >>> torch.ones(2, 3).sum_to_size(1, 3)
@@ -550,6 +556,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it.
 
+        Shapes: `other` broadcasts to this tensor.
         Host:   as `to`.
         Raises: ShapeError if `other` does not broadcast to this tensor, ArgumentTypeError if it is neither a tensor nor
                 a number, AutogradError for a leaf that requires a gradient.
@@ -580,6 +587,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def type_as(self, other: Tensor) -> Any:
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes.
 
+        Shapes: same as this tensor.
         Host:   as `to`.
         Raises: ArgumentTypeError if `other` is not a tensor.
         Example:
@@ -605,6 +613,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a copy in pinned memory; the tensor itself if it is already pinned.
 
         device: any CUDA device, or None; pinned memory serves all of them.
+        Shapes: same as this tensor.
         Raises: ValueRangeError for a tensor on a GPU, ArgumentError for any other device type.
         Example:
             >>> torch.ones(2).pin_memory().is_pinned()
@@ -701,6 +710,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def numpy(self, *, force: bool = False) -> Any:
         """Return a NumPy array over the same memory.
 
+        Shapes: the array has the shape of this tensor.
         Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
         Example:
             >>> torch.tensor([1, 2]).numpy()
