@@ -597,7 +597,7 @@ def linalg_multi_dot(tensors: Operands) -> Any:
     The first tensor may be a vector, taken as a row, and the last one a vector, taken as a column.
     Shapes: [m, k], ..., [l, n] gives [m, n], without m or n for a vector.
     Host:   returns at once.
-    Raises: ArgumentError for fewer than two tensors, ShapeError if shapes do not fit, DtypeError if the types differ.
+    Raises: ValueRangeError for fewer than two tensors, ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
         tensor([12., 12.])

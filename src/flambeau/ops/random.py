@@ -763,7 +763,7 @@ def poisson(input: Operand, generator: Any = None) -> Any:
 
     Shapes: same as the input.
     Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
-    Raises: DtypeError for integers; ArgumentError for negative rates.
+    Raises: DtypeError for integers, ValueRangeError for negative rates.
     Example:
         >>> torch.poisson(torch.tensor([0.0, 0.0]))
         tensor([0., 0.])
@@ -927,7 +927,7 @@ def dropout(input: Operand, p: float, training: bool) -> Any:
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: ArgumentError if p is not in [0, 1]; DtypeError for integers in training.
+    Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers in training.
     Example:
         >>> x = torch.dropout(torch.ones(1000), p=0.5, training=True)
         >>> sorted(set(x.tolist()))

@@ -759,7 +759,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     A p of None or "fro" is 2; "nuc" is the sum of a matrix's singular values.  Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
-    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated,
+            ModeError for another text as p.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)

@@ -681,7 +681,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     Shapes: those of the input.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError for too few elements or a repeated dimension,
-            ValueRangeError for any other edge_order, or another number of spacings.
+            ValueRangeError for any other edge_order, or another number of spacings, DtypeError for uint8.
     Example:
         >>> torch.gradient(torch.tensor([1.0, 2.0, 4.0, 8.0]))
         (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)

@@ -498,7 +498,7 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     The elements of a window are the last dimension of the result.
     Shapes: those of the input, with the number of windows in `dim`, and a last dimension of `size`.
     Host:   returns at once.
-    Raises: IndexRangeError if the dimension is out of range, ShapeError if no window fits, ArgumentError for a step
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if no window fits, ValueRangeError for a step
             below 1.
     Example:
         >>> torch.arange(6).unfold(0, size=3, step=2)

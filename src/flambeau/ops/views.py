@@ -434,7 +434,8 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
 
     Shapes: the sizes of the input, in the order of the moved dimensions.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number, or a dimension is
+            repeated, ArgumentTypeError for anything but ints.
     Example:
         >>> torch.movedim(torch.zeros(2, 3, 5), 0, -1).shape
         torch.Size([3, 5, 2])

@@ -77,9 +77,9 @@ def set_printoptions(
     for name, value in (("precision", precision), ("edgeitems", edgeitems)):
         if value is not None:
             checks.count("set_printoptions", name, value)
-    for name, value in (("threshold", threshold), ("linewidth", linewidth)):
-        if value is not None:
-            checks.number("set_printoptions", name, value)
+    for name, number in (("threshold", threshold), ("linewidth", linewidth)):
+        if number is not None:
+            checks.number("set_printoptions", name, number)
     passed = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changed = {name: value for name, value in passed.items() if value is not None}
     for name, value in ((_PROFILES[profile] if profile else {}) | changed).items():

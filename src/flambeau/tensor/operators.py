@@ -30,6 +30,7 @@ BINARY = {
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 NO_NAMES: dict[str, Any] = {}
+OF_OUT = ("DtypeError if `out`", "DtypeError if the result cannot be cast to the type of `out`")  # starts of clauses
 SECTIONS = ("Shapes:", "Host:", "Raises:", "Example:")
 UNARY = {"neg": "neg", "abs": "abs"}
 
@@ -150,8 +151,18 @@ def _inplace_text(operator: Operator, call: str) -> str | None:
         f"In-place version of `{operator.name}`: stores the result in {target}, in its dtype, and returns it.\n\n"
         f"{operator.name}: {summary}\n{details}"
         "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has a different shape,\n"
-        f"DtypeError if the result cannot be cast to that dtype.{shown}"
+        f"        DtypeError if the result cannot be cast to that dtype.{_further_errors(operator)}{shown}"
     )
+
+
+def _further_errors(operator: Operator) -> str:
+    """Return the lines on errors of an operator's docstring, without those of `out`, for the method in place."""
+    _, _, section = (operator.__doc__ or "").partition("Raises:")
+    lines = section.partition("Example:")[0].strip().split("\n")
+    text = "\n        ".join([line.strip() for line in lines])
+    for clause in OF_OUT:
+        text = text.partition(clause)[0].rstrip(" ,.\n")
+    return f"\n        Also as `{operator.name}`:\n        {text}." if text else ""
 
 
 def _summary_and_details(text: str) -> tuple[str, str]:
