@@ -16,7 +16,14 @@ from flambeau.distributions import (
     transform_to,
     transforms,
 )
-from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
+from flambeau.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    IndexRangeError,
+    NotSupportedError,
+    ShapeError,
+)
 from tests.distributions.needs import needs
 
 X = torch.tensor([[0.3, -1.2, 0.8], [2.0, 0.1, -0.4]], dtype=torch.float64)
@@ -194,3 +201,48 @@ def test_constraints_of_no_and_of_too_few_dimensions():
         constraints.corr_cholesky.check(torch.ones(2, 2, dtype=torch.int64))
     rows = Independent(Normal(torch.zeros(0, 2), 1.0), 1)
     assert rows.log_prob(torch.zeros(0, 2)).shape == (0,)
+
+
+def test_transforms_of_parts_take_tensors_of_their_size():
+    exp, x = transforms.ExpTransform(), torch.ones(2, 4)
+    for name, part in (
+        ("CatTransform", transforms.CatTransform([exp], 0, [1])),
+        ("StackTransform", transforms.StackTransform([exp], 0)),
+    ):
+        with pytest.raises(ShapeError, match=rf"^{name}: dimension 0 must have size 1, got shape \[2, 4\]"):
+            part(x)
+    for name, constraint in (("cat", constraints.cat([constraints.real])), ("stack", constraints.stack([exp.domain]))):
+        with pytest.raises(ShapeError, match=rf"^{name}: dimension 0 must have size 1, got shape \[2, 4\]"):
+            constraint.check(x)
+    with pytest.raises(IndexRangeError, match=r"^StackTransform: dimension 9 is out of range for shape \[2, 4\]"):
+        transforms.StackTransform([exp], 9)(x)
+    with pytest.raises(ArgumentError, match="^CatTransform: there are 1 transforms and 2 lengths"):
+        transforms.CatTransform([exp], 0, [1, 2])
+
+
+def test_wrong_parts_and_parameters_are_refused():
+    exp, breaking = transforms.ExpTransform(), transforms.StickBreakingTransform()
+    corr = transforms.CorrCholeskyTransform()
+    utils = torch.distributions.utils
+    for error, name, call in (
+        (ArgumentError, "Transform", lambda: exp.with_cache(3)),
+        (ArgumentTypeError, "ComposeTransform", lambda: transforms.ComposeTransform(3)),
+        (ArgumentTypeError, "ComposeTransform", lambda: transforms.ComposeTransform([3])),
+        (ArgumentTypeError, "IndependentTransform", lambda: transforms.IndependentTransform(3, 1)),
+        (ArgumentError, "IndependentTransform", lambda: transforms.IndependentTransform(exp, -1)),
+        (ArgumentTypeError, "AffineTransform", lambda: transforms.AffineTransform("a", 1.0)),
+        (ArgumentTypeError, "CumulativeDistributionTransform", lambda: transforms.CumulativeDistributionTransform(3)),
+        (ArgumentTypeError, "independent", lambda: constraints.independent(3, 1)),
+        (ArgumentTypeError, "cat", lambda: constraints.cat([3])),
+        (ArgumentError, "StickBreakingTransform", lambda: breaking(torch.tensor(1.0))),
+        (ArgumentError, "StickBreakingTransform", lambda: breaking.inverse_shape(())),
+        (ArgumentError, "CorrCholeskyTransform", lambda: corr.forward_shape(())),
+        (ArgumentError, "Dirichlet", lambda: torch.distributions.Dirichlet(3.0)),
+        (ArgumentError, "Distribution", lambda: torch.distributions.Chi2("a")),
+        (DtypeError, "clamp_probs", lambda: utils.clamp_probs(torch.ones(2, dtype=torch.int64))),
+        (ArgumentTypeError, "probs_to_logits", lambda: utils.probs_to_logits("a")),
+        (ShapeError, "tril_matrix_to_vec", lambda: utils.tril_matrix_to_vec(torch.ones(2, 4))),
+        (ShapeError, "vec_to_tril_matrix", lambda: utils.vec_to_tril_matrix(torch.ones(4))),
+    ):
+        with pytest.raises(error, match=f"^{name}: "):
+            call()

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import bool_
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, shown
 from ..importer import listing
 from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
-from .library import epsilon, torch
+from ..tensor import checks
+from .library import check_size, epsilon, torch
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -28,6 +29,7 @@ class Constraint:
     """Base class of constraints, which are regions of values: `check` tests whether values are inside.
 
     is_discrete: whether the region holds integers only.  event_dim: the number of dimensions that one value has.
+    Raises: in `check`, NotSupportedError if the class does not define it.
     Example:
         >>> class Even(torch.distributions.constraints.Constraint):
         ...     is_discrete = True
@@ -107,6 +109,7 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Any) -> bool:
     """Return whether a constraint depends on the parameters of a distribution, so that it cannot check values.
 
+    Raises: nothing; other objects give False.
     Example:
         >>> constraints, uniform = torch.distributions.constraints, torch.distributions.Uniform
         >>> constraints.is_dependent(constraints.positive), constraints.is_dependent(uniform.support)
@@ -120,6 +123,7 @@ class dependent_property(property, _Dependent):  # noqa: N801
 
     Read from the class, it is itself a dependent constraint.
     is_discrete, event_dim: as in Constraint, if they are known.
+    Raises: in `check` of the property itself, ArgumentError.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> class Dice(torch.distributions.Distribution):
@@ -148,6 +152,8 @@ class _IndependentConstraint(Constraint):
     """A constraint whose last batch dimensions are counted as event dimensions: all of their values must be inside.
 
     reinterpreted_batch_ndims: the number of these dimensions.
+    Raises: ArgumentTypeError for an object that is not a constraint or a number that is not an int, ValueRangeError for
+            a negative one; in `check`, ArgumentError for a value of fewer dimensions.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
@@ -155,6 +161,8 @@ class _IndependentConstraint(Constraint):
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        _constraints("independent", "base_constraint", [base_constraint])
+        checks.count("independent", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
@@ -184,6 +192,7 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: values that lie in the supports of all components.
 
+    Raises: in `check`, the errors of the components' constraint.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
@@ -205,6 +214,8 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Any) -> Any:
         """Return a bool tensor, True for values in the supports of all components.
 
+        Shapes: value broadcasts with the batch shape; so does the result.
+        Raises: the errors of the components' constraint: ShapeError if the value does not broadcast with its bounds.
         Example:
             >>> constraints = torch.distributions.constraints
             >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
@@ -249,6 +260,8 @@ class _Bounded(Constraint):
 class _IntegerInterval(_Bounded):
     """Constraint to integers from lower_bound to upper_bound, both included.
 
+    Shapes: the result of `check` has the value's shape.
+    Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
         >>> torch.distributions.constraints.integer_interval(1, 6).check(torch.tensor([0.0, 1.0, 1.5, 6.0]))
         tensor([False,  True, False,  True])
@@ -288,6 +301,7 @@ class _Real(Constraint):
 class _GreaterThan(_Bounded):
     """Constraint to numbers above lower_bound.
 
+    Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
         >>> torch.distributions.constraints.greater_than(2.0).check(torch.tensor([2.0, 3.0]))
         tensor([False,  True])
@@ -305,6 +319,7 @@ class _GreaterThan(_Bounded):
 class _GreaterThanEq(_Bounded):
     """Constraint to numbers of lower_bound or more.
 
+    Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
         >>> torch.distributions.constraints.greater_than_eq(2.0).check(torch.tensor([1.0, 2.0]))
         tensor([False,  True])
@@ -322,6 +337,7 @@ class _GreaterThanEq(_Bounded):
 class _LessThan(_Bounded):
     """Constraint to numbers below upper_bound.
 
+    Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
         >>> torch.distributions.constraints.less_than(2.0).check(torch.tensor([1.0, 2.0]))
         tensor([ True, False])
@@ -339,6 +355,7 @@ class _LessThan(_Bounded):
 class _Interval(_Bounded):
     """Constraint to numbers from lower_bound to upper_bound, both included.
 
+    Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
         >>> torch.distributions.constraints.interval(2.0, 6.0).check(torch.tensor([1.0, 2.0, 6.0]))
         tensor([False,  True,  True])
@@ -357,6 +374,7 @@ class _Interval(_Bounded):
 class _HalfOpenInterval(_Interval):
     """Constraint to numbers from lower_bound, included, to upper_bound, excluded.
 
+    Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
         >>> torch.distributions.constraints.half_open_interval(2.0, 6.0).check(torch.tensor([2.0, 6.0]))
         tensor([ True, False])
@@ -378,6 +396,8 @@ class _Simplex(Constraint):
 class _Multinomial(Constraint):
     """Constraint to vectors of counts, of 0 or more, whose sum is at most upper_bound.
 
+    Shapes: value [*, n]; the result [*].
+    Raises: ShapeError if the value does not broadcast with upper_bound.
     Example:
         >>> torch.distributions.constraints.multinomial(4).check(torch.tensor([[1.0, 3.0], [2.0, 3.0]]))
         tensor([ True, False])
@@ -465,11 +485,23 @@ class _PositiveDefinite(_Symmetric):
         return linalg_cholesky_ex(value).info.eq(0)
 
 
+def _constraints(name: str, what: str, given: Any) -> list[Constraint]:
+    """Return a list of constraints.  Raises ArgumentTypeError for anything else."""
+    parts = list(checks.listed(name, what, "constraints", given))
+    for index, part in enumerate(parts):
+        if not isinstance(part, Constraint):
+            raise ArgumentTypeError(
+                f"{what}[{index}] must be a Constraint, got {shown(part)}", hint="as in constraints.real", operator=name
+            )
+    return parts
+
+
 class _Parts(Constraint):
     """Constraints of parts along a dimension."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        self.cseq = list(cseq)
+        self.cseq = _constraints(type(self).__name__[1:].lower(), "cseq", cseq)
+        checks.integer(type(self).__name__[1:].lower(), "dim", dim)
         self.dim = dim
 
     @property
@@ -485,6 +517,8 @@ class _Cat(_Parts):
     """Constraint to tensors whose parts along a dimension satisfy a constraint each.
 
     cseq: the constraints.  lengths: the sizes of their parts, by default 1 each.
+    Raises: ArgumentTypeError for entries of a wrong type, ArgumentError unless there is one length for each constraint;
+            in `check`, ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> parts = constraints.cat([constraints.positive, constraints.real], lengths=[2, 1])
@@ -494,20 +528,31 @@ class _Cat(_Parts):
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.lengths = [1] * len(self.cseq)
+        if lengths is not None:
+            self.lengths = list(checks.listed("cat", "lengths", "ints", lengths))
+        if len(self.lengths) != len(self.cseq):
+            raise ArgumentError(
+                f"there are {len(self.cseq)} constraints and {len(self.lengths)} lengths",
+                hint="one length for each constraint",
+                operator="cat",
+            )
 
     def check(self, value: Any) -> Any:
-        checks, start = [], 0
+        check_size("cat", value, self.dim, sum(self.lengths))
+        results, start = [], 0
         for constraint, length in zip(self.cseq, self.lengths):
-            checks.append(constraint.check(value.narrow(self.dim, start, length)))
+            results.append(constraint.check(value.narrow(self.dim, start, length)))
             start += length
-        return torch.cat(checks, self.dim)
+        return torch.cat(results, self.dim)
 
 
 class _Stack(_Parts):
     """Constraint to tensors whose entries along a dimension satisfy a constraint each.
 
     cseq: the constraints, one per entry.
+    Raises: ArgumentTypeError for entries of a wrong type; in `check`, ShapeError for another size of the dimension,
+            IndexRangeError for a dimension out of range.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([[1.0], [-3.0]]))
@@ -524,7 +569,8 @@ class _Stack(_Parts):
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Any) -> Any:
-        parts = [value.select(self.dim, index) for index in range(value.shape[self.dim])]
+        check_size("stack", value, self.dim, len(self.cseq))
+        parts = [value.select(self.dim, index) for index in range(len(self.cseq))]
         return torch.stack([constraint.check(part) for part, constraint in zip(parts, self.cseq)], self.dim)
 
 

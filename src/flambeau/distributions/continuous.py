@@ -46,6 +46,8 @@ class Normal(ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Normal(0.0, 2.0).cdf(torch.tensor([0.0, 2.0]))
         tensor([0.5000, 0.8413])
@@ -108,6 +110,8 @@ class Laplace(Distribution):
     """The Laplace distribution: density exp(-|x - loc| / scale) / (2 * scale).
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Laplace(1.0, 2.0).variance
         tensor(8.)
@@ -163,6 +167,8 @@ class Cauchy(Distribution):
 
     Its mean and variance do not exist: `mean` is nan, `variance` is inf.
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
         tensor(0.7500)
@@ -278,6 +284,8 @@ class Exponential(ExponentialFamily):
     """The exponential distribution: density rate * exp(-rate * x) for x >= 0.
 
     rate: a positive number or tensor of the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
+            a value outside the support.
     Example:
         >>> torch.distributions.Exponential(torch.tensor([0.5, 4.0])).mean
         tensor([2.0000, 0.2500])
@@ -339,6 +347,8 @@ class Gamma(ExponentialFamily):
     """The gamma distribution: density proportional to x ** (concentration - 1) * exp(-rate * x) for x > 0.
 
     concentration, rate: positive numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Gamma(3.0, 2.0).mean
         tensor(1.5000)
@@ -396,6 +406,8 @@ class Chi2(Gamma):
     """The chi-squared distribution: that of the sum of df squared standard normal variables.
 
     df: the degrees of freedom, a positive number or tensor of the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
+            a value outside the support.
     Example:
         >>> torch.distributions.Chi2(3.0).variance
         tensor(6.)
@@ -418,6 +430,8 @@ class InverseGamma(TransformedDistribution):
     concentration, rate: positive numbers or tensors, the parameters of the gamma variable; they broadcast to the batch
     shape.
     The mean is rate / (concentration - 1) for a concentration above 1, else inf.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.InverseGamma(3.0, 4.0).mean
         tensor(2.)
@@ -463,6 +477,8 @@ class StudentT(Distribution):
     """Student's t-distribution with df degrees of freedom, times `scale`, plus `loc`.
 
     df, loc, scale: numbers or tensors, which broadcast to the batch shape; df and scale are positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.StudentT(4.0, loc=1.0).variance
         tensor(2.)
@@ -513,6 +529,8 @@ class FisherSnedecor(Distribution):
     """The F-distribution: the quotient of two chi-squared variables, each divided by its degrees of freedom.
 
     df1, df2: the degrees of freedom of the numerator and the denominator, positive; they broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.FisherSnedecor(2.0, 4.0).mean
         tensor(2.)
@@ -587,6 +605,8 @@ class HalfNormal(_Half):
     """The distribution of the absolute value of a normal variable of mean 0.
 
     scale: the standard deviation of the normal variable, a positive number or tensor of the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
+            a value outside the support.
     Example:
         >>> torch.distributions.HalfNormal(1.0).cdf(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.6827])
@@ -608,6 +628,8 @@ class HalfCauchy(_Half):
     """The distribution of the absolute value of a Cauchy variable around 0.
 
     scale: the scale of the Cauchy variable, a positive number or tensor of the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
+            a value outside the support.
     Example:
         >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
         tensor(0.5000)
@@ -629,6 +651,8 @@ class LogNormal(TransformedDistribution):
     """The distribution of exp of a normal variable.
 
     loc, scale: the mean and standard deviation of the normal variable; they broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.LogNormal(0.0, 1.0).cdf(torch.tensor(1.0))
         tensor(0.5000)
@@ -672,6 +696,8 @@ class Gumbel(TransformedDistribution):
     """The Gumbel distribution, the limit of maxima of many values: cdf exp(-exp(-(x - loc) / scale)).
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Gumbel(1.0, 2.0).mode
         tensor(1.)
@@ -720,6 +746,8 @@ class Pareto(TransformedDistribution):
     """The Pareto distribution: density alpha * scale ** alpha / x ** (alpha + 1) for x >= scale.
 
     scale, alpha: positive numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Pareto(2.0, 3.0).mean
         tensor(3.)
@@ -758,6 +786,8 @@ class Weibull(TransformedDistribution):
     """The Weibull distribution: cdf 1 - exp(-(x / scale) ** concentration) for x > 0.
 
     scale, concentration: positive numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Weibull(2.0, 1.0).cdf(torch.tensor(2.0))
         tensor(0.6321)
@@ -798,6 +828,8 @@ class Kumaraswamy(TransformedDistribution):
     """The Kumaraswamy distribution on (0, 1): cdf 1 - (1 - x ** concentration1) ** concentration0.
 
     concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Kumaraswamy(1.0, 2.0).cdf(torch.tensor(0.5))
         tensor(0.7500)
@@ -849,6 +881,8 @@ class GeneralizedPareto(Distribution):
     Its density is (1 + concentration * (x - loc) / scale) ** (-1 / concentration - 1) / scale for x >= loc; for a
     concentration of 0 it is that of an exponential distribution.
     loc, scale, concentration: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 0.5).mean
         tensor(4.)
@@ -887,6 +921,8 @@ class GeneralizedPareto(Distribution):
         """Return log(1 - cdf(value)), accurately where cdf is near 1.
 
         Shapes: value broadcasts with the batch shape; so does the result.
+        Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
+                broadcast.
         Example:
             >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 0.0).log_survival_function(torch.tensor([1.0, 4.0]))
             tensor([-0.5000, -2.0000])
@@ -898,6 +934,8 @@ class GeneralizedPareto(Distribution):
         """Return log(cdf(value)).
 
         Shapes: value broadcasts with the batch shape; so does the result.
+        Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
+                broadcast.
         Example:
             >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 1.0).log_cdf(torch.tensor(2.0)).exp()
             tensor(0.5000)
@@ -934,6 +972,8 @@ class VonMises(Distribution):
     """The von Mises distribution of angles, in radians: density proportional to exp(concentration * cos(x - loc)).
 
     loc, concentration: numbers or tensors, which broadcast to the batch shape; concentration is positive.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.VonMises(1.0, 4.0).mean
         tensor(1.)
@@ -957,6 +997,7 @@ class VonMises(Distribution):
         D. Best, N. Fisher, "Efficient Simulation of the von Mises Distribution", 1979: by rejection, on the host.
         Shapes: (*sample_shape, *batch_shape).
         Host:   waits if the parameters are on a GPU.
+        Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
         Example:
             >>> torch.distributions.VonMises(torch.zeros(3), 4.0).sample((2,)).shape
             torch.Size([2, 3])

@@ -302,6 +302,8 @@ class Poisson(ExponentialFamily):
     """The Poisson distribution: the number of events where `rate` are expected.
 
     rate: a number or tensor of the batch shape, 0 or more.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
+            a value outside the support.
     Example:
         >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor([0.0, 1.0])).exp()
         tensor([0.1353, 0.2707])
@@ -452,6 +454,8 @@ class OneHotCategorical(_OfCategorical):
     """The categorical distribution with one-hot vectors as values: a 1 at the index drawn, zeros elsewhere.
 
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
+            and in `log_prob` for a value outside the support.
     Example:
         >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
         tensor([0., 1.])
@@ -497,6 +501,9 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """A OneHotCategorical whose `rsample` has a gradient: that of the probabilities.
 
     probs, logits: as in Categorical, [*batch_shape, n].
+    Shapes: the event shape is [n].
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
+            and in `log_prob` for a value outside the support.
     Example:
         >>> probs = torch.tensor([0.5, 0.5], requires_grad=True)
         >>> torch.distributions.OneHotCategoricalStraightThrough(probs).rsample().requires_grad
@@ -571,6 +578,8 @@ class LogitRelaxedBernoulli(_OfLogits):
     """The distribution of the log-odds of a RelaxedBernoulli variable.
 
     temperature, probs, logits: as in RelaxedBernoulli.
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
+            value outside the support.
     Example:
         >>> module = torch.distributions.relaxed_bernoulli
         >>> relaxed = module.LogitRelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.5]))
@@ -607,6 +616,8 @@ class RelaxedBernoulli(TransformedDistribution):
     C. Maddison et al., "The Concrete Distribution", 2017.
     temperature: a positive tensor; for a low one, values are near 0 and 1.
     probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
+            value outside the support.
     Example:
         >>> relaxed = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
         >>> relaxed.batch_shape, relaxed.rsample((3,)).shape
@@ -642,6 +653,9 @@ class ExpRelaxedCategorical(_OfCategorical):
     """The distribution of the logarithm of a RelaxedOneHotCategorical variable.
 
     temperature, probs, logits: as in RelaxedOneHotCategorical.
+    Shapes: the event shape is [n].
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
+            and in `log_prob` for a value outside the support.
     Example:
         >>> module = torch.distributions.relaxed_categorical
         >>> relaxed = module.ExpRelaxedCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
@@ -683,6 +697,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     C. Maddison et al., "The Concrete Distribution", 2017.
     temperature: a positive tensor; for a low one, values are near one-hot vectors.
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
+            and in `log_prob` for a value outside the support.
     Example:
         >>> relaxed = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
         >>> relaxed.event_shape, torch.allclose(relaxed.rsample().sum(), torch.tensor(1.0))

@@ -27,6 +27,8 @@ class Distribution:
     batch_shape: the shape of the independent variables, whose parameters may differ.  event_shape: that of one of them.
     validate_args: whether parameters and values are checked; None: the class's default, which is True without python
     -O.
+    Raises: ArgumentTypeError for a shape that is not of ints; ArgumentError for a parameter outside its constraint,
+            unless validate_args is False.
     Example:
         >>> distribution = torch.distributions.Normal(torch.zeros(3), 1.0)
         >>> distribution.batch_shape, distribution.event_shape, distribution.sample((2,)).shape
@@ -84,6 +86,9 @@ class Distribution:
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return this distribution with its batch expanded to a shape; parameters become views without copies.
 
+        Shapes: batch_shape has the distribution's one as its last dimensions, or sizes of 1 there.
+        Raises: ShapeError for a shape to which the parameters do not expand, ArgumentTypeError for one that is not of
+                ints.
         Example:
             >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
             torch.Size([2, 3])
@@ -142,6 +147,8 @@ class Distribution:
         """Return samples without a gradient.
 
         Shapes: the result is (*sample_shape, *batch_shape, *event_shape).
+        Raises: NotSupportedError if the class defines neither `sample` nor `rsample`, ArgumentTypeError for a shape
+                that is not of ints, ValueRangeError or ShapeError for a negative size.
         Example:
             >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
             torch.Size([2, 3])
@@ -165,6 +172,8 @@ class Distribution:
     def sample_n(self, n: int) -> Any:
         """Return n samples: the former name of sample((n,)).
 
+        Shapes: the result is (n, *batch_shape, *event_shape).
+        Raises: ArgumentTypeError for an n that is not an int, ValueRangeError or ShapeError for a negative one.
         Example:
             >>> torch.distributions.Normal(0.0, 1.0).sample_n(4).shape
             torch.Size([4])
@@ -198,6 +207,7 @@ class Distribution:
     def icdf(self, value: Any) -> Any:
         """Return the quantiles of probabilities: the inverse of `cdf`.
 
+        Shapes: value broadcasts with the batch shape; so does the result.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor([0.25, 0.5]))
@@ -229,6 +239,7 @@ class Distribution:
     def perplexity(self) -> Any:
         """Return exp(entropy), of the batch shape.
 
+        Raises: NotSupportedError if the class does not define `entropy`.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).perplexity()
             tensor(4.)
@@ -286,6 +297,8 @@ class ExponentialFamily(Distribution):
 
     A class defines `_natural_params` (theta), `_log_normalizer` (F) and `_mean_carrier_measure` (the mean of k), from
     which `entropy` and `kl_divergence` are computed.
+    Shapes: as Distribution.
+    Raises: as Distribution: ArgumentTypeError, ArgumentError.
     Example:
         >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
         True
@@ -305,6 +318,7 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Any:
         """Return the entropy, in nats, of the batch shape, by the gradient of the log-normalizer F.
 
+        Raises: NotSupportedError if the class does not define `_mean_carrier_measure`.
         Example:
             >>> exponential = torch.distributions.Exponential(2.0)
             >>> round(torch.distributions.ExponentialFamily.entropy(exponential).item(), 3)

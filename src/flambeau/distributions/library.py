@@ -9,11 +9,11 @@ from typing import Any
 from ..autograd.mode import enable_grad
 from ..core.tensor import TensorBase
 from ..dtypes import float32, int64, promote_types
-from ..errors import ArgumentError, no_attribute, shown
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, naming, no_attribute, shown
 from ..host import np
 from ..importer import listing
 from ..ops.operator import REGISTRY
-from ..tensor import functions
+from ..tensor import checks, functions
 
 _factories = import_module("..tensor", __package__)  # the package: `from .. import tensor` is the function
 
@@ -71,18 +71,50 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 
 def as_floating(value: Any) -> Any:
-    """Convert a tensor or a number to a floating point tensor."""
+    """Convert a tensor or a number to a floating point tensor.  Raises ArgumentError for anything else."""
+    if not isinstance(value, TensorBase) and not hasattr(value, "__float__"):
+        raise ArgumentError(
+            f"expected a tensor or a number as a parameter, got {shown(value)}",
+            hint="pass a tensor",
+            operator="Distribution",
+        )
     tensor: Any = value if isinstance(value, TensorBase) else torch.tensor(float(value))
     return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, float32))
+
+
+def _check_floating(name: str, what: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless a value is a tensor, DtypeError unless it is floating point."""
+    checks.tensor(name, what, value)
+    if not value.dtype.is_floating_point:
+        raise DtypeError(
+            f"{what} must be floating point, got {value.dtype.name}", hint="convert it with .float()", operator=name
+        )
+
+
+def check_size(name: str, value: Any, dim: int, count: int) -> None:
+    """Raise ShapeError unless a dimension of a tensor has a size, IndexRangeError for a dimension out of range."""
+    if not -value.dim() <= dim < value.dim():
+        raise IndexRangeError(
+            f"dimension {dim} is out of range for shape {list(value.shape)}", hint="unsqueeze it", operator=name
+        )
+    if value.shape[dim] != count:
+        raise ShapeError(
+            f"dimension {dim} must have size {count}, got shape {list(value.shape)}",
+            hint="it holds the parts",
+            operator=name,
+        )
 
 
 def clamp_probs(probs: Any) -> Any:
     """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type.
 
+    Shapes: the result has the shape of probs.
+    Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not floating point.
     Example:
         >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5])) > 0
         tensor([True, True])
     """
+    _check_floating("clamp_probs", "probs", probs)
     eps = epsilon(probs.dtype)
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -90,10 +122,13 @@ def clamp_probs(probs: Any) -> Any:
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     """Return the log-odds of probabilities if is_binary, else their logarithms.
 
+    Shapes: the result has the shape of probs.
+    Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not floating point.
     Example:
         >>> torch.distributions.utils.probs_to_logits(torch.tensor(0.5), is_binary=True)
         tensor(0.)
     """
+    _check_floating("probs_to_logits", "probs", probs)
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
@@ -101,11 +136,14 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
     """Return the probabilities of log-odds if is_binary, else the softmax over the last dimension.
 
+    Shapes: the result has the shape of the logits.
+    Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for integers unless is_binary.
     Example:
         >>> torch.distributions.utils.logits_to_probs(torch.tensor([0.0, 0.0]))
         tensor([0.5000, 0.5000])
     """
-    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
+    with naming("logits_to_probs"):
+        return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 
 def sum_rightmost(value: Any, count: int) -> Any:
@@ -127,10 +165,19 @@ def logit_log_prob(logits: Any, value: Any) -> Any:
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
     """Return the elements of lower triangles up to a diagonal, row by row, as vectors.
 
+    Shapes: [*, n, n] gives [*, n * (n + 1) / 2] for diagonal 0.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError for one that is not of square matrices.
     Example:
         >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
         tensor([1, 2, 3])
     """
+    checks.tensor("tril_matrix_to_vec", "mat", mat)
+    if mat.dim() < 2 or mat.shape[-1] != mat.shape[-2]:
+        raise ShapeError(
+            f"expected square matrices, got shape {list(mat.shape)}",
+            hint="the last two sizes must be equal",
+            operator="tril_matrix_to_vec",
+        )
     size = mat.shape[-1]
     rows, columns = np.tril_indices(size, diag)
     index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=mat.device)
@@ -140,14 +187,24 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     """Return lower triangles with the elements of vectors, row by row, up to a diagonal.
 
+    Shapes: [*, n * (n + 1) / 2] gives [*, n, n] for diagonal 0.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError for a number of elements that no triangle
+            has.
     Example:
         >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3]))
         tensor([[1, 0],
                 [2, 3]])
     """
-    count = vec.shape[-1]
+    checks.tensor("vec_to_tril_matrix", "vec", vec)
+    count = vec.shape[-1] if vec.dim() else 0
     size = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
     rows, columns = np.tril_indices(size, diag)
+    if not vec.dim() or len(rows) != count:
+        raise ShapeError(
+            f"no lower triangle up to diagonal {diag} has the elements of vectors of shape {list(vec.shape)}",
+            hint="n * (n + 1) / 2 elements for diagonal 0",
+            operator="vec_to_tril_matrix",
+        )
     index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=vec.device)
     flat = vec.new_zeros((*vec.shape[:-1], size * size)).index_copy(-1, index, vec)
     return flat.reshape((*vec.shape[:-1], size, size))
@@ -156,6 +213,7 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
 class lazy_property:  # noqa: N801
     """A property that is computed at its first use, with gradients, and then kept.
 
+    Raises: the errors of the wrapped method, at the first use.
     Example:
         >>> class Square:
         ...     side = 3

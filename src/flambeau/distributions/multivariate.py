@@ -7,7 +7,8 @@ import warnings
 from typing import Any
 
 from ..autograd.mode import no_grad
-from ..errors import ArgumentError
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, shown
 from ..importer import listing
 from ..ops.factorizations import (
     cholesky_inverse,
@@ -278,6 +279,8 @@ class LogisticNormal(TransformedDistribution):
     """The distribution of a normal vector that StickBreakingTransform maps to n + 1 positive numbers of sum 1.
 
     loc, scale: the means and standard deviations of the vector, [*batch_shape, n].  Shapes: the event shape is [n + 1].
+    Raises: ArgumentError for a scale that is not positive, ShapeError for parameters that do not broadcast, and in
+            `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> distribution = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
         >>> distribution.event_shape, torch.allclose(distribution.sample().sum(), torch.tensor(1.0))
@@ -442,6 +445,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
 
         max_try_correction: without effect.
         Shapes: the result is (*sample_shape, *batch_shape, n, n).
+        Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
         Example:
             >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).rsample((3,)).shape
             torch.Size([3, 2, 2])
@@ -499,6 +503,8 @@ class Dirichlet(ExponentialFamily):
 
     The vectors are distributed as n independent gamma variables, divided by their sum.
     concentration: positive, [*batch_shape, n].  Shapes: the event shape is [n].
+    Raises: ArgumentError for a concentration that is not positive, not a tensor or without dimensions, and in
+            `log_prob` for a value outside the support.
     Example:
         >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
         tensor([0.2500, 0.7500])
@@ -509,9 +515,9 @@ class Dirichlet(ExponentialFamily):
     has_rsample = True
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
-        if concentration.dim() < 1:
+        if not isinstance(concentration, TensorBase) or concentration.ndim < 1:
             raise ArgumentError(
-                f"the concentration must have at least one dimension, got {concentration.item()}",
+                f"the concentration must be a tensor of at least one dimension, got {shown(concentration)}",
                 hint="a number for each class",
                 operator="Dirichlet",
             )
@@ -564,6 +570,8 @@ class Beta(ExponentialFamily):
 
     Its density is proportional to x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1).
     concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
+            not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
         >>> torch.distributions.Beta(3.0, 1.0).mean
         tensor(0.7500)

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import strides as st
-from ..errors import ArgumentError, NotSupportedError
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..importer import listing
 from ..strides import Size
+from ..tensor import checks
 from . import constraints
 from .library import (
     broadcast_all,
+    check_size,
     epsilon,
     softplus,
     sum_rightmost,
@@ -38,6 +41,33 @@ __all__ = [
 __dir__ = listing(globals())
 
 
+def _check_cache_size(cache_size: Any) -> None:
+    """Raise ArgumentError unless a size is 0 or 1."""
+    if cache_size not in (0, 1):
+        raise ArgumentError(f"cache_size must be 0 or 1, got {cache_size}", hint="leave it out", operator="Transform")
+
+
+def _transforms(name: str, what: str, given: Any) -> list[Transform]:
+    """Return a list of transforms.  Raises ArgumentTypeError for anything else."""
+    parts = list(checks.listed(name, what, "transforms", given))
+    for index, part in enumerate(parts):
+        if not isinstance(part, Transform):
+            raise ArgumentTypeError(
+                f"{what}[{index}] must be a Transform, got {shown(part)}", hint="as in ExpTransform()", operator=name
+            )
+    return parts
+
+
+def _check_event(transform: Transform, shape: Sequence[int], count: int) -> None:
+    """Raise ArgumentError for a shape of fewer dimensions than one event has."""
+    if len(shape) < count:
+        raise ArgumentError(
+            f"events have {count} dimensions, got shape {list(shape)}",
+            hint="unsqueeze it",
+            operator=type(transform).__name__,
+        )
+
+
 class Transform:
     """Base class of transforms: differentiable functions of tensors, with the log determinant of their Jacobian.
 
@@ -47,7 +77,7 @@ class Transform:
     has `sign`: 1 if it increases, -1 if it decreases.
     cache_size: 1 keeps the last argument with its result, so that the inverse of this result need not be computed;
     0 keeps nothing.
-    Raises: ArgumentError for any other cache_size.
+    Raises: ArgumentError for any other cache_size; NotSupportedError for a method that the class does not define.
     Example:
         >>> exp = torch.distributions.ExpTransform()
         >>> exp(torch.tensor(0.0)), exp.inv(torch.tensor(1.0))
@@ -59,10 +89,7 @@ class Transform:
     codomain: Any
 
     def __init__(self, cache_size: int = 0) -> None:
-        if cache_size not in (0, 1):
-            raise ArgumentError(
-                f"cache_size must be 0 or 1, got {cache_size}", hint="leave it out", operator="Transform"
-            )
+        _check_cache_size(cache_size)
         self._cache_size = cache_size
         self._inv: Any = None
         self._cached: tuple[Any, Any] = (None, None)
@@ -99,11 +126,13 @@ class Transform:
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return this transform with another cache_size, which is 0 or 1.
 
+        Raises: ArgumentError for any other cache_size.
         Example:
             >>> exp, x = torch.distributions.ExpTransform().with_cache(1), torch.tensor(2.0)
             >>> exp.inv(exp(x)) is x
             True
         """
+        _check_cache_size(cache_size)
         if self._cache_size == cache_size:
             return self
         new = type(self).__new__(type(self))
@@ -156,6 +185,8 @@ class Transform:
     def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for an argument of this shape.
 
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that does not fit the events,
+                ShapeError for one that does not broadcast with the parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
             torch.Size([5, 4])
@@ -165,6 +196,8 @@ class Transform:
     def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a result of this shape.
 
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that does not fit the events,
+                ShapeError for one that does not broadcast with the parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
             torch.Size([5, 3])
@@ -235,6 +268,9 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """The composition of several transforms, which are applied in order.
 
+    Shapes: those of the transforms.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for parts that are not a list of
+            transforms.
     Example:
         >>> double, exp = torch.distributions.AffineTransform(0.0, 2.0), torch.distributions.ExpTransform()
         >>> torch.distributions.ComposeTransform([double, exp])(torch.tensor([0.0, 1.0]))
@@ -243,7 +279,8 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
+        given = _transforms("ComposeTransform", "parts", parts)
+        self.parts = [part.with_cache(cache_size) for part in given] if cache_size else given
         self.bijective = all(part.bijective for part in self.parts)
 
     def __eq__(self, other: object) -> bool:
@@ -330,6 +367,9 @@ class IndependentTransform(Transform):
     """A transform whose last batch dimensions are counted as event dimensions: log_abs_det_jacobian sums over them.
 
     reinterpreted_batch_ndims: the number of these dimensions.
+    Raises: ArgumentError for a cache_size other than 0 and 1 or an argument of fewer dimensions than events have,
+            ArgumentTypeError for an object that is not a transform or a number that is not an int, ValueRangeError for
+            a negative one.
     Example:
         >>> x, exp = torch.tensor([1.0, 2.0]), torch.distributions.ExpTransform()
         >>> torch.distributions.IndependentTransform(exp, 1).log_abs_det_jacobian(x, x.exp())
@@ -338,7 +378,9 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        (base,) = _transforms("IndependentTransform", "base_transform", [base_transform])
+        checks.count("IndependentTransform", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
+        self.base_transform = base.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         self.bijective = self.base_transform.bijective
 
@@ -462,6 +504,8 @@ class _Simple(Transform):
 class ExpTransform(_Simple):
     """The transform exp(x), of real numbers to positive ones.
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 2.7183])
@@ -484,6 +528,8 @@ class PowerTransform(Transform):
     """The transform x ** exponent of positive numbers.
 
     exponent: a number, or a tensor that broadcasts with x.
+    Raises: ArgumentError for a cache_size other than 0 and 1 or an exponent that is not a number or tensor; in a call,
+            ShapeError if x does not broadcast with it.
     Example:
         >>> torch.distributions.PowerTransform(2.0)(torch.tensor([1.0, 3.0]))
         tensor([1., 9.])
@@ -536,6 +582,8 @@ _clipped_sigmoid = clipped_sigmoid  # PyTorch's name, which packages import
 class SigmoidTransform(_Simple):
     """The transform 1 / (1 + exp(-x)), of real numbers to (0, 1).
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
         tensor(0.5000)
@@ -558,6 +606,8 @@ class SigmoidTransform(_Simple):
 class SoftplusTransform(_Simple):
     """The transform log(1 + exp(x)), of real numbers to positive ones.
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
         tensor(0.6931)
@@ -579,6 +629,8 @@ class SoftplusTransform(_Simple):
 class TanhTransform(_Simple):
     """The transform tanh(x), of real numbers to (-1, 1).
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616])
@@ -600,6 +652,9 @@ class TanhTransform(_Simple):
 class AbsTransform(Transform):
     """The transform |x|, which is not bijective: `inv` returns the positive one of two inverses.
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1; NotSupportedError for `log_abs_det_jacobian`, which is
+            not defined.
     Example:
         >>> torch.distributions.AbsTransform()(torch.tensor([-2.0, 3.0]))
         tensor([2., 3.])
@@ -624,6 +679,9 @@ class AffineTransform(Transform):
     """The transform loc + scale * x.
 
     loc, scale: numbers, or tensors that broadcast with x.  event_dim: the number of dimensions that one event has.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for a loc or scale that is not a number
+            or tensor, ValueRangeError for a negative event_dim; in a call, ShapeError if x does not broadcast with
+            them.
     Example:
         >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 3.0]))
         tensor([1., 7.])
@@ -633,6 +691,10 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
+        checks.count("AffineTransform", "event_dim", event_dim)
+        for what, value in (("loc", loc), ("scale", scale)):
+            if not isinstance(value, TensorBase):
+                checks.number("AffineTransform", what, value)
         self.loc = loc
         self.scale = scale
         self._event_dim = event_dim
@@ -693,6 +755,8 @@ class CorrCholeskyTransform(Transform):
     """The transform of vectors of real numbers to lower Cholesky factors of correlation matrices.
 
     Shapes: [*, n * (n - 1) / 2] to [*, n, n].
+    Raises: ArgumentError for a cache_size other than 0 and 1 or an argument without dimensions, ShapeError for a size
+            that is not n * (n - 1) / 2.
     Example:
         >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
         tensor([[1., 0., 0.],
@@ -705,6 +769,7 @@ class CorrCholeskyTransform(Transform):
     bijective = True
 
     def _call(self, x: Any) -> Any:
+        _check_event(self, x.shape, 1)
         eps = epsilon(x.dtype)
         z = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), -1)
         left = (1 - z * z).sqrt().cumprod(-1)
@@ -723,6 +788,8 @@ class CorrCholeskyTransform(Transform):
         """Return the logarithm of the absolute determinant of the Jacobian at x.
 
         y: the image of x.  intermediates: without effect.
+        Shapes: x [*, n * (n - 1) / 2] and y [*, n, n] give [*].
+        Raises: ShapeError if y is not of square matrices.
         Example:
             >>> transform, x = torch.distributions.CorrCholeskyTransform(), torch.zeros(3)
             >>> transform.log_abs_det_jacobian(x, transform(x)).shape
@@ -733,6 +800,7 @@ class CorrCholeskyTransform(Transform):
         return inner + (-2 * (x + softplus(-2 * x) - math.log(2.0))).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
+        _check_event(self, shape, 1)
         count = shape[-1]
         size = round((0.25 + 2 * count) ** 0.5 + 0.5)
         if size * (size - 1) // 2 != count:
@@ -757,6 +825,9 @@ class SoftmaxTransform(Transform):
     """The transform of vectors of real numbers to positive ones of sum 1: exp(x), divided by its sum.
 
     It works on the last dimension.  It is not bijective: `inv` returns the logarithms.
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1, DtypeError for integers; NotSupportedError for
+            `log_abs_det_jacobian`, which is not defined.
     Example:
         >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -782,6 +853,7 @@ class StickBreakingTransform(Transform):
 
     A stick of length 1 is broken: each number determines its share of the part that the previous ones left.
     Shapes: [*, n] to [*, n + 1].
+    Raises: ArgumentError for a cache_size other than 0 and 1 or an argument without dimensions.
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
         tensor([0.3333, 0.3333, 0.3333])
@@ -801,12 +873,14 @@ class StickBreakingTransform(Transform):
         return torch.arange(count, 0, -1, device=like.device).to(like.dtype).log()
 
     def _call(self, x: Any) -> Any:
+        _check_event(self, x.shape, 1)
         z = SigmoidTransform()(x - self._offset(x.shape[-1], x))
         left = (1 - z).cumprod(-1)
         ones = x.new_zeros((*x.shape[:-1], 1)) + 1
         return torch.cat([z, ones], -1) * torch.cat([ones, left], -1)
 
     def _inverse(self, y: Any) -> Any:
+        _check_event(self, y.shape, 1)
         part = y[..., :-1]
         left = (1 - part.cumsum(-1)).clamp(min=tiny(y.dtype))
         return part.log() - left.log() + self._offset(part.shape[-1], y)
@@ -816,9 +890,11 @@ class StickBreakingTransform(Transform):
         return (-moved - softplus(-moved) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
+        _check_event(self, shape, 1)
         return Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
+        _check_event(self, shape, 1)
         return Size((*shape[:-1], shape[-1] - 1))
 
 
@@ -826,6 +902,9 @@ class LowerCholeskyTransform(Transform):
     """The transform of square matrices to lower triangles, with exp of the diagonal.
 
     Shapes: [*, n, n] to the same.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
+            IndexRangeError for fewer than 2 dimensions; NotSupportedError for `log_abs_det_jacobian`, which is not
+            defined.
     Example:
         >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
         tensor([[1., 0.],
@@ -855,6 +934,9 @@ class PositiveDefiniteTransform(Transform):
     """The transform of square matrices to positive definite ones: L @ L.T of LowerCholeskyTransform's result L.
 
     Shapes: [*, n, n] to the same.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
+            IndexRangeError for fewer than 2 dimensions; in `inv`, LinAlgError for matrices that are not positive
+            definite; NotSupportedError for `log_abs_det_jacobian`, which is not defined.
     Example:
         >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
         tensor([[1., 2.],
@@ -882,7 +964,9 @@ class _Parts(Transform):
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         super().__init__(cache_size)
-        self.transforms = [transform.with_cache(cache_size) if cache_size else transform for transform in tseq]
+        given = _transforms(type(self).__name__, "tseq", tseq)
+        checks.integer(type(self).__name__, "dim", dim)
+        self.transforms = [transform.with_cache(cache_size) if cache_size else transform for transform in given]
         self.dim = dim
         self.bijective = all(transform.bijective for transform in self.transforms)
 
@@ -903,6 +987,10 @@ class CatTransform(_Parts):
     """The transform that applies one transform to each of several parts of a tensor along a dimension.
 
     tseq: the transforms.  lengths: the sizes of their parts, by default 1 each.
+    Shapes: the dimension has the sum of the lengths as its size.
+    Raises: ArgumentError for a cache_size other than 0 and 1 or unless there is one length for each transform,
+            ArgumentTypeError for entries of a wrong type; in a call, ShapeError for another size of the dimension,
+            IndexRangeError for a dimension out of range.
     Example:
         >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 10.0)]
         >>> torch.distributions.CatTransform(parts, lengths=[1, 2])(torch.tensor([0.0, 1.0, 2.0]))
@@ -913,7 +1001,17 @@ class CatTransform(_Parts):
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.lengths = [1] * len(self.transforms)
+        if lengths is not None:
+            self.lengths = list(checks.listed("CatTransform", "lengths", "ints", lengths))
+        for length in self.lengths:
+            checks.count("CatTransform", "an entry of lengths", length)
+        if len(self.lengths) != len(self.transforms):
+            raise ArgumentError(
+                f"there are {len(self.transforms)} transforms and {len(self.lengths)} lengths",
+                hint="one length for each transform",
+                operator="CatTransform",
+            )
 
     @property
     def length(self) -> int:
@@ -938,6 +1036,7 @@ class CatTransform(_Parts):
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
     def _split(self, value: Any) -> list[Any]:
+        check_size("CatTransform", value, self.dim, self.length)
         starts = [sum(self.lengths[:at]) for at in range(len(self.lengths))]
         return [value.narrow(self.dim, start, length) for start, length in zip(starts, self.lengths)]
 
@@ -958,6 +1057,8 @@ class StackTransform(_Parts):
     """The transform that applies one transform to each entry along a dimension.
 
     tseq: the transforms, as many as the dimension has entries.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for entries of a wrong type; in a call,
+            ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:
         >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 10.0)]
         >>> torch.distributions.StackTransform(parts)(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
@@ -980,7 +1081,8 @@ class StackTransform(_Parts):
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _split(self, value: Any) -> list[Any]:
-        return [value.select(self.dim, index) for index in range(value.shape[self.dim])]
+        check_size("StackTransform", value, self.dim, len(self.transforms))
+        return [value.select(self.dim, index) for index in range(len(self.transforms))]
 
     def _join(self, parts: Iterable[Any]) -> Any:
         return torch.stack(list(parts), self.dim)
@@ -995,6 +1097,9 @@ class StackTransform(_Parts):
 class CumulativeDistributionTransform(Transform):
     """The transform by the cumulative distribution function of a distribution, to [0, 1]; its inverse is `icdf`.
 
+    Shapes: the result has the shape of x.
+    Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for an object that is not a
+            distribution; in a call, NotSupportedError if the distribution has no `cdf`, or no `icdf` for `inv`.
     Example:
         >>> uniform = torch.distributions.Uniform(0.0, 4.0)
         >>> torch.distributions.CumulativeDistributionTransform(uniform)(torch.tensor([1.0, 2.0]))
@@ -1007,6 +1112,12 @@ class CumulativeDistributionTransform(Transform):
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
+        if not hasattr(distribution, "icdf"):
+            raise ArgumentTypeError(
+                f"distribution must be a Distribution, got {shown(distribution)}",
+                hint="as in Uniform(0.0, 1.0)",
+                operator="CumulativeDistributionTransform",
+            )
         self.distribution = distribution
 
     @property
