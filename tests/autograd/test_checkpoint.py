@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentTypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError
 from flambeau.nn import functional as F
 from flambeau.testing import machine
 from flambeau.utils.checkpoint import (
@@ -305,6 +305,8 @@ def test_states_of_the_gpus_of_values_are_restored():
         devices, states = saved = get_device_states({"x": [x]}, torch.ones(2), 3)
         first = torch.rand_like(x)
         set_device_states(*saved)
+        with pytest.raises(ArgumentError, match=f"set_device_states: .*{len(devices)} devices and 0 states"):
+            set_device_states(devices, [])
         assert devices == [1] and len(states) == 1 and torch.equal(first, torch.rand_like(x))
 
 

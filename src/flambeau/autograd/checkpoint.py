@@ -238,6 +238,8 @@ def _tensors(values: Iterable[Any]) -> Iterator[TensorBase]:
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
     """Restore the states that `get_device_states` returned.  device_type: ignored, since there are only CUDA devices.
 
+    Raises: ArgumentError unless there is one state for each device, ArgumentTypeError if a state is not a tensor of
+            uint8.
     Example:
         >>> x = torch.ones(2, device="cuda")
         >>> saved = torch.utils.checkpoint.get_device_states(x)
@@ -246,7 +248,13 @@ def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_t
         >>> torch.equal(first, torch.rand_like(x))
         True
     """
-    for index, state in zip(devices, states, strict=True):
+    if len(devices) != len(states):
+        raise ArgumentError(
+            f"there are {len(devices)} devices and {len(states)} states",
+            hint="pass both results of get_device_states",
+            operator="set_device_states",
+        )
+    for index, state in zip(devices, states):
         default_generator(index).set_state(state)
 
 

@@ -317,10 +317,11 @@ def jacrev(
     func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return a function that computes the Jacobian of `func`: per output and input, the shapes of both.
+    """Return a function that computes the Jacobian of `func`, one backward pass for each element of the result.
 
     argnums: the index of the argument, or a tuple of them, which gives a tuple.  chunk_size: without effect.
     has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
+    Shapes: of a result of shape R and an argument of shape A, [*R, *A]; trees of results or arguments give trees.
     Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
             floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
@@ -362,7 +363,7 @@ def jacfwd(
     func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, chunk_size: int | None = None,
     randomness: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return a function that computes the Jacobian of `func`, by reverse mode, as `jacrev`.
+    """Return a function that computes the Jacobian of `func`: another name of `jacrev`, which works by reverse mode.
 
     argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
     Shapes: as `jacrev`.
