@@ -294,6 +294,7 @@ def tanhshrink(input: Operand) -> Any:
 
     Shapes: same as the input.
     Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.nn.functional.tanhshrink(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.2384])
@@ -307,6 +308,7 @@ def softsign(input: Operand) -> Any:
 
     Shapes: same as the input.
     Host:   returns at once.
+    Raises: ArgumentTypeError if the input is not a tensor.
     Example:
         >>> torch.nn.functional.softsign(torch.tensor([-3.0, 0.0, 1.0]))
         tensor([-0.7500,  0.0000,  0.5000])

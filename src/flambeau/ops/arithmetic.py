@@ -228,8 +228,8 @@ def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError for bool with
-            one.
+    Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError with one if
+            both operands are bool.
     Example:
         >>> x = torch.tensor([7, -7])
         >>> torch.div(x, 2)
@@ -261,7 +261,7 @@ def floor_divide(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     Example:
         >>> torch.floor_divide(torch.tensor([7, -7]), 2)
         tensor([ 3, -4])
@@ -286,7 +286,7 @@ def div_trunc(input: Value, other: Value) -> Any:
     """Compute `div` with rounding_mode "trunc".
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     """
     return _cut(input, other)
 
@@ -303,7 +303,7 @@ def remainder(input: Value, other: Value) -> Any:
     An integer divided by 0 gives 0 on every device.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     Example:
         >>> torch.remainder(torch.tensor([7, -7]), 3)
         tensor([1, 2])
@@ -327,7 +327,7 @@ def fmod(input: Operand, other: Value) -> Any:
     An integer divided by 0 gives 0.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     Example:
         >>> torch.fmod(torch.tensor([7, -7]), 3)
         tensor([ 1, -1])
@@ -535,7 +535,8 @@ def _pow(input: Value, exponent: Value) -> Any:
     Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, and for integers to a negative number.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool, and for integers to a
+            negative number.
     Example:
         >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.])
@@ -722,7 +723,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if all operands are bool.
     Example:
         >>> x = torch.tensor([1.0, 1.0])
         >>> torch.addcmul(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), value=0.5)

@@ -718,7 +718,7 @@ def clamp_min(input: Operand, min: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     Example:
         >>> torch.clamp_min(torch.tensor([-5.0, 0.5]), 0)
         tensor([0.0000, 0.5000])
@@ -738,7 +738,7 @@ def clamp_max(input: Operand, max: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError for bool.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
     Example:
         >>> torch.clamp_max(torch.tensor([0.5, 5.0]), 1)
         tensor([0.5000, 1.0000])
