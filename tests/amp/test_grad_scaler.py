@@ -12,6 +12,7 @@ from flambeau import nn, optim
 from flambeau.amp.grad_scaler import OptState
 from flambeau.config import Gpus
 from flambeau.core import thread
+from flambeau.errors import ArgumentTypeError, NamingError
 from flambeau.nn import functional as F
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
@@ -411,3 +412,21 @@ def test_a_training_in_float16_skips_steps_and_recovers(fused, device):
         losses.append(loss.item())
     assert 2 <= skipped <= 12 and losses[skipped] == losses[0] and losses[-1] < 0.25 * losses[0]
     assert all(map(math.isfinite, losses)) and scaler.get_scale() == 2.0 ** (22 - skipped)
+
+
+def test_wrong_types_are_refused():
+    scaler = torch.amp.GradScaler("cpu")
+    for name, call, fact in (
+        ("GradScaler", lambda: torch.amp.GradScaler("cpu", "a"), "init_scale must be a number, got 'a'"),
+        ("GradScaler", lambda: torch.amp.GradScaler("cpu", growth_factor="a"), "growth_factor must be a number"),
+        ("GradScaler", lambda: torch.amp.GradScaler("cpu", growth_interval="a"), "growth_interval must be an int"),
+        ("GradScaler.set_growth_factor", lambda: scaler.set_growth_factor("a"), "new_factor must be a number"),
+        ("GradScaler.set_backoff_factor", lambda: scaler.set_backoff_factor("a"), "new_factor must be a number"),
+        ("GradScaler.set_growth_interval", lambda: scaler.set_growth_interval("a"), "new_interval must be an int"),
+        ("GradScaler.load_state_dict", lambda: scaler.load_state_dict(3), "state_dict must be a dict, got 3"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: {fact}"):
+            call()
+    with pytest.raises(NamingError, match="^GradScaler.load_state_dict: state_dict has no '_growth_tracker'"):
+        scaler.load_state_dict({"scale": 1.0})
+    assert scaler.state_dict()["growth_factor"] == 2.0

@@ -476,3 +476,8 @@ def test_files_of_storages_and_layouts_are_those_of_pytorch():
     file.seek(0)
     with pytest.raises(UnpicklingError, match="a tensor of float8_e5m2, which no tensor of flambeau can have"):
         torch.load(file)
+
+
+def test_the_list_of_unsafe_globals_names_itself_in_errors():
+    with pytest.raises(FileFormatError, match="^get_unsafe_globals_in_checkpoint: the ZIP archive is damaged"):
+        torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"abc"))

@@ -6,7 +6,7 @@ import os
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, FileFormatError, NamingError, NotSupportedError
+from flambeau.errors import ArgumentError, ArgumentTypeError, FileFormatError, NamingError, NotSupportedError
 from flambeau.serialization import hub
 
 PROGRAM = """
@@ -99,3 +99,15 @@ def test_state_dicts_are_downloaded_once(tmp_path, capsys):
     assert capsys.readouterr().err.count("Downloading") == 1
     named.unlink()
     assert model_zoo.load_url(named.as_uri(), str(cache))["x"].tolist() == [1.0]
+
+
+def test_wrong_types_are_refused():
+    before = torch.hub.get_dir()
+    for name, call in (
+        ("set_dir", lambda: torch.hub.set_dir(3)),
+        ("download_url_to_file", lambda: torch.hub.download_url_to_file(3, "a")),
+        ("load_state_dict_from_url", lambda: torch.hub.load_state_dict_from_url(3)),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^{name}: .* got 3"):
+            call()
+    assert torch.hub.get_dir() == before

@@ -69,6 +69,7 @@ class _OneDeviceScaler(GradScaler):
 class CudaGradScaler(_OneDeviceScaler):
     """Former name of `torch.amp.GradScaler("cuda", ...)`.  Warns: FutureWarning.
 
+    Raises: as GradScaler: ScalingError, ArgumentTypeError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
@@ -82,6 +83,7 @@ class CudaGradScaler(_OneDeviceScaler):
 class CpuGradScaler(_OneDeviceScaler):
     """Former name of `torch.amp.GradScaler("cpu", ...)`.  Warns: FutureWarning.
 
+    Raises: as GradScaler: ScalingError, ArgumentTypeError.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
@@ -96,6 +98,7 @@ def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype
     """Decorate a `forward`: former name of `torch.amp.custom_fwd(device_type="cuda")`.  Warns: FutureWarning.
 
     cast_inputs: under autocast, cast floating point tensors on a GPU to this type, and run without autocast.
+    Raises: in the call, the errors of `fwd`.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
@@ -116,6 +119,7 @@ def cuda_custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward`: former name of `torch.amp.custom_bwd(device_type="cuda")`.  Warns: FutureWarning.
 
     The gradient runs in the same autocast mode as the `forward` that `custom_fwd` decorates.
+    Raises: in the call, the errors of `bwd`.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):

@@ -19,13 +19,13 @@ from .. import callers
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..dtypes import float16, float32, int32
-from ..errors import ScalingError, shown
+from ..errors import ArgumentTypeError, ScalingError, shown
 from ..importer import listing
 from ..ops import multi_tensor  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 from ..optim.optimizer import Optimizer
 from ..runtime.control import is_available
-from ..tensor import factories
+from ..tensor import checks, factories
 from ..uncomputed import is_set
 
 __all__ = ["GradScaler", "OptState"]
@@ -36,6 +36,7 @@ class OptState(Enum):
     """The stage of an optimizer in a GradScaler, since the last `update`.
 
     READY: nothing.  UNSCALED: its gradients are unscaled.  STEPPED: `step` was called.
+    Raises: the builtin ValueError for a number that is not a stage.
     Example:
         >>> from flambeau.amp.grad_scaler import OptState
         >>> [state.name for state in OptState]
@@ -77,7 +78,8 @@ class GradScaler:
         row that were not skipped.
     backoff_factor: the scale is multiplied by it (below 1) after a step that was skipped.
     enabled: False makes `scale` return its argument and `step` call the optimizer's step; nothing else has an effect.
-    Raises: ScalingError for factors out of range.
+    Raises: if enabled, ScalingError for factors out of range, ArgumentTypeError for factors that are not numbers or an
+            interval that is not an int.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
         >>> optimizer = torch.optim.SGD([weight], lr=0.5)
@@ -107,6 +109,11 @@ class GradScaler:
             self._enabled = False
         if not self._enabled:
             return
+        for what, number in (
+            ("init_scale", init_scale), ("growth_factor", growth_factor), ("backoff_factor", backoff_factor)
+        ):  # fmt: skip
+            checks.number("GradScaler", what, number)
+        checks.integer("GradScaler", "growth_interval", growth_interval)
         if growth_factor <= 1.0:
             raise ScalingError(
                 f"The growth factor must be > 1.0, got {growth_factor}", hint="2.0 is usual", operator="GradScaler"
@@ -400,12 +407,15 @@ class GradScaler:
     def set_growth_factor(self, new_factor: float) -> None:
         """Set the factor by which the scale grows.
 
+        new_factor: above 1; the range is not checked.
+        Raises: ArgumentTypeError for a factor that is not a number.
         Example:
             >>> scaler = torch.amp.GradScaler("cpu")
             >>> scaler.set_growth_factor(4.0)
             >>> scaler.get_growth_factor()
             4.0
         """
+        checks.number("GradScaler.set_growth_factor", "new_factor", new_factor)
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
@@ -420,12 +430,15 @@ class GradScaler:
     def set_backoff_factor(self, new_factor: float) -> None:
         """Set the factor by which the scale shrinks after a skipped step.
 
+        new_factor: below 1; the range is not checked.
+        Raises: ArgumentTypeError for a factor that is not a number.
         Example:
             >>> scaler = torch.amp.GradScaler("cpu")
             >>> scaler.set_backoff_factor(0.25)
             >>> scaler.get_backoff_factor()
             0.25
         """
+        checks.number("GradScaler.set_backoff_factor", "new_factor", new_factor)
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -440,12 +453,14 @@ class GradScaler:
     def set_growth_interval(self, new_interval: int) -> None:
         """Set the number of iterations in a row, without a skipped step, after which the scale grows.
 
+        Raises: ArgumentTypeError for an interval that is not an int.
         Example:
             >>> scaler = torch.amp.GradScaler("cpu")
             >>> scaler.set_growth_interval(100)
             >>> scaler.get_growth_interval()
             100
         """
+        checks.integer("GradScaler.set_growth_interval", "new_interval", new_interval)
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -483,7 +498,8 @@ class GradScaler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the result of `state_dict`; a disabled scaler ignores it.
 
-        Raises: ScalingError for an empty dict.
+        Raises: ScalingError for an empty dict, ArgumentTypeError for an object that is not a dict, NamingError for a
+                dict without one of the entries.
         Example:
             >>> scaler = torch.amp.GradScaler("cpu")
             >>> scaler.load_state_dict(torch.amp.GradScaler("cpu", init_scale=4.0).state_dict())
@@ -492,14 +508,22 @@ class GradScaler:
         """
         if not self._enabled:
             return
+        if not isinstance(state_dict, dict):
+            raise ArgumentTypeError(
+                f"state_dict must be a dict, got {shown(state_dict)}",
+                hint="give the result of state_dict()",
+                operator="GradScaler.load_state_dict",
+            )
         if len(state_dict) == 0:
             raise ScalingError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.",
                 hint="make the scaler with enabled=False, or load the state of an enabled one",
                 operator="GradScaler.load_state_dict",
             )
-        scale, tracker = state_dict["scale"], state_dict["_growth_tracker"]
-        factors = state_dict["growth_factor"], state_dict["backoff_factor"], state_dict["growth_interval"]
+        names = "scale", "_growth_tracker", "growth_factor", "backoff_factor", "growth_interval"
+        scale, tracker, *factors = (
+            checks.entry("GradScaler.load_state_dict", "state_dict", state_dict, name) for name in names
+        )
         self._init_scale, self._init_growth_tracker = scale, tracker
         self._growth_factor, self._backoff_factor, self._growth_interval = factors
         if self._scale is not None:

@@ -76,6 +76,7 @@ def Queue(maxsize: int = 0) -> Any:  # noqa: N802
     """Return a multiprocessing.Queue of the default start method.  Tensors in it are shared, not copied.
 
     maxsize: how many values it holds before `put` waits; 0 for no limit.
+    Raises: in `get(timeout=seconds)` and `put(timeout=seconds)`, queue.Empty and queue.Full.
     Example:
         >>> queue = torch.multiprocessing.Queue()
         >>> queue.put(torch.tensor([1, 2]))
@@ -90,6 +91,7 @@ def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
     """Return a multiprocessing.JoinableQueue of the default start method.  Tensors in it are shared, not copied.
 
     maxsize: as for `Queue`.
+    Raises: as `Queue`; in `task_done`, the builtin ValueError if it is called more often than `put`.
     Example:
         >>> queue = torch.multiprocessing.JoinableQueue()
         >>> queue.put(torch.tensor([1, 2]))
@@ -105,6 +107,7 @@ def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
 def SimpleQueue() -> Any:  # noqa: N802
     """Return a multiprocessing.SimpleQueue of the default start method.  Tensors in it are shared, not copied.
 
+    Raises: in `put`, the errors of pickling.
     Example:
         >>> queue = torch.multiprocessing.SimpleQueue()
         >>> queue.put(torch.tensor([1, 2]))
@@ -122,6 +125,8 @@ def Pool(  # noqa: N802
 
     processes: their number; None for one per CPU.  initializer(*initargs) runs in each process when it starts.
     maxtasksperchild: a process is replaced after that many tasks; None for never.
+    Raises: the builtin ValueError for processes below 1, the builtin TypeError for an initializer that is not callable;
+            in `map` and related methods, the errors of the function.
     Example:
         >>> with torch.multiprocessing.Pool(1) as pool:
         ...     pool.map(torch.sum, [torch.tensor([1, 2]), torch.tensor([3, 4])])

@@ -73,7 +73,10 @@ class Withdrawing:
 
 
 class Queue(Withdrawing, _Queue):
-    """multiprocessing.Queue that carries tensors."""
+    """multiprocessing.Queue that carries tensors.
+
+    Raises: in `get(timeout=seconds)` and `put(timeout=seconds)`, queue.Empty and queue.Full.
+    """
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         with Packed(obj, self) as packed:
@@ -102,6 +105,7 @@ class Pool(_Pool):
     `apply`, `map`, `starmap` and their asynchronous forms pickle at the call.  `imap` and `imap_unordered` pickle in a
     thread of the pool, so work on their tensors must be complete.  A result lives as long as the worker that made it:
     clone it to keep it after the pool has ended.
+    Raises: the builtin ValueError for processes below 1, the builtin TypeError for an initializer that is not callable.
     """
 
     def apply_async(
@@ -145,6 +149,7 @@ def _process(cls: Any, choice: Gpus | None) -> Any:
 class Process(multiprocessing.Process):
     """A process of the default start method: Process(target=f, args=(...,)), or a subclass with `run`.
 
+    Raises: in `start`, the builtin AssertionError if it was started before.
     Example:
         >>> process = torch.multiprocessing.Process(target=pow, args=(2, 3))
         >>> process.start()

@@ -45,6 +45,7 @@ class ProcessExitedException(ProcessException):
 class ProcessContext:
     """The processes that `spawn` started, in the attribute `processes`.
 
+    Raises: in `join`, ProcessRaisedException, ProcessExitedException.
     Example:
         >>> started = torch.multiprocessing.spawn(pow, args=(2,), nprocs=1, join=False, start_method="fork")
         >>> started.join(), len(started.processes)
@@ -73,7 +74,8 @@ class ProcessContext:
 
         After a failure the others are terminated and, after `grace_period` seconds, killed.
         Host:   waits.
-        Raises: ProcessRaisedException, ProcessExitedException.
+        Raises: ProcessRaisedException if a process raised, ProcessExitedException if one ended with another exit code
+                or by a signal; for the first process that fails.
         Example:
             >>> started = torch.multiprocessing.start_processes(pow, (2,), nprocs=1, join=False, start_method="fork")
             >>> started.join()
@@ -137,6 +139,8 @@ def spawn(
     daemon: whether the processes end with this one.  start_method: "spawn", "forkserver" or "fork".
     Host:   waits if join is True.
     Raises: ProcessRaisedException, ProcessExitedException for the first process that fails; the others are terminated.
+            ArgumentTypeError for an fn that is not callable, args that are not a tuple or an nprocs that is not an int,
+            ArgumentError for an unknown start_method.
     Example:
         >>> torch.multiprocessing.spawn(pow, args=(2,), nprocs=2, start_method="fork")
     """
@@ -156,6 +160,7 @@ def start_processes(
     """Run fn(i, *args) in `nprocs` processes, with i from 0 to nprocs - 1, by any start method.
 
     start_method: "spawn", "forkserver" or "fork".  The other arguments, the result and the errors are those of `spawn`.
+    Raises: as `spawn`: ProcessRaisedException, ProcessExitedException, ArgumentTypeError, ArgumentError.
     Example:
         >>> torch.multiprocessing.start_processes(pow, (2,), nprocs=1, start_method="fork")
     """

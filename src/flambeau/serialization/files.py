@@ -28,6 +28,7 @@ from ..errors import (
     NoDeviceError,
     NotSupportedError,
     ValueRangeError,
+    naming,
     shown,
 )
 from ..host import np
@@ -84,8 +85,10 @@ def save(
     pickle_protocol: checked, and otherwise ignored: files have protocol 2, the one that every version reads.
     Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
     Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, with its path; StorageTypeError
-            (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
-            UnwritableFileError (RuntimeError, OSError) for a path that cannot be opened.
+            (RuntimeError) if tensors of different types view one storage; ArgumentError for an unknown pickle_protocol,
+            NotSupportedError for another pickle_module or the legacy format; NoFileError (AttributeError) if f is
+            neither a path nor a file.  Nothing is written then.  UnwritableFileError (RuntimeError, OSError) for a path
+            that cannot be opened.
     Example:
         >>> import io
         >>> file = io.BytesIO()
@@ -141,8 +144,11 @@ def load(
     directory, the pickle and all sizes are verified; the checksums of the storages are not.
     encoding=, errors=: how byte strings from Python 2 become text.
     Host:   waits.
-    Raises: FileFormatError if the file is damaged or has another format; its subclass UnpicklingError, which names
-            the object, if it contains anything else; DeviceIndexError if a device does not exist.
+    Raises: FileFormatError if the file is damaged or has another format; its subclass UnpicklingError, which names the
+            object, if it contains anything else; DeviceIndexError if a device does not exist; NoFileError
+            (AttributeError) if f is neither a path nor a file, the builtin FileNotFoundError if the path does not
+            exist; ArgumentError for mmap without a path or an unknown encoding; ArgumentTypeError for a map_location or
+            weights_only of a wrong type, NotSupportedError for another pickle_module.
     Example:
         >>> import io
         >>> file = io.BytesIO()
@@ -173,7 +179,8 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """Return the full names of the classes and functions in a file that `load` would refuse, in the order of the file.
 
     f: a path, or a file opened in binary mode.
-    Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged.
+    Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged; NoFileError (AttributeError)
+            if f is neither a path nor a file.
     Example:
         >>> import io
         >>> from fractions import Fraction
@@ -187,13 +194,14 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     from .vocabulary import NameList
 
     _check_source("get_unsafe_globals_in_checkpoint", f)
-    with _opened(f, "rb") as file:
-        reader = archive.Reader(archive.Source(file))
-        _check_kind(reader)
-        data = reader.read(PICKLE)
-    names = NameList()
-    Unpickler(data, names, Budget(len(data)), "latin1").load()
-    return names.unknown
+    with naming("get_unsafe_globals_in_checkpoint"):
+        with _opened(f, "rb") as file:
+            reader = archive.Reader(archive.Source(file))
+            _check_kind(reader)
+            data = reader.read(PICKLE)
+        names = NameList()
+        Unpickler(data, names, Budget(len(data)), "latin1").load()
+        return names.unknown
 
 
 def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encoding: str, errors: str) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
-from ..errors import ArgumentError, FileFormatError, NamingError, NotSupportedError, shown
+from ..errors import ArgumentError, ArgumentTypeError, FileFormatError, NamingError, NotSupportedError, shown
 from .files import load as load_file
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # hash in file names such as resnet18-bf5a02a6.pth
@@ -80,6 +80,8 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Set the folder of downloaded files.
 
+    d: a path; ~ is the home directory.
+    Raises: ArgumentTypeError for an object that is not a path.
     Example:
         >>> before = torch.hub.get_dir()
         >>> torch.hub.set_dir("/tmp/models")
@@ -87,6 +89,8 @@ def set_dir(d: str | os.PathLike[str]) -> None:
         '/tmp/models'
         >>> torch.hub.set_dir(before)
     """
+    if not isinstance(d, (str, os.PathLike)):
+        raise ArgumentTypeError(f"d must be a path, got {shown(d)}", hint="as in '/tmp/models'", operator="set_dir")
     _chosen[:] = [os.path.expanduser(os.fspath(d))]
 
 
@@ -216,7 +220,8 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     """Download a file.  It appears at `dst` once it is complete.
 
     hash_prefix: the first digits of its SHA-256, which are checked.  progress: show a bar, if tqdm is installed.
-    Raises: FileFormatError if the hash differs; the OSError of a download that fails.
+    Raises: FileFormatError if the hash differs; the OSError of a download that fails, ArgumentTypeError for a url that
+            is not a string, the builtin ValueError for one without a known scheme.
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -226,6 +231,12 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
         ...     target.read_text()
         'text'
     """
+    if not isinstance(url, str):
+        raise ArgumentTypeError(
+            f"url must be a str, got {shown(url)}",
+            hint="as in 'https://example.com/model.pt'",
+            operator="download_url_to_file",
+        )
     target = os.path.expanduser(dst)
     digest = hashlib.sha256()
     with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as response:
@@ -266,7 +277,7 @@ def load_state_dict_from_url(
     """Download a file that `torch.save` wrote, unless the cache has it, and load it.
 
     model_dir: the cache's folder, checkpoints in `get_dir()` by default.  check_hash: its name has its hash.
-    Raises: the errors of `download_url_to_file` and `torch.load`.
+    Raises: ArgumentTypeError for a url that is not a string, and the errors of `download_url_to_file` and `torch.load`.
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -277,6 +288,12 @@ def load_state_dict_from_url(
     """
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+    if not isinstance(url, str):
+        raise ArgumentTypeError(
+            f"url must be a str, got {shown(url)}",
+            hint="as in 'https://example.com/model.pt'",
+            operator="load_state_dict_from_url",
+        )
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
     os.makedirs(folder, exist_ok=True)
     name = file_name or os.path.basename(urlparse(url).path)

@@ -511,7 +511,8 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let `load` call these classes and functions when a file names them.
 
     An entry is the class itself, or a pair of it and its full name in the file.
-    Raises: ArgumentTypeError, ArgumentError if an entry cannot be called or has no name; nothing is added then.
+    Raises: ArgumentTypeError for an argument that is not a list or an entry that cannot be called, ArgumentError if an
+            entry has no name; nothing is added then.
     Example:
         >>> from fractions import Fraction
         >>> torch.serialization.add_safe_globals([Fraction])
