@@ -275,7 +275,7 @@ class ProcessGroup(Group):
     """A group of a job's processes that includes this one.
 
     Its collectives return a Work.  Ranks are those in the group; a timeout is that of the group unless one is given.
-    A timeout is a timedelta.  The methods raise GroupError once the group is destroyed, ArgumentTypeError for arguments
+    A timeout is a timedelta.  Collectives raise GroupError once the group is destroyed, ArgumentTypeError for arguments
     of wrong types, ValueRangeError for ranks that are not in the group.  `wait` of the result raises CollectiveError if
     calls differ, a process has ended, or the timeout has expired.
     Example:

@@ -33,7 +33,6 @@ class JoinHook:
     def main_hook(self) -> None:
         """Make the collective calls that match one iteration of the other processes.
 
-        Raises: CollectiveError if the calls do not match those of the other processes.
         Example:
             >>> torch.distributed.algorithms.join.JoinHook().main_hook()  # nothing, unless a class overrides it
         """

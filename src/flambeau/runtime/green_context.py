@@ -71,7 +71,6 @@ class GreenContext:
     def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
         """Return the next stream of the context's pool, which hands out 32 streams round robin.
 
-        Raises: AcceleratorError if the driver cannot make a stream.
         Example:
             >>> side = torch.cuda.GreenContext.create(num_sms=16).Stream()
             >>> with torch.cuda.stream(side):
