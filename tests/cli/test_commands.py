@@ -1,44 +1,16 @@
-"""The command line, in processes of its own."""
+"""The command line, in processes of its own: run and check, their options, exit codes and interrupts."""
 
-import importlib
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.forks import Wanted
-
-SOURCES = str(Path(__file__).parents[1] / "src")
-
-
-@pytest.fixture
-def flambeau(programs):
-    """Runs the command."""
-
-    def run(*args, cwd=None, stdin="", fresh=False, **environment):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
-        settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment}
-        wanted = Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin)
-        return programs.run(wanted, fresh=fresh)
-
-    return run
-
-
-@pytest.fixture
-def script(tmp_path):
-    def write(text, name="program.py"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
+SOURCES = str(Path(__file__).parents[2] / "src")
 
 
 def test_help_names_the_commands(flambeau):
@@ -104,90 +76,6 @@ def test_the_environment_chooses_where_the_option_does_not(flambeau, script):
     assert flambeau("run", "--gpus", "none", path, FLAMBEAU_GPUS="virtual:4").stdout == "0\n"
 
 
-DIGITS = "9" * 5000  # more than Python converts
-WRONG_GPUS = [
-    "plaid", " ", "VIRTUAL:2", "virtual:", "virtual:0", "virtual:65", "virtual:-1", "virtual:1.5", "virtual:²",
-    f"virtual:{DIGITS}", "virtual:2,", "virtual:2,speed=9", "virtual:2,races", "virtual:2,races=",
-    "virtual:2,races=maybe", "virtual:2,races=real,races=real",
-    "virtual:2,memory=lots", "virtual:2,memory=-1", "virtual:2,memory=80000GiB",
-    f"virtual:2,memory={DIGITS}", "virtual:2,memory=٣GiB", "virtual:2,schedule=random", "virtual:2,schedule=seeded:٣",
-    f"virtual:2,schedule=seeded:{DIGITS}", "virtual:2,schedule=replay:1,x", "virtual:2,preset=abacus",
-    "virtual:2,preset=/nowhere/card.toml", "virtual:2,values=maybe", "nvidia:2", "nvidia,memory=1GiB",
-    "none,races=real",
-]  # fmt: skip
-WRONG_VARIABLES = {
-    "FLAMBEAU_STRICT": ["²", "yes", "2", " 1"],
-    "FLAMBEAU_COMPILE_AHEAD": ["no"],
-    "FLAMBEAU_CHECK": ["1", "²", "/nowhere", "x" * 5000],
-    "FLAMBEAU_FAULTS": ["oom", "oom:²", "oom:1,oom:2", f"launch:{DIGITS}"],
-    "FLAMBEAU_SLOWDOWN": ["0", "nan", "٣", "fast"],
-    "FLAMBEAU_LINKS": ["hosts=0", "slow=0-1:²", f"hosts={DIGITS}"],
-    "TORCH_CUDA_CHECK_STRAY_CONTEXT": ["maybe"],
-    "PYTORCH_ALLOC_CONF": ["max_split_size_mb:1", "max_split_size_mb:٣٣", f"max_split_size_mb:{DIGITS}", "x"],
-    "PYTORCH_CUDA_ALLOC_CONF": ["garbage"],
-}
-PROGRAM_COMMANDS = [("run",), ("check",), ("memory",), ("trace",), ("fit", "--card", "t4"), ("run", "--nproc", "2")]
-
-
-def is_one_line_about(done, command, name, value):
-    """Whether a command answered a wrong variable with one line, which has a hint, and a usage error."""
-    begin = f"flambeau {command}: {name}={value!r}"
-    is_one = done.stderr.count("\n") == 1 and "; hint: " in done.stderr
-    return done.returncode == 2 and not done.stdout and done.stderr.startswith(begin) and is_one
-
-
-@pytest.mark.parametrize("command", PROGRAM_COMMANDS, ids=" ".join)
-def test_a_wrong_variable_is_one_line_and_no_result(flambeau, script, command):
-    path = script("print('ran')")
-    wrong = {"FLAMBEAU_GPUS": ["virtual:0"], **WRONG_VARIABLES}
-    for name, (value, *_) in wrong.items():
-        done = flambeau(*command, path, **{name: value})
-        if (command[0], name) == ("fit", "FLAMBEAU_GPUS"):  # which it does not read
-            assert done.returncode == 0 and "ran" in done.stdout
-        else:
-            assert is_one_line_about(done, command[0], name, value), (name, value, done)
-
-
-def test_every_wrong_value_of_a_variable_is_found(monkeypatch):
-    from flambeau.cli import environment
-
-    wrong = {"FLAMBEAU_GPUS": WRONG_GPUS, **WRONG_VARIABLES}
-    for name in environment.READERS:
-        monkeypatch.delenv(name, raising=False)
-        assert name in wrong
-    assert not [*environment.problems()]
-    for name, values in wrong.items():
-        for value in values:
-            monkeypatch.setenv(name, value)
-            (found,) = environment.problems()
-            assert found.what.startswith(f"{name}={value!r}") and found.hint, (name, value)
-            assert "\n" not in found.text and not [*environment.problems(frozenset({name}))]
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FLAMBEAU_GPUS", "virtual:2,memory=1GiB,preset=t4")
-    monkeypatch.setenv("FLAMBEAU_STRICT", "0")
-    monkeypatch.setenv("FLAMBEAU_CHECK", "/tmp/flambeau-check-that-has-ended")
-    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "backend:native")
-    monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "garbage")  # not read, as the new name is set
-    assert not [*environment.problems()]
-
-
-def test_an_option_replaces_a_wrong_variable(flambeau, script):
-    path = script("import flambeau as torch\nprint(torch.cuda.device_count())")
-    assert flambeau("run", "--gpus", "virtual:3", path, FLAMBEAU_GPUS="virtual:0").stdout == "3\n"
-    done = flambeau("run", "--gpus", "virtual:3", "--fault", "oom:1", path, FLAMBEAU_FAULTS="oom")
-    assert (done.stdout, done.returncode) == ("3\n", 0)
-    assert flambeau("--version", FLAMBEAU_GPUS="virtual:0", FLAMBEAU_CHECK="1").returncode == 0
-
-
-def test_a_program_with_a_wrong_variable_raises_at_its_first_use_of_a_gpu(programs):
-    text = "import flambeau as torch\nprint(1)\ntorch.ones(1, device='cuda')"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
-    for name, value in {"FLAMBEAU_CHECK": "1", "FLAMBEAU_STRICT": "²"}.items():
-        settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", "FLAMBEAU_GPUS": "virtual:1", name: value}
-        done = programs.run(Wanted(["-c", text], os.getcwd(), settings, ""), fresh=True)
-        assert (done.returncode, done.stdout) == (1, "1\n") and f"ConfigError: {name}={value!r}" in done.stderr
-
-
 def test_exit_codes_and_exceptions_come_out(flambeau, script):
     assert flambeau("run", "--gpus", "none", script("raise SystemExit(7)")).returncode == 7
     failed = flambeau("run", "--gpus", "none", script("def f():\n    raise KeyError('lost')\nf()\n"))
@@ -218,134 +106,6 @@ def test_a_module_runs_by_name(flambeau, script, tmp_path):
     script("import sys\nprint(__name__, sys.argv[1:])\n", "inner.py")
     done = flambeau("run", "--gpus", "none", "-m", "inner", "a", "-b", cwd=tmp_path)
     assert (done.stdout, done.returncode) == ("__main__ ['a', '-b']\n", 0)
-
-
-AS_TORCH = """
-import torch
-import torch.nn.functional as F
-from torch import nn, optim
-from torch.utils.data import DataLoader, TensorDataset
-import flambeau
-assert torch is flambeau and torch.nn is flambeau.nn and F is flambeau.nn.functional
-import torch.cuda.comm
-from torch.cuda import memory, nvtx
-assert torch.cuda.comm is flambeau.cuda.comm and memory is flambeau.cuda.memory and nvtx is flambeau.cuda.nvtx
-assert flambeau.__spec__.name == "flambeau" and flambeau.nn.__name__ == "flambeau.nn"
-try:
-    import torch.no_such_module
-except ModuleNotFoundError as failure:
-    print(failure)
-x = torch.ones(2, device="cuda")
-print((x + x).tolist())
-"""
-
-
-def test_torch_is_flambeau_where_asked(flambeau, script):
-    done = flambeau("run", "--gpus", "virtual:1", "--as-torch", script(AS_TORCH))
-    assert done.stderr == ""
-    assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
-
-
-SUBMODULES = """
-from importlib.util import find_spec
-import torch
-import torch._C, torch._custom_ops, torch._dynamo.config, torch._dynamo.utils, torch._inductor.config
-import torch._dynamo._trace_wrapped_higher_order_op, torch._subclasses.fake_tensor, torch.distributed._composable.fsdp
-import torch.ao.quantization, torch.compiler, torch.distributed.distributed_c10d, torch.export, torch.fx.graph_module
-import torch.distributed._functional_collectives, torch.distributed.checkpoint.hf_storage, torch.distributed.fsdp
-import torch.distributed.tensor._utils, torch.fx.experimental.proxy_tensor, torch.fx.experimental.symbolic_shapes
-import torch.fx.node, torch.fx.proxy, torch.nn.attention.flex_attention
-import torch.hub, torch.jit.annotations, torch.library, torch.nn.parallel.distributed, torch.onnx.symbolic_helper
-import torch.onnx.symbolic_opset9, torch.testing, torch.utils.benchmark, torch.utils.cpp_extension, torch.utils.dlpack
-import torch.utils.data.distributed, torch.utils.model_zoo, torch.utils._pytree, torch.version
-import torch.__config__, torch._dynamo.eval_frame, torch.backends.cpu, torch.storage
-import torch.distributed.fsdp.fully_sharded_data_parallel
-from torch.fft import fft2, rfft
-import torch.distributed as dist
-from torch import torch as same
-from torch.nn.parallel import DistributedDataParallel as DDP
-assert same is torch and find_spec("torch.jit") is not None and find_spec("torch.no_such_module") is None
-torch.backends.cudnn.benchmark = True
-
-@torch.compile
-def double(x):
-    return x * 2
-
-print(double(torch.ones(1)).item(), dist.is_available() and dist.is_initialized(), torch.jit.is_scripting())
-"""
-
-
-def test_the_imports_of_programs_are_there(flambeau, script):
-    done = flambeau("run", "--gpus", "none", "--as-torch", script(SUBMODULES))
-    assert (done.stdout, done.stderr) == ("2.0 False False\n", "")
-
-
-@pytest.mark.parametrize("source", ["import torch.no_such_module", "from torch import no_such_name"])
-def test_what_is_missing_is_told_with_where_to_look(flambeau, script, source):
-    done = flambeau("run", "--gpus", "none", "--as-torch", script(source))
-    first, hint = done.stderr.splitlines()[-2:]
-    assert done.returncode == 1 and source.split()[-1] in first
-    assert hint.startswith("hint: it is not in flambeau") and "docs/reference/coverage.md" in hint
-
-
-VERSION = """
-import torch
-version = torch.__version__
-print(version, version.split("+")[0], version >= "2.4", version < (2, 4), "1.10.0" <= version, version > "2.13")
-print(version == "2.13.0")
-try:
-    version < 2.4
-except TypeError as failure:
-    print(failure)
-"""
-
-
-METADATA = """
-from importlib import metadata
-print(metadata.version("torch"), metadata.metadata("Torch")["Name"], metadata.distribution("torch").requires)
-import torch
-print("torch" in {each.name for each in metadata.distributions()}, metadata.version("numpy").count("."))
-"""
-
-
-def test_importlib_metadata_finds_a_package_torch(flambeau, script):
-    done = flambeau("run", "--gpus", "none", "--as-torch", script(METADATA))
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["2.13.0+flambeau torch None", "True 2"]
-
-
-def test_the_version_is_that_of_pytorch_s_interface(flambeau, script):
-    done = flambeau("run", "--gpus", "none", "--as-torch", script(VERSION))
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        "2.13.0+flambeau 2.13.0 True False True True",
-        "False",
-        "a version compares with a text or a tuple of numbers, not with 2.4",
-    ]
-    native = script("import flambeau, flambeau.cli.as_torch\nprint(flambeau.__version__)\n", "native.py")
-    assert flambeau("run", "--gpus", "none", native).stdout == f"{importlib.import_module('flambeau').__version__}\n"
-
-
-CHILDREN = """
-import subprocess, sys
-import torch
-import torch.multiprocessing as mp
-def work(rank, queue):
-    import torch.nn as nn
-    queue.put((rank, nn.Identity()(torch.ones(2, device="cuda") * rank).sum().item(), torch.__spec__.name))
-if __name__ == "__main__":
-    queue = mp.get_context("spawn").Queue()
-    mp.spawn(work, args=(queue,), nprocs=2)
-    print(sorted(queue.get() for _ in range(2)))
-    said = "from torch import cuda; import torch; print(torch.__spec__.name, cuda.device_count())"
-    subprocess.run([sys.executable, "-c", said], check=True)
-"""
-
-
-def test_the_processes_of_such_a_program_find_flambeau_too(flambeau, script):
-    done = flambeau("run", "--gpus", "virtual:3", "--as-torch", script(CHILDREN))
-    assert done.stderr == ""
-    assert done.stdout == "[(0, 0.0, 'flambeau'), (1, 2.0, 'flambeau')]\nflambeau 3\n"
 
 
 @pytest.mark.parametrize(
@@ -393,47 +153,6 @@ def test_a_module_that_cannot_be_run_is_one_line(flambeau, tmp_path, name, text)
 def test_a_module_s_name_may_have_a_hyphen(flambeau, script, tmp_path):
     script("print('ran')", "my-program.py")
     assert flambeau("run", "--gpus", "virtual:1", "-m", "my-program", cwd=tmp_path).stdout == "ran\n"
-
-
-def test_doctor_prints_data_to_stdout_and_advice_to_stderr(flambeau, tmp_path):
-    done = flambeau("doctor", FLAMBEAU_CACHE=str(tmp_path))
-    assert done.returncode == 0
-    assert f"{tmp_path}/cubin: 0 kernels, 0.0 MiB" in done.stdout
-    assert "kernels shipped" in done.stdout
-    assert "\x1b[" not in done.stdout
-    assert "pip install" not in done.stdout
-
-
-def test_doctor_as_json(flambeau, tmp_path):
-    done = flambeau("doctor", "--json", FLAMBEAU_CACHE=str(tmp_path), FLAMBEAU_GPUS="virtual:2")
-    found = json.loads(done.stdout)
-    assert done.stderr == ""
-    assert found["gpus"] == "virtual:2"
-    assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
-    assert all(arch.startswith("sm_") and count > 0 for arch, count in found["shipped"].items())
-    extras = {f"{name}{version}" for name in ("cuda", "dnn", "nccl", "solver") for version in (12, 13)}
-    assert set(found["extras"]) == extras | {"examples", "test", "dev"}
-    assert "nccl" in found and "cusolver" in found
-
-
-def test_doctor_survives_a_bad_setting(flambeau):
-    done = flambeau("doctor", FLAMBEAU_GPUS="plaid")
-    assert done.returncode == 0
-    assert "'plaid' is not a kind of GPU" in done.stdout
-    done = flambeau("doctor", FLAMBEAU_STRICT="²", PYTORCH_ALLOC_CONF="garbage")
-    assert done.returncode == 0 and "²" not in done.stdout
-    assert "- FLAMBEAU_STRICT='²' is neither" in done.stderr and "- PYTORCH_ALLOC_CONF='garbage': " in done.stderr
-
-
-def test_the_extras_that_doctor_knows_are_those_of_the_package():
-    import tomllib
-
-    from flambeau.cli.doctor import EXTRAS
-
-    text = (Path(SOURCES).parent / "pyproject.toml").read_text()
-    declared = tomllib.loads(text)["project"]["optional-dependencies"]
-    names = {extra: tuple(re.split("[>=]", each)[0] for each in packages) for extra, packages in declared.items()}
-    assert names == EXTRAS
 
 
 RACY = """import flambeau as torch
@@ -639,95 +358,6 @@ def test_wrong_limits_and_schedules_are_named(flambeau, option, text):
     assert done.returncode == 2 and text in done.stderr
 
 
-RANKS = """import os, sys
-import flambeau as torch
-import flambeau.distributed as dist
-dist.init_process_group()
-x = torch.full((2,), float(dist.get_rank()), device=f"cuda:{os.environ['LOCAL_RANK']}")
-dist.all_reduce(x)
-sys.stdout.write(f"{dist.get_rank()} {os.environ['LOCAL_WORLD_SIZE']} {x.tolist()}\\n")  # in one write, unbuffered too
-if sys.argv[1:] == ["fail"]:
-    dist.barrier()  # both have read the other's bytes
-    if dist.get_rank() == 1:
-        os._exit(7)
-    dist.barrier()
-dist.destroy_process_group()
-"""
-
-
-def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
-    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "-c", RANKS)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert sorted(done.stdout.splitlines()) == ["0 2 [1.0, 1.0]", "1 2 [1.0, 1.0]"]
-    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "-c", RANKS, "fail")
-    assert done.returncode == 7
-    assert "flambeau run: rank 1 exited with 7; the other ranks are ended" in done.stderr
-    assert "barrier: the process of rank 1 has ended" in done.stderr
-    assert "rank 1: its process has ended; its last call: barrier() at <string>:9" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_rank_that_ends_before_it_joined_is_named_at_once(flambeau):
-    program = "import os, flambeau\nif os.environ['RANK'] == '0':\n    flambeau.distributed.init_process_group('gloo')"
-    done = flambeau("run", "--gpus", "none", "--nproc", "2", "-c", program)
-    assert done.returncode == 1
-    assert "CollectiveError: init_process_group: rank 1 exited with 0 before it joined the group" in done.stderr
-    assert "rank 0: init_process_group() at <string>:3" in done.stderr
-
-
-@pytest.mark.full
-def test_a_job_has_ranks_on_several_machines(flambeau):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    options = ["run", "--gpus", "virtual:1", "--nproc", "1", "--nnodes", "2", "--master-addr", "127.0.0.1"]
-    program = ["-c", RANKS.replace("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")]
-
-    def start(rank):
-        arguments = [*options, "--master-port", port, "--node-rank", rank, *program]
-        return flambeau(*arguments, fresh=True, FLAMBEAU_JOB_SECRET="a secret")
-
-    with ThreadPoolExecutor() as pool:
-        done = list(pool.map(start, ["1", "0"]))
-    assert [(each.returncode, each.stderr) for each in done] == [(0, ""), (0, "")]
-    assert [each.stdout for each in done] == ["1 2 [1.0, 1.0]\n", "0 2 [1.0, 1.0]\n"]
-
-
-NODES = ["--nnodes", "2", "--node-rank", "0", "--master-addr", "localhost"]
-WRONG_NODES = [
-    (["--nproc", "2", *NODES[:4]], {}, "--nnodes 2 needs --master-addr, an address of machine 0, and --node-rank"),
-    (["--nproc", "2", *NODES[:3], "2", *NODES[4:]], {}, "the number of this one: 0 to 1"),
-    (["--nproc", "2", *NODES], {}, "--nnodes 2 needs a secret in FLAMBEAU_JOB_SECRET, the same on all machines"),
-    (NODES, {}, "--nnodes 2 needs --nproc, the number of ranks on each machine"),
-    (
-        ["--nproc", "2", *NODES, "--hosts", "2"],
-        {"FLAMBEAU_JOB_SECRET": "s"},
-        "--hosts models machines, --nnodes uses real ones",
-    ),
-    (["--nproc", "2", "--node-rank", "1"], {}, "--node-rank: only for a job on several machines, with --nnodes N"),
-]
-
-
-@pytest.mark.parametrize(("options", "environment", "text"), WRONG_NODES)
-def test_wrong_options_of_machines_are_named(flambeau, options, environment, text):
-    done = flambeau("run", *options, "-c", "pass", **environment)
-    assert done.returncode == 2 and text in " ".join(done.stderr.replace("│", " ").split()), done.stderr
-
-
-def test_a_port_that_is_in_use_is_named(flambeau):
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        port = str(busy.getsockname()[1])
-        options = ["--nproc", "2", *NODES[:5], "127.0.0.1", "--master-port", port]
-        done = flambeau("run", *options, "-c", "pass", FLAMBEAU_JOB_SECRET="a secret")
-    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
-    assert f"flambeau run: machine 0 cannot listen at 127.0.0.1:{port}: [Errno 98]" in done.stderr
-    assert "\nhint: choose another --master-port" in done.stderr
-
-
-def test_a_number_of_processes_is_at_least_one(flambeau):
-    done = flambeau("run", "--nproc", "0", "-c", "pass")
-    assert done.returncode == 2 and "0 is not in the range 1<=x<=1024" in done.stderr
-
-
 FAILING = {
     "oom:2": ("y = x + 1", "OutOfMemoryError: allocate: the allocation of 16 bytes on virtual device 0"),
     "oom:1MiB": ("torch.ones(2**18, device='cuda')", "OutOfMemoryError: allocate: the allocation of 1048576 bytes on"),
@@ -744,19 +374,6 @@ def test_a_program_runs_with_a_fault(flambeau, fault):
     code = f"import flambeau as torch\nx = torch.ones(4, device='cuda')\n{statement}\n"
     done = flambeau("run", "--gpus", "virtual:2", "--fault", fault, "-c", code)
     assert done.returncode == 1 and text in done.stderr, done.stderr
-
-
-def test_the_process_of_a_rank_is_killed(flambeau):
-    code = "import flambeau as torch\nx = torch.ones(4, device='cuda')\nprint(7, flush=True)\nx + 1"
-    for rank, status in (("1", -9), ("0", 0)):
-        done = flambeau("run", "--gpus", "virtual:1", "--fault", "kill_rank:1:2", "-c", code, RANK=rank)
-        assert (done.returncode, done.stdout) == (status, "7\n"), done.stderr
-
-
-@pytest.mark.full
-def test_the_other_ranks_end_too(flambeau):
-    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "--fault", "kill_rank:1:1", "-c", RANKS)
-    assert done.returncode == 128 + 9 and "flambeau run: rank 1 was killed by SIGKILL" in done.stderr, done.stderr
 
 
 WRONG_FAULTS = [(["oom"], "'oom' is not a failure"), (["oom:1", "oom:2"], "oom is given twice")]
@@ -779,66 +396,11 @@ def test_faults_need_virtual_gpus_and_are_met_by_the_first_machine(flambeau):
     assert (done.returncode, done.stdout) == (0, "[1.0, 1.0, 1.0, 1.0]\n"), done.stderr
 
 
-ALLOCATES = "import flambeau\nx = flambeau.ones(1 << 20, device='cuda')\ny = x + 1\nraise SystemExit(3)\n"
-
-
-def test_memory_records_a_program_and_explains_its_snapshot(flambeau, script, tmp_path):
-    saved = tmp_path / "a.pickle"
-    done = flambeau("memory", "--gpus", "virtual:1", "--save", saved, script(ALLOCATES))
-    assert done.returncode == 3, done.stderr
-    for part in ("GPU 0 at its peak", "8.00 MiB", "program.py:2 in <module>", "program.py:3 in <module>"):
-        assert part in done.stdout, part
-    done = flambeau("memory", "--replay", "large_segment_size_mb:40", "--capacity", "64MiB", saved)
-    assert (done.returncode, done.stderr) == (0, "")
-    for part in ("a.pickle: 1 device", "as recorded", "20.00 MiB", "40.00 MiB  ", "large_segment_size_mb:40"):
-        assert part in done.stdout, part
-
-
-def test_memory_refuses_wrong_options_before_it_runs(flambeau, script):
-    path = script("print('ran')\n")
-    for options, parts in {
-        ("--replay", "plaid:1"): ("--replay", "'plaid'", "hint:"),
-        ("--capacity", "many"): ("'many'", "hint:"),
-        ("--capacity", "0"): ("--capacity 0", "hint:"),
-        ("--html", "/no/such/x.html"): ("cannot write '/no/such/x.html'", "hint:", "--html"),
-        ("--save", "/no/such/x.pickle"): ("cannot write '/no/such/x.pickle'", "hint:", "--save"),
-    }.items():
-        done = flambeau("memory", *options, path)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert all(part in done.stderr for part in ("flambeau memory", *parts)), done.stderr
-
-
-def test_memory_says_when_there_is_nothing_to_explain(flambeau, script, tmp_path):
-    done = flambeau("memory", "--gpus", "virtual:1", script("print('ran')\n"))
-    assert done.returncode == 0 and "did not use a GPU" in done.stdout
-    (tmp_path / "a.pickle").write_bytes(b"\x80\x04cos\nsystem\n.")
-    done = flambeau("memory", tmp_path / "a.pickle")
-    assert done.returncode == 1
-    assert all(part in done.stderr for part in ("a.pickle", "os.system", "hint:"))
-
-
-def test_memory_of_a_snapshot_takes_no_options_of_programs(flambeau, tmp_path):
-    (tmp_path / "a.pickle").write_bytes(b"\x80\x04cos\nsystem\n.")
-    for options, arguments, named in (
-        (("--save", tmp_path / "b"), (), "--save"),
-        (("--gpus", "virtual:1"), (), "--gpus"),
-        (("--as-torch",), ("--epochs", "3"), "--as-torch, --epochs 3"),
-    ):
-        done = flambeau("memory", *options, tmp_path / "a.pickle", *arguments)
-        assert (done.returncode, done.stdout) == (2, "") and f"{named}: only for a program" in done.stderr
-
-
 @pytest.mark.parametrize("options", [("trace", "-o", "x", "--chrome"), ("memory", "--html", "x", "--save")])
 def test_two_files_of_a_command_have_two_names(flambeau, script, tmp_path, options):
     done = flambeau(*options, "../" + tmp_path.name + "/x", script("print('ran')\n"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "") and "the file of another option" in done.stderr
     assert f"hint: choose another file with {options[-1]}" in done.stderr
-
-
-def test_the_package_has_pytorchs_name_under_as_torch(flambeau, script):
-    program = "import torch\nfrom torch import fx\nprint(torch.__name__, fx.__name__)"
-    done = flambeau("run", "--as-torch", script(program))
-    assert done.stdout == "torch flambeau.fx\n"
 
 
 # a function that returns when the main thread waits for the other threads
