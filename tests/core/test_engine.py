@@ -3,14 +3,11 @@
 import gc
 import threading
 
-import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.autograd.gradients import queue_callback
 from flambeau.core import thread
 from flambeau.core.plan import Plan
-from flambeau.errors import AutogradError
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import gradcheck, gradgradcheck, machine
 
@@ -99,28 +96,6 @@ def test_a_graph_that_saves_no_tensor_may_run_again():
     assert x.grad.tolist() == [2.0, 2.0]
 
 
-def test_a_gradient_that_does_not_fit_its_input_is_refused():
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, shape):
-            ctx.shape = shape
-            return x.sum()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return torch.ones(ctx.shape), None
-
-    x = leaf(1.0, 2.0)
-    for shape in ((3,), (), (2, 3)):
-        with pytest.raises(
-            RuntimeError, match=r"gradient at index 0: float32\[.*\] on cpu for an input of shape \[2\]"
-        ):
-            Wrong.apply(x, shape).backward()
-    assert x.grad is None
-    Wrong.apply(x, (3, 2)).backward()
-    assert x.grad.tolist() == [3.0, 3.0]
-
-
 def test_an_input_that_was_overwritten_has_a_gradient_of_zeros():
     x = leaf(1.0, 2.0)
     (x * 2).fill_(3).sum().backward()
@@ -182,45 +157,6 @@ def test_a_leaf_cannot_be_written_in_place():
     with torch.no_grad():
         x.add_(1)
     assert x.tolist() == [2.0]
-
-
-def test_hooks_see_and_replace_gradients():
-    seen = []
-    x = leaf(1.0, 2.0)
-    y = x * 2
-    handle = y.register_hook(lambda grad: seen.append(grad.tolist()) or grad * 10)
-    x.register_hook(lambda grad: grad + 1)
-    y.sum().backward()
-    assert seen == [[1.0, 1.0]] and x.grad.tolist() == [21.0, 21.0]
-    handle.remove()
-    z = x.detach().requires_grad_() * 2
-    z.sum().backward()
-    assert seen == [[1.0, 1.0]]
-
-
-def test_retain_grad_keeps_the_gradient_of_a_non_leaf():
-    x = leaf(3.0)
-    y = x * 2
-    y.retain_grad()
-    (y * y).backward()
-    assert y.grad.tolist() == [12.0] and x.grad.tolist() == [24.0]
-
-
-def test_grad_returns_and_leaves_leaves_alone():
-    x, y, unused = leaf(2.0), leaf(3.0), leaf(1.0)
-    z = x * y
-    dx, dy = torch.autograd.grad(z, [x, y], retain_graph=True)
-    assert (dx.item(), dy.item(), x.grad) == (3.0, 2.0, None)
-    with pytest.raises(RuntimeError, match="number 0.*not have been used"):
-        torch.autograd.grad(z, [unused], retain_graph=True)
-    assert torch.autograd.grad(z, [unused], allow_unused=True) == (None,)
-
-
-def test_gradient_with_respect_to_an_inner_value():
-    x = leaf(2.0)
-    y = x * 3
-    (found,) = torch.autograd.grad(y * y, [y])
-    assert found.tolist() == [12.0]
 
 
 def test_second_derivatives():
@@ -314,83 +250,6 @@ def test_memory_returns_by_reference_count_alone():
 
 
 @pytest.mark.usefixtures("gpus")
-def test_each_node_runs_on_the_stream_of_its_forward():
-    seen = []
-
-    class Spy(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            seen.append(torch.cuda.current_stream())
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            seen.append(torch.cuda.current_stream())
-            return grad * 1
-
-    s = torch.cuda.Stream()
-    x = torch.ones(4, device="cuda", requires_grad=True)
-    s.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(s):
-        y = Spy.apply(x)
-    torch.cuda.current_stream().wait_stream(s)
-    y.sum().backward()
-    assert seen == [s, s] and torch.cuda.current_stream() == torch.cuda.default_stream()
-    assert x.grad.tolist() == [1.0] * 4
-
-
-def test_the_caller_s_streams_are_current_again_after_nodes_of_others(gpus):
-    side, default = torch.cuda.Stream(), torch.cuda.current_stream()
-    seen = []
-
-    class Noted(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, fails):
-            ctx.fails = fails
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            seen.append(torch.cuda.current_stream())
-            if ctx.fails:
-                raise ValueError("planted")
-            return grad, None
-
-    def run(fails):
-        x = torch.ones(2, requires_grad=True)
-        y = x * 2
-        y.register_hook(lambda grad: seen.append(torch.cuda.current_stream()))
-        with torch.cuda.stream(side):
-            z = y.cuda()
-            loss = Noted.apply(Noted.apply(z, fails), False).sum() + z.sum()
-        default.wait_stream(side)
-        loss.backward()
-        return x.grad.tolist()
-
-    assert run(False) == [4.0, 4.0]
-    assert seen == [side, side, default] and torch.cuda.current_stream() == default
-    with pytest.raises(ValueError, match="planted"):
-        run(True)
-    assert torch.cuda.current_stream() == default and torch.cuda.current_device() == 0
-
-
-@pytest.mark.usefixtures("gpus")
-@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
-def test_a_gradient_that_changes_streams_is_ordered():
-    x = torch.full((1000,), 2.0, device="cuda", requires_grad=True)
-    streams = [torch.cuda.Stream() for _ in range(3)]
-    parts = []
-    for s in streams:
-        s.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(s):
-            parts.append((x * x).sum())
-    for s in streams:
-        torch.cuda.current_stream().wait_stream(s)
-    (parts[0] + parts[1] + parts[2]).backward()
-    assert np.array_equal(x.grad.cpu().numpy(), np.full(1000, 12.0, np.float32))
-
-
-@pytest.mark.usefixtures("gpus")
 def test_a_gradient_crosses_devices():
     x = torch.tensor([1.0, 2.0], device="cuda:0", requires_grad=True)
     y = (x * 3).to("cuda:1")
@@ -421,48 +280,11 @@ def test_leaves_do_not_share_their_gradients_under_create_graph():
     assert (x.grad.item(), y.grad.item(), seed.item()) == (11.0, 1.0, 1.0)
 
 
-def test_grad_of_an_inner_result_leaves_its_own_graph_alone():
-    x = torch.full((1,), 2.0, requires_grad=True)
-    y = x * x
-    (grad,) = torch.autograd.grad(y * y, [y])
-    y.backward()
-    assert (grad.item(), x.grad.item()) == (8.0, 4.0)
-
-
 def test_a_view_learns_that_its_base_joined_a_graph():
     x, base = torch.ones(2, requires_grad=True), torch.zeros(2)
     view = base[1]
     base.copy_(x)
     assert view.requires_grad and not view.is_leaf
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "text"),
-    [
-        (
-            lambda: torch.ones(3, device="cuda:1"),
-            RuntimeError,
-            r": the gradient is .*cuda:1.*, the output .*cuda:0",
-        ),
-        (lambda: torch.ones(3), RuntimeError, r": the gradient is .*cpu.*, the output .*cuda:0"),
-        (
-            lambda: torch.ones(2, device="cuda:0"),
-            RuntimeError,
-            r": the gradient has shape \[2\], the output \[3\]",
-        ),
-        (lambda: 5, TypeError, ": a gradient is a tensor or None, not 5"),
-    ],
-    ids=["another device", "the host", "another shape", "no tensor"],
-)
-def test_a_gradient_that_is_given_fits_its_output(gpus, given, error, text):
-    x = torch.ones(3, device="cuda:0", requires_grad=True)
-    y = x * 2
-    with pytest.raises(error, match=f"^backward{text}"):
-        y.backward(given())
-    with pytest.raises(error, match=f"^grad{text}"):
-        torch.autograd.grad(y, [x], [given()])
-    y.backward(torch.ones(3, device="cuda:0"))
-    assert x.grad.tolist() == [2.0] * 3
 
 
 MIXED = {
@@ -507,27 +329,6 @@ def test_second_derivatives_reach_a_number_on_the_cpu(gpus):
     assert (first.item(), second.item()) == (16.0, 8.0)
     with torch.no_grad():
         assert not (number * weight).requires_grad
-
-
-def test_gradients_under_their_former_name():
-    x = leaf(1.0, 2.0)
-    with pytest.warns(FutureWarning, match="grad_variables"):
-        torch.autograd.backward(x * 2, grad_variables=torch.ones(2))
-    assert x.grad.tolist() == [2.0, 2.0]
-    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="backward: .*both"):
-        torch.autograd.backward(x * 2, torch.ones(2), grad_variables=torch.ones(2))
-
-
-def test_a_callback_is_called_when_the_pass_ends():
-    seen, x = [], torch.ones(2, requires_grad=True)
-    y = x * 2
-    y.register_hook(lambda grad: queue_callback(lambda: seen.append(x.grad.tolist())))
-    y.sum().backward(retain_graph=True)
-    assert seen == [[2.0, 2.0]]
-    torch.autograd.grad(y.sum(), x)
-    assert len(seen) == 2
-    with pytest.raises(AutogradError, match="queue_callback: no backward pass is running"):
-        queue_callback(seen.clear)
 
 
 def derivatives(name):
