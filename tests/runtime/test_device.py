@@ -186,25 +186,6 @@ def test_visible_devices(monkeypatch, value, count):
         thread.swap_machine(previous)
 
 
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        ("gpu:2", "'gpu:2' is not a kind of GPU"),
-        ("virtual:x", "'x' is not a number of devices"),
-        ("virtual:0", "0 devices were requested; 1 to 64 are possible"),
-        ("virtual:2,speed=9", "option 'speed=9' is unknown"),
-        ("virtual:2,races=maybe", "races='maybe' is unknown"),
-        ("virtual:2,schedule=random", "schedule='random' is unknown"),
-        ("virtual:2,memory=lots", "'lots' is not a number of bytes"),
-        ("virtual:2,preset=abacus", "abacus"),
-        ("nvidia,memory=1GiB", "nvidia takes no options"),
-    ],
-)
-def test_an_unknown_configuration_value_is_named(text, fact):
-    with pytest.raises(ValueError, match=fact):
-        Machine(config.parse_gpus(text)).start()
-
-
 def test_launch_blocking_waits_after_every_launch(monkeypatch):
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     with machine(devices=1) as made:
@@ -324,43 +305,6 @@ def test_what_is_no_form_of_to_is_a_type_error(args, shown):
 def test_virtual_gpus_of_wrong_types_are_errors(count, options, fact):
     with pytest.raises(ConfigError, match=f"{fact}(.|\\n)*hint: "):
         torch.virtual(count, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        ("virtual:²", "'²' is not a number of devices"),
-        ("virtual:", "'' is not a number of devices"),
-        ("nvidia:", "'nvidia:' is not a kind of GPU"),
-        ("virtual:0", "FLAMBEAU_GPUS='virtual:0': virtual GPUs: 0 devices were requested"),
-        ("virtual:1,schedule=seeded:٣", "FLAMBEAU_GPUS='virtual:1,schedule=seeded:٣': .*'seeded:٣' is unknown"),
-        ("virtual:2,races=real,races=error", "races is given 2 times"),
-        ("virtual:1,memory=1GiB,memory=2GiB,races=real", "memory is given 2 times"),
-    ],
-)
-def test_what_names_no_gpus(text, fact):
-    with pytest.raises(ConfigError, match=fact):
-        config.parse_gpus(text)
-
-
-def test_switches_are_1_or_0():
-    for name, read in {"FLAMBEAU_STRICT": config.strict, "FLAMBEAU_COMPILE_AHEAD": config.compile_ahead}.items():
-        assert [read({name: text}) for text in ("1", "0", "")] == [True, False, False]
-        for text in ("²", "٣", "yes", "true", "2", "01"):
-            with pytest.raises(ConfigError, match=f"{name}='{text}' is neither 1 nor 0\nhint: use {name}=1"):
-                read({name: text})
-    assert config.compile_ahead({}) and not config.strict({})
-
-
-def test_a_wrong_switch_leaves_no_machine_half_started(monkeypatch):
-    made = Machine(config.parse_gpus("virtual:1"))
-    monkeypatch.setenv("FLAMBEAU_STRICT", "²")
-    with pytest.raises(ConfigError, match="FLAMBEAU_STRICT"):
-        made.start()
-    assert not made.is_started and getattr(made, "driver", None) is None
-    monkeypatch.setenv("FLAMBEAU_STRICT", "0")
-    made.start()
-    assert made.device_count() == 1
 
 
 def test_the_module_of_a_device():

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from flambeau import config, dtypes, errors
+from flambeau import dtypes, errors
 from flambeau.driver.nvidia import compile as compiling
 from flambeau.driver.nvidia import library, prebuilt_cubins
 from flambeau.driver.nvidia.cache import PrivateFiles
@@ -645,12 +645,6 @@ def test_a_process_ends_after_what_is_being_compiled():
     done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "end of the program\nmade b\n"
-
-
-def test_the_environment_turns_it_off():
-    assert config.compile_ahead({})
-    assert config.compile_ahead({"FLAMBEAU_COMPILE_AHEAD": "1"})
-    assert not config.compile_ahead({"FLAMBEAU_COMPILE_AHEAD": "0"})
 
 
 def test_a_list_can_be_empty():
