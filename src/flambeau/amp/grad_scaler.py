@@ -150,6 +150,7 @@ class GradScaler:
         """Return a tensor, or nested iterables of tensors, multiplied by the scale.
 
         A disabled scaler returns its argument.
+        Shapes: the results have the shapes of the outputs.
         Host:   returns at once.
         Raises: ScalingError for anything else.
         Example:

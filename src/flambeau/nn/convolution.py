@@ -175,7 +175,9 @@ class Conv1d(_Conv):
     padding: numbers, "valid" or "same".  padding_mode: "zeros", "reflect", "replicate" or "circular".
     Shapes: input [n, in_channels, l] or [in_channels, l]; weight [out_channels, in_channels / groups, kernel_size];
             bias [out_channels].
-    Raises: ArgumentError, ArgumentTypeError for arguments that do not fit together; in forward as `torch.conv1d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or
+            an unknown padding or padding_mode; in forward, ShapeError for an input that does not fit, ValueRangeError
+            for a size, stride or dilation out of range, DtypeError for an input of another dtype than the weight.
     Example:
         >>> torch.nn.Conv1d(3, 5, 4, stride=2)(torch.ones(2, 3, 10)).shape
         torch.Size([2, 5, 4])
@@ -191,7 +193,9 @@ class Conv2d(_Conv):
     padding: numbers, "valid" or "same".  padding_mode: "zeros", "reflect", "replicate" or "circular".
     Shapes: input [n, in_channels, h, w] or [in_channels, h, w]; weight [out_channels, in_channels / groups,
             *kernel_size]; bias [out_channels].
-    Raises: ArgumentError, ArgumentTypeError for arguments that do not fit together; in forward as `torch.conv2d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or
+            an unknown padding or padding_mode; in forward, ShapeError for an input that does not fit, ValueRangeError
+            for a size, stride or dilation out of range, DtypeError for an input of another dtype than the weight.
     Example:
         >>> layer = torch.nn.Conv2d(3, 8, kernel_size=3, padding=1)
         >>> layer(torch.ones(2, 3, 5, 6)).shape
@@ -291,8 +295,10 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     Shapes: input [n, in_channels, l] or [in_channels, l]; weight [in_channels, out_channels / groups, kernel_size];
             bias [out_channels].
-    Raises: ArgumentError, ArgumentTypeError for arguments that do not fit together; in forward as
-            `torch.conv_transpose1d`.
+    Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
+            padding_mode other than "zeros"; in forward, ShapeError for an input that does not fit, ArgumentError for an
+            output_size out of range, ValueRangeError for a size, stride or output_padding out of range, DtypeError for
+            an input of another dtype than the weight.
     Example:
         >>> layer = torch.nn.ConvTranspose1d(3, 5, 4, stride=2)
         >>> layer(torch.ones(2, 3, 4)).shape, layer(torch.ones(2, 3, 4), output_size=[11]).shape

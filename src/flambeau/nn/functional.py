@@ -266,7 +266,8 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     training: the slope of each value is random in [lower, upper); otherwise, it is (lower + upper) / 2.
     inplace:  overwrite the input.
     Shapes: the result has the input's shape.
-    Raises:   ValueRangeError if lower exceeds upper; DtypeError for integers.
+    Raises: ValueRangeError if lower exceeds upper, DtypeError for integers, ArgumentTypeError for an input that is not
+            a tensor.
     Example:
         >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
@@ -388,7 +389,8 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p).
 
     Shapes: [n, c, l] or [c, l]; the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1], ShapeError for a wrong number of dimensions.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for a wrong number of dimensions, ArgumentTypeError for a
+            wrong type.
     Example:
         >>> x = torch.nn.functional.dropout1d(torch.ones(50, 4, 3), p=0.5)
         >>> sorted(set(x.sum(2).flatten().tolist()))
@@ -411,7 +413,8 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
     Shapes: [n, c, h, w]; the result has the input's shape.  Other numbers of dimensions give a warning, and dimension 1
             is still taken as the channels.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions, ArgumentTypeError for a wrong
+            type.
     Example:
         >>> x = torch.nn.functional.dropout2d(torch.ones(50, 4, 2, 2), p=0.5)
         >>> sorted(set(x.sum((2, 3)).flatten().tolist()))
@@ -427,7 +430,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p).
 
     Shapes: [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError for a wrong type.
     Example:
         >>> x = torch.nn.functional.dropout3d(torch.ones(50, 4, 1, 2, 2), p=0.5)
         >>> sorted(set(x.sum((2, 3, 4)).flatten().tolist()))
@@ -445,7 +448,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
     """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1.
 
     Shapes: the result has the input's shape.
-    Raises: ArgumentError if p is not in [0, 1].
+    Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError for a wrong type.
     Example:
         >>> x = torch.nn.functional.alpha_dropout(torch.ones(1000), p=0.5, training=True)
         >>> len(set(x.tolist()))
@@ -497,7 +500,8 @@ def embedding(
         checks.flag("embedding", "scale_grad_by_freq", scale_grad_by_freq)
         checks.absent("embedding", "sparse", sparse)
     if max_norm is not None:
-        functions.embedding_renorm_(weight, input, max_norm, norm_type)
+        with naming("embedding"):
+            functions.embedding_renorm_(weight, input, max_norm, norm_type)
     return _lookup(input, weight, padding_idx, scale_grad_by_freq)
 
 
@@ -521,8 +525,9 @@ def batch_norm(
     place (the variance with count - 1 in its divisor); otherwise use the running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for an eps below 0, and in training for 0 or if a channel has one value only; ShapeError,
-            DtypeError.
+    Raises: ArgumentError for an eps below 0, and in training for 0 or if a channel has one value only; ShapeError for
+            shapes that do not fit, or missing running statistics outside training; DtypeError for an input that is not
+            floating point.
     Example:
         >>> mean, variance = torch.zeros(1), torch.ones(1)
         >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
@@ -552,7 +557,8 @@ def instance_norm(
     `momentum`, in place; otherwise use the running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError if a channel has one value only, ShapeError, DtypeError.
+    Raises: ArgumentError if a channel has one value only; ShapeError for shapes that do not fit, or missing running
+            statistics without use_input_stats; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [4.0, 4.0]]]))
         tensor([[[-1.0000,  1.0000],
@@ -569,7 +575,8 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
     Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError if a group has one value only, ShapeError, DtypeError.
+    Raises: ArgumentError if a group has one value only; ShapeError for channels that num_groups does not divide or
+            weights that do not fit; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -604,7 +611,8 @@ def triplet_margin_with_distance_loss(
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
             "none".
-    Raises: ArgumentError for a bad reduction or margin, ShapeError.
+    Raises: ArgumentError for another reduction or a margin that is not positive, ShapeError for different numbers of
+            dimensions, ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
         >>> def distance(a, b):
@@ -691,7 +699,9 @@ def embedding_bag(
     sparse: must be False; gradients are dense.
     per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
-    Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
+    Raises: ArgumentError for another mode, a wrong number of dimensions, offsets or per_sample_weights that do not fit;
+            IndexRangeError for an index out of range on the CPU (a device-side assert on a GPU); DtypeError for indices
+            that are not int32 or int64; NotSupportedError for sparse=True or per_sample_weights without mode "sum".
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.nn.functional.embedding_bag(torch.tensor([1, 2, 2]), table, torch.tensor([0, 2]), mode="sum")
@@ -709,7 +719,8 @@ def embedding_bag(
             operator="embedding_bag",
         )
     if max_norm is not None:
-        functions.embedding_renorm_(weight, input, max_norm, norm_type)
+        with naming("embedding_bag"):
+            functions.embedding_renorm_(weight, input, max_norm, norm_type)
     called = REGISTRY["embedding_bag"]
     options = include_last_offset, padding_idx, scale_grad_by_freq
     return called(input, weight, offsets, mode, per_sample_weights, *options)
@@ -730,7 +741,8 @@ def grid_sample(
     mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
     "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
-    Raises: ArgumentError for a bad mode, ShapeError, NotSupportedError for "bicubic" of volumes.
+    Raises: ArgumentError for another mode or padding_mode, ShapeError for shapes that do not fit, NotSupportedError for
+            "bicubic" of volumes.
     Example:
         >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
         >>> points = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])
@@ -745,7 +757,8 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
     size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
-    Raises: ArgumentError for a theta or size that do not fit, NotSupportedError for other numbers of dimensions.
+    Raises: ArgumentError for a theta or size that do not fit, NotSupportedError for other numbers of dimensions,
+            ArgumentTypeError for a size that is not a list of ints.
     Example:
         >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
         >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 3), align_corners=True)[0, 0]
@@ -783,8 +796,9 @@ def ctc_loss(
     Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
             The result is (), or [n] with reduction "none".
     Host:   waits if the lengths are on a GPU.
-    Raises: ArgumentError, ShapeError, DtypeError for arguments that do not fit; IndexRangeError for a label out of
-            range on the CPU.
+    Raises: ShapeError for shapes or lengths that do not fit, DtypeError for wrong dtypes, ArgumentError for another
+            reduction, ArgumentTypeError for arguments of a wrong type; IndexRangeError for a label out of range on the
+            CPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.nn.functional.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
@@ -927,7 +941,8 @@ def linear_cross_entropy(
     ignore_index: a target that is not counted, -100 for None; not with targets that are probabilities.
     options: accepted for compatibility; the scores are computed as a whole.
     Shapes: input [n, i] or [i]; linear_weight [c, *, i]; linear_bias [c, *]; target [n, *] of classes, or [n, c, *].
-    Raises: ShapeError for shapes that do not fit, ModeError for ignore_index with probabilities.
+    Raises: ShapeError for shapes that do not fit, ModeError for ignore_index with probabilities, IndexRangeError for a
+            target outside the classes on the CPU, ArgumentError for a target that does not fit or another reduction.
     Example:
         >>> x, weight = torch.tensor([[1.0, 2.0]]), torch.zeros(4, 2)
         >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([3]))
@@ -954,11 +969,12 @@ def linear_cross_entropy(
             operator=name,
         )
     flat = None if linear_bias is None else linear_bias.reshape(-1)
-    scores = REGISTRY["linear"](input, linear_weight.reshape(-1, input.shape[-1]), flat).reshape(shape)
     ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(
-        scores, target, weight=weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
-    )
+    with naming(name):
+        scores = REGISTRY["linear"](input, linear_weight.reshape(-1, input.shape[-1]), flat).reshape(shape)
+        return cross_entropy(
+            scores, target, weight=weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+        )
 
 
 __all__ = [

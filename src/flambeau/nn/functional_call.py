@@ -9,6 +9,7 @@ from typing import Any
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.join import stack
+from ..tensor import checks
 from .module import Module, check_module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .state_dict import StateDictError
@@ -31,6 +32,7 @@ def functional_call(
     the module writes to a replaced buffer, the given tensor is written.
     args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
     strict: whether every parameter and buffer must be given, and nothing else.
+    Shapes: those of the module.
     Host:   as the module.
     Raises: ArgumentTypeError for a module or value of a wrong type, ArgumentError for a name given twice or
             dictionaries that are none; with strict, StateDictError for missing and unknown names.
@@ -129,13 +131,17 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     """Return (parameters, buffers) of several modules of one class, stacked, as two dicts by name.
 
     Each tensor is a copy with a new first dimension of len(models).  functional_call and vmap run the models together.
-    Raises: ArgumentError for no modules, or modules of different classes.
+    Raises: ArgumentError for no modules, or modules of different classes; ArgumentTypeError for an entry that is not a
+            module.
     Example:
         >>> models = [torch.nn.Linear(2, 3) for _ in range(5)]
         >>> params, buffers = torch.func.stack_module_state(models)
         >>> params["weight"].shape, buffers
         (torch.Size([5, 3, 2]), {})
     """
+    models = checks.listed("stack_module_state", "models", "modules", models)
+    for index, model in enumerate(models):
+        check_module("stack_module_state", f"models[{index}]", model)
     if not models or len({type(model) for model in models}) > 1:
         raise ArgumentError(
             f"expected modules of one class, got {shown(list(models))}",

@@ -213,7 +213,8 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 
     groups: the number of groups of output channels, each of which is an identity.
     Shapes: [out, in, *kernel] with one to three dimensions of the kernel.
-    Raises: ArgumentError for a wrong number of dimensions, or groups that do not divide `out`.
+    Raises: ArgumentError for a wrong number of dimensions, or groups that do not divide `out`; ArgumentTypeError for an
+            argument that is not a tensor.
     Example:
         >>> torch.nn.init.dirac_(torch.empty(1, 2, 3))
         tensor([[[0., 1., 0.],
@@ -274,7 +275,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
     Dimensions after the first are flattened into one (A. Saxe et al., 2013).
     Host:   waits if the tensor is on a GPU.
-    Raises: ArgumentError below two dimensions.
+    Raises: ArgumentError below two dimensions, DtypeError for a tensor that is not floating point, ArgumentTypeError
+            for an argument that is not a tensor.
     Example:
         >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
         >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-6)

@@ -216,7 +216,7 @@ class LayerNorm(Layer):
     normalized_shape: the sizes of those dimensions;  eps: added to the variance.
     Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
     Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
-            dimensions of the input differ from it.
+            dimensions of the input differ from it, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
         tensor([[-1.0000,  1.0000]])
@@ -472,7 +472,8 @@ class Embedding(Layer):
         """Make an embedding from a given table, [num_embeddings, embedding_dim].
 
         freeze: do not train the table.  The other arguments are those of the class.
-        Raises: ShapeError for a table that does not have two dimensions.
+        Raises: ShapeError for a table that does not have two dimensions, ArgumentTypeError for one that is not a
+                tensor, DtypeError for an integer one that is not frozen.
         Example:
             >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
             >>> torch.nn.Embedding.from_pretrained(table)(torch.tensor([1, 0]))
@@ -532,7 +533,9 @@ class EmbeddingBag(Module):
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
     sparse: must be False; gradients are dense.
     Shapes: input [b, l], or [n] and offsets [b]; result [b, embedding_dim]; weight [num_embeddings, embedding_dim].
-    Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
+    Raises: ArgumentTypeError, ArgumentError for sizes or a padding_idx that are not ints or out of range,
+            NotSupportedError for sparse=True; in forward, the errors of `nn.functional.embedding_bag`: ArgumentError,
+            IndexRangeError, DtypeError.
     Example:
         >>> layer = torch.nn.EmbeddingBag(10, 3, mode="sum")
         >>> layer(torch.tensor([1, 2, 4]), torch.tensor([0, 2])).shape

@@ -450,7 +450,9 @@ class MultiMarginLoss(_WeightedLoss):
 
     p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
-    Raises: ArgumentError for any other p or weight.
+    Raises: ArgumentError for a p other than 1 and 2 or a weight that is not one-dimensional; in forward, ShapeError for
+            a target that does not fit, DtypeError for one that is not int64, IndexRangeError for a class out of range
+            on the CPU.
     Example:
         >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
@@ -526,7 +528,8 @@ class TripletMarginLoss(_Loss):
 
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
-    Raises: ArgumentError for a margin that is not positive.
+    Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
+            ShapeError for shapes that do not fit.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
         >>> torch.nn.TripletMarginLoss()(anchor, near, far)
@@ -552,6 +555,7 @@ class TripletMarginLoss(_Loss):
 
 
 def _check_margin(name: str, margin: float) -> None:
+    checks.number(name, "margin", margin)
     if margin <= 0:
         raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
 
@@ -561,7 +565,8 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: those that the distance takes; result a scalar, or the distance's with reduction="none".
-    Raises: ArgumentError for a margin that is not positive.
+    Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
+            ShapeError for different numbers of dimensions.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
         >>> torch.nn.TripletMarginWithDistanceLoss()(anchor, near, far)
@@ -623,7 +628,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     cutoffs: where each cluster of rarer classes begins.  div_value: cluster i has in_features / div_value ** (i + 1)
     features.  head_bias: whether the layer of the frequent classes has a bias.
     Shapes: input [n, in_features] and target [n], or [in_features] and (); results (log-probabilities [n] or (), ()).
-    Raises: ArgumentError for other cutoffs; in forward ShapeError, and IndexRangeError for a class out of range.
+    Raises: ArgumentError for cutoffs that are not unique and increasing, ArgumentTypeError for ones that are not ints;
+            in forward ShapeError for shapes that do not fit, and IndexRangeError for a class out of range.
     Example:
         >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
         >>> out, loss = layer(torch.ones(3, 8), torch.tensor([0, 7, 19]))

@@ -230,7 +230,8 @@ class Module(Hooked):
 
         Call the module itself, `module(x)`, instead of `module.forward(x)`: only the former calls the hooks.
         Shapes: those of the class's docstring.
-        Raises: the errors of the class's docstring; NotSupportedError if the class does not define forward.
+        Raises: the errors of the class's docstring, such as ShapeError, ArgumentError or IndexRangeError for an input
+                that does not fit; NotSupportedError if the class does not define forward.
         Example:
             >>> class Double(torch.nn.Module):
             ...     def forward(self, x):
@@ -654,7 +655,8 @@ class Module(Hooked):
 
         Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking= and memory_format=, which is for
         parameters and buffers of four and five dimensions.
-        Raises: ArgumentTypeError for a type that is not floating point.
+        Raises: ArgumentTypeError for a type that is not floating point or arguments of no known form, DeviceNameError
+                for a device that is not one, DeviceIndexError for one that does not exist.
         Example:
             >>> layer = torch.nn.Linear(2, 3).to("cuda", torch.float16)
             >>> layer.weight.device, layer.weight.dtype
@@ -914,7 +916,7 @@ class Module(Hooked):
         strict: raise if there are any.  assign: use the given tensors themselves instead of copying.
         Host:   waits where values cross devices.
         Raises: StateDictError, which lists every missing and unexpected name and every wrong shape; nothing is loaded
-                then.
+                then.  ArgumentTypeError for an object that is not a dict.
         Example:
             >>> layer = torch.nn.Linear(2, 1)
             >>> layer.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.zeros(1)})

@@ -116,7 +116,8 @@ def multi_head_attention_forward(
     need_weights: return the weights, which average_attn_weights averages over the heads.
     is_causal: a hint that attn_mask is the causal mask, which must be given.
     Shapes: query [t, n, e], key and value [s, n, *], or without n; the result as the query; the weights [n, t, s].
-    Raises: ShapeError, DtypeError, ValueRangeError for inputs and masks that do not fit.
+    Raises: ShapeError for inputs and masks of shapes that do not fit, DtypeError for a mask of integers or inputs of
+            another dtype than the weights, ValueRangeError for is_causal without attn_mask.
     Example:
         >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
         >>> arguments = 2, 1, weight, None, None, None, False, 0.0, torch.ones(2, 2), None

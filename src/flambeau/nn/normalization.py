@@ -156,7 +156,9 @@ class BatchNorm1d(_BatchNorm):
     affine: whether there are weight and bias.  track_running_stats: keep a running mean and variance, which are used in
     evaluation mode.
     Shapes: input [n, c] or [n, c, l]; the result has the input's shape.
-    Raises: ArgumentError for a wrong number of dimensions or, in training, if a channel has one value only.
+    Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
+            ArgumentError for a wrong number of dimensions and, in training, if a channel has one value only; ShapeError
+            for another number of channels; DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
         tensor([[-1.0000],
@@ -494,7 +496,8 @@ class GroupNorm(Layer):
 
     num_groups: a divisor of num_channels.  eps: added to the variance.  affine: whether there are weight and bias.
     Shapes: input [n, num_channels, *]; the result has the input's shape; weight and bias [num_channels].
-    Raises: ArgumentError if num_groups does not divide num_channels; in forward ShapeError.
+    Raises: ArgumentError if num_groups does not divide num_channels, ArgumentTypeError for numbers that are not ints;
+            in forward, ShapeError for another number of channels, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 0.0, 8.0]])).detach()
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -554,7 +557,7 @@ class RMSNorm(Layer):
     normalized_shape: the sizes of those dimensions.  eps: added to the mean square; None is the machine epsilon.
     Shapes: input [*, *normalized_shape]; the result has the input's shape; weight normalized_shape.
     Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
-            dimensions of the input differ from it.
+            dimensions of the input differ from it, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, -7.0]])).detach()
         tensor([[ 0.2000, -1.4000]])

@@ -41,7 +41,9 @@ class MultiheadAttention(Module):
     kdim, vdim: the features of keys and values; None is embed_dim.
     batch_first: inputs and results are [batch, length, features], not [length, batch, features].
     Shapes: see `nn.functional.multi_head_attention_forward`.
-    Raises: ArgumentError for sizes that are not positive, or heads that do not divide embed_dim.
+    Raises: ArgumentError for sizes that are not positive, or heads that do not divide embed_dim; ArgumentTypeError for
+            sizes that are not ints; in forward, ShapeError for inputs and masks that do not fit, DtypeError for a mask
+            of integers, ValueRangeError for is_causal without attn_mask.
     Example:
         >>> layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
         >>> x = torch.ones(2, 3, 4)
@@ -66,6 +68,8 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         name = self._get_name()
+        checks.integer(name, "embed_dim", embed_dim)
+        checks.integer(name, "num_heads", num_heads)
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
             raise ArgumentError(
                 f"embed_dim {embed_dim} and num_heads {num_heads} must be above 0, and num_heads divide embed_dim",
@@ -236,6 +240,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
+        checks.tensor(self._get_name(), "src", src)
         mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
         padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype, src_mask)
         output = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
@@ -387,7 +392,8 @@ class Transformer(Module):
     custom_encoder, custom_decoder: used in place of the standard ones.  Other arguments: see TransformerEncoderLayer.
     Shapes: src [s, n, d_model] and tgt [t, n, d_model], or [n, s, d_model] and [n, t, d_model] with batch_first; the
             result as tgt.
-    Raises: ShapeError in forward if batches differ or features are not d_model.
+    Raises: in forward, ShapeError if batches differ or features are not d_model, ArgumentTypeError for inputs that are
+            not tensors.
     Example:
         >>> net = torch.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
         >>> net(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape
@@ -437,6 +443,8 @@ class Transformer(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
+        checks.tensor(self._get_name(), "src", src)
+        checks.tensor(self._get_name(), "tgt", tgt)
         dim = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[dim] != tgt.shape[dim] or {src.shape[-1], tgt.shape[-1]} != {self.d_model}:
             raise ShapeError(

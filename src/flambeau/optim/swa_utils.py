@@ -35,7 +35,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
     """Return a function of (averages, params, count) that updates exponential moving averages of many tensors.
 
     average = decay * average + (1 - decay) * param, in place, with one launch per device.  The count is not used.
-    Raises: ArgumentError for a decay outside [0, 1].
+    Shapes: each average has the shape of its parameter.
+    Raises: ArgumentError for a decay outside [0, 1], ArgumentTypeError for one that is not a number.
     Example:
         >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(decay=0.75)
         >>> average, param = torch.tensor([4.0]), torch.tensor([8.0])
@@ -74,7 +75,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
     """Return a function of (average, param, count) that returns decay * average + (1 - decay) * param.
 
     The count is not used.
-    Raises: ArgumentError for a decay outside [0, 1].
+    Shapes: the average has the shape of the parameter.
+    Raises: ArgumentError for a decay outside [0, 1], ArgumentTypeError for one that is not a number.
     Example:
         >>> update = torch.optim.swa_utils.get_ema_avg_fn(decay=0.75)
         >>> update(torch.tensor([4.0]), torch.tensor([8.0]), 1)
@@ -93,6 +95,7 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
     """Return a function of (average, param, count) that returns average + (param - average) / (count + 1).
 
     count: the number of models averaged so far.
+    Shapes: the average has the shape of the parameter.
     Example:
         >>> update = torch.optim.swa_utils.get_swa_avg_fn()
         >>> update(torch.tensor([4.0]), torch.tensor([8.0]), 3)

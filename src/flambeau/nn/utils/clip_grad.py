@@ -60,8 +60,9 @@ def get_total_norm(
     norm_type: `inf` is the largest absolute value, 0 the number of tensors with a value other than 0.
     foreach: accepted for compatibility; a launch takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
-    Raises: DtypeError for tensors that are not floating point; AutogradError if error_if_nonfinite and the norm is
-            not finite.
+    Raises: DtypeError for tensors that are not floating point, ArgumentTypeError for entries that are not tensors,
+            ArgumentError for a norm_type that is not a number; AutogradError if error_if_nonfinite and the norm is not
+            finite.
     Example:
         >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
@@ -111,9 +112,9 @@ def clip_grad_norm_(
     foreach: accepted for compatibility; a launch scales all gradients of a device.
     Shapes: the result is ().
     Host:   returns at once; waits if error_if_nonfinite.
-    Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are unchanged.
-            ArgumentTypeError for parameters that are not tensors, ArgumentError for a max_norm or norm_type that is not
-            a number.
+    Raises: AutogradError if error_if_nonfinite and the norm is not finite; ArgumentTypeError for parameters that are
+            not tensors, ArgumentError for a max_norm or norm_type that is not a number.  The gradients are unchanged
+            then.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, 4.0])

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
-from ...errors import ArgumentError, IndexRangeError, NotSupportedError, shown
+from ...errors import ArgumentError, IndexRangeError, NotSupportedError, naming, shown
 from ...importer import listing
 from ...ops.operator import REGISTRY
 from ...tensor import checks, factories
@@ -190,13 +190,15 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     dim: the dimension whose entries have a norm each; None for one norm of the whole.  The norms are `original0`, the
     directions `original1`.
-    Raises: ArgumentError for a tensor that is not there.
+    Raises: ArgumentError for a tensor that is not there, IndexRangeError for a dimension out of range,
+            ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
         >>> layer.parametrizations.weight.original0.shape, layer.parametrizations.weight.original1.shape
         (torch.Size([3, 1]), torch.Size([3, 2]))
     """
-    parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    with naming("weight_norm"):
+        parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def adopt(state_dict: Any, prefix: str, *_: Any) -> None:
         """Rename the entries that torch.nn.utils.weight_norm wrote."""
@@ -279,7 +281,8 @@ def spectral_norm(
 
     n_power_iterations: iterations at each read in training mode.  eps: the least norm of a vector.
     dim: the dimension of outputs, 1 for transposed convolutions and 0 for others by default.
-    Raises: ArgumentError for a tensor that is not there, IndexRangeError for a dimension.
+    Raises: ArgumentError for a tensor that is not there or an n_power_iterations that is not positive, IndexRangeError
+            for a dimension out of range, ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(8, 4), n_power_iterations=20)
         >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 3)

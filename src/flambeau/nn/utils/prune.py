@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
 from ...importer import listing
 from ...ops.operator import REGISTRY
-from ...tensor import factories, like_factories
+from ...tensor import checks, factories, like_factories
 from ..module import check_module
 
 
@@ -81,7 +81,8 @@ class BasePruningMethod(ABC):
 
         args, kwargs: the arguments of the class.  importance_scores: a tensor that compute_mask gets instead of the
         values.
-        Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes.
+        Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes; ArgumentTypeError
+                if module is not an nn.Module, AttributeError if it has no such parameter.
         Example:
             >>> layer = torch.nn.Linear(3, 1)
             >>> scores = torch.tensor([[5.0, 1.0, 7.0]])
@@ -510,7 +511,8 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     """Prune random channels of the parameter `name` and return the module.  A channel is one index along `dim`.
 
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension; IndexRangeError
+            for a dimension out of range.
     Example:
         >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
         >>> layer.weight_mask.sum(1).sort().values
@@ -526,7 +528,8 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
     A channel is one index along `dim`.
     amount: an int is the number of channels to mask, a float in [0, 1] their share.  n: order of the norm.
     importance_scores: a tensor of the parameter's shape whose norms are compared instead.
-    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension; IndexRangeError
+            for a dimension out of range, ModeError for an n that is no order.
     Example:
         >>> layer = torch.nn.Linear(2, 2)
         >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
@@ -559,7 +562,8 @@ def global_unstructured(
 
     parameters: (module, name) of each.  pruning_method: the class of an unstructured method; kwargs: its arguments.
     importance_scores: a dict from (module, name) to scores that are compared instead of the values.
-    Raises: ArgumentTypeError for a method that is not unstructured, ArgumentError for no parameters.
+    Raises: ArgumentTypeError for a method that is not unstructured or parameters that are not a list, ArgumentError for
+            no parameters, AttributeError for a parameter that is not there.
     Example:
         >>> prune, first, second = torch.nn.utils.prune, torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
         >>> first.weight.data, second.weight.data = torch.tensor([[1.0, 9.0]]), torch.tensor([[2.0, 8.0]])
@@ -567,7 +571,7 @@ def global_unstructured(
         >>> first.weight_mask, second.weight_mask
         (tensor([[0., 1.]]), tensor([[0., 1.]]))
     """
-    named = list(parameters)
+    named = checks.listed("global_unstructured", "parameters", "(module, name) pairs", parameters)
     if not named:
         raise ArgumentError("there are no parameters", hint="give (module, name) pairs", operator="global_unstructured")
     given = {} if importance_scores is None else importance_scores

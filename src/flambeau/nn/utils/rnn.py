@@ -232,7 +232,8 @@ def pack_padded_sequence(
     the sequences are sorted, and the result remembers their order.
     Shapes: input [t, n, *], or [n, t, *] with batch_first.
     Host:   waits if the lengths are on a GPU.
-    Raises: ShapeError for lengths that do not fit, ValueRangeError for lengths below 1 or not sorted.
+    Raises: ShapeError for lengths that do not fit, ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError
+            for arguments of a wrong type.
     Example:
         >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
         >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 2], batch_first=True).data
@@ -326,7 +327,8 @@ def pad_sequence(
 
     padding_side: "right", behind each sequence, or "left".
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
-    Raises: ArgumentTypeError, ValueRangeError for any other padding_side, ShapeError if the other dimensions differ.
+    Raises: ArgumentTypeError for entries that are not tensors or a padding_value that is not a number, ValueRangeError
+            for any other padding_side or no sequences, ShapeError if the other dimensions differ.
     Example:
         >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
@@ -335,6 +337,7 @@ def pad_sequence(
     if isinstance(sequences, TensorBase):
         sequences = sequences.unbind(0)
     given = checks.tensors("pad_sequence", "sequences", sequences)
+    checks.number("pad_sequence", "padding_value", padding_value)
     if padding_side not in ("right", "left"):
         raise ValueRangeError(
             f"padding_side should be 'right' or 'left', got {shown(padding_side)}",
@@ -351,7 +354,8 @@ def pad_sequence(
         ends = (lacking, 0) if padding_side == "left" else (0, lacking)
         pads = (ends, *[(0, 0)] * (sequence.ndim - 1))
         padded.append(pad(sequence, pads, "constant", padding_value) if lacking else sequence)
-    return REGISTRY["stack"](padded, 0 if batch_first else 1)
+    with naming("pad_sequence"):
+        return REGISTRY["stack"](padded, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
@@ -383,7 +387,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
     enforce_sorted: whether the longest must come first; otherwise they are sorted, and the result remembers the order.
     Shapes: [t_i, *] each.
-    Raises: ValueRangeError for lengths below 1 or not sorted.
+    Raises: ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError for entries that are not tensors.
     Example:
         >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).data
         tensor([2, 1, 3])

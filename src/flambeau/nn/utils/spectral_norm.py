@@ -139,8 +139,9 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of `spectral_norm` a parameter again; return the module.  Raises ArgumentError.
+    """Make a weight of `spectral_norm` a parameter again; return the module.
 
+    Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
         >>> list(torch.nn.utils.remove_spectral_norm(layer).state_dict())

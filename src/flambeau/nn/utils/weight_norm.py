@@ -143,8 +143,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of `weight_norm` a parameter again; return the module.  Raises ArgumentError.
+    """Make a weight of `weight_norm` a parameter again; return the module.
 
+    Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
