@@ -1,4 +1,4 @@
-"""Recording and analysis of traces, of one rank and of several; their page and the command that shows it."""
+"""Recording of traces, of one rank and of several, and their page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import gzip
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import flambeau as torch
 from flambeau import errors, testing
-from flambeau.cli import trace as command
 from flambeau.testing import machine
 from flambeau.tools import trace_writers
 from flambeau.tools.recorder import Recorder
@@ -34,7 +29,6 @@ from flambeau.tools.trace import (
     read_json,
     write_json,
 )
-from flambeau.tools.trace_analysis import Analysis, common, duration, percent, union
 from tests.forks import ROOT, Wanted
 
 SOURCES = str(Path(__file__).parents[2] / "src")
@@ -179,9 +173,6 @@ def test_a_failed_device_leaves_its_spans(two):
     assert [each.name[:3] for each in found.spans] == ["add", "cop"]
 
 
-# what is found in it
-
-
 def made(**options):
     """Two kernels with a copy between them: [0, 100), [300, 400), the copy [200, 300) on another stream."""
     calls = [Call(1, name, at, at + 10, f"a.py:{number}") for number, (name, at) in enumerate(CALLS, 1)]
@@ -194,88 +185,6 @@ def made(**options):
 
 
 CALLS = (("add", 0), ("copy h2d", 190), ("mul", 205))
-
-
-def test_figures_of_a_device():
-    (each,) = Analysis(made()).figures
-    assert (each.busy_ns, each.kernel_ns, each.copy_ns, each.overlapped_ns) == (290, 190, 100, 0)
-
-
-def test_a_gap_is_split_at_what_was_waited_for():
-    gaps = Analysis(made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so", span=0)])).gaps
-    assert [(each.start_ns, each.end_ns, each.cause, each.site) for each in gaps] == [
-        (0, 10, "host busy", "a.py:1"),
-        (100, 200, "host blocked", "a.py:5"),
-        (200, 300, "copy", "a.py:2"),
-    ]
-    assert "launched at a.py:1" in gaps[1].text
-
-
-def test_the_ranking_has_the_largest_gain_first():
-    found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
-    ranking = Analysis(found).ranking
-    assert [(each.site, each.gain_ns) for each in ranking] == [("a.py:2", 100), ("a.py:5", 100), ("a.py:1", 10)]
-    assert ranking[1].advice == "do so"
-    (hidden,) = Analysis(found).hidden
-    assert (hidden.site, hidden.times, hidden.blocked_ns, hidden.reason) == ("a.py:5", 1, 100, "why")
-
-
-def test_a_line_that_leaves_two_devices_idle_gains_the_longer_time():
-    found = made()
-    found.spans += [each._replace(device=1) for each in found.spans[::2]]
-    found.spans.sort()
-    found.arrows.clear()
-    sums = {each.site: (each.gain_ns, each.times) for each in Analysis(found).ranking}
-    assert sums["a.py:1"] == (10, 2) and sums["a.py:3"] == (200, 2)
-
-
-def test_other_causes_of_gaps():
-    found = made()
-    found.spans[1] = found.spans[1]._replace(name="sum")
-    assert [(each.start_ns, each.end_ns, each.cause) for each in Analysis(found).gaps] == [
-        (0, 10, "host busy"),
-        (100, 200, "host busy"),
-    ]
-    other = made(memory=[MemoryPoint(0, 0, 1, 1), MemoryPoint(0, 150, 2, 2)])
-    assert "allocation" in {each.cause for each in Analysis(other).gaps}
-    device = made()
-    device.spans[1] = device.spans[1]._replace(device=1, stream=0, name="sum")
-    gaps = Analysis(device).gaps
-    assert ("other stream", "a.py:2", 100) in {(each.cause, each.site, each.length_ns) for each in gaps}
-    assert any("of cuda:1" in each.text for each in gaps)
-
-
-def test_the_summary_has_five_lines():
-    text = Analysis(made()).summary().splitlines()
-    assert [each.split("  ")[0] for each in text] == ["busy", "idle", "blocked", "overlapped", "worst line"]
-    assert "cuda:0 72 % of 400 ns (modelled)" in text[0] and "0 % of 100 ns" in text[3] and "a.py:2" in text[4]
-    assert "nothing ran" in Analysis(Trace()).summary()
-    found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
-    assert Analysis(found).summary().splitlines()[2].endswith("hidden in other calls; longest: item at a.py:5")
-    found.calls.append(Call(1, "exit", 100_000, 100_001, "a.py:9"))
-    assert "main cause of time without a kernel: nothing more was submitted" in Analysis(found).summary()
-
-
-def test_copies_beside_kernels_overlap(two):
-    host, side = torch.ones(MIB // 4).pin_memory(), torch.cuda.Stream()
-    torch.cuda._sleep(1)
-    torch.cuda.synchronize()
-    with torch.profile() as found:
-        torch.cuda._sleep(100_000_000)
-        with torch.cuda.stream(side):
-            y = host.to("cuda", non_blocking=True)
-    (each,) = Analysis(found.trace).figures
-    assert each.copy_ns == each.overlapped_ns > 0 and y.numel() == MIB // 4
-    assert "100 % of" in found.summary()
-
-
-def test_intervals():
-    assert union([(5, 7), (0, 2), (2, 3), (6, 9), (4, 4)]) == [(0, 3), (5, 9)]
-    assert common([(0, 10), (20, 30)], [(5, 25)]) == 10
-    assert [duration(each) for each in (0, 5, 1500, 2_000_000, 3_250_000_000)] == [
-        "0 ns", "5 ns", "1.5 µs", "2 ms", "3.25 s",
-    ]  # fmt: skip
-    assert percent(1, 3) == "33 %" and percent(1, 0) == "0 %"
 
 
 # the page
@@ -338,85 +247,6 @@ def test_chrome_events_say_what_was_left_out(tmp_path):
     trace_writers.write_chrome_trace(made(limit=3, left_out=4, note="killed"), tmp_path / "t.json")
     about = json.loads((tmp_path / "t.json").read_text())["otherData"]
     assert about["note"] == "killed" and "3 of 7" in about["cap"]
-
-
-# the command
-
-
-def test_help_shows_the_command():
-    from flambeau.cli.commands import commands
-
-    text = CliRunner().invoke(commands, ["trace", "--help"]).output
-    assert "trace.html" in text and "--chrome" in text and "--limit" in text
-
-
-@pytest.mark.parametrize("place", ["none/x.html", "."])
-def test_a_place_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path, place):
-    with pytest.raises(SystemExit, match="flambeau trace: cannot write") as refused:
-        command.trace(lambda: pytest.fail("it ran"), str(tmp_path / place), None, 5)
-    assert "hint:" in str(refused.value) and "-o" in str(refused.value)
-    with pytest.raises(SystemExit, match=r"cannot write(.|\n)*hint: .*--chrome"):
-        command.trace(lambda: pytest.fail("it ran"), str(tmp_path / "x.html"), str(tmp_path / place), 5)
-
-
-@pytest.mark.parametrize("status", [0, 3])
-def test_the_command_exits_with_the_program_s_status(two, tmp_path, capsys, status):
-    def program():
-        for _ in range(2):
-            torch.ones(4, device="cuda")
-        return status
-
-    with pytest.raises(SystemExit) as ended:
-        command.trace(program, str(tmp_path / "x.html"), str(tmp_path / "x.json"), 1)
-    out, err = capsys.readouterr()
-    assert ended.value.code == status and len(out.strip().splitlines()) == 5
-    assert "1 of 2" in err and f"wrote {tmp_path / 'x.json'}" in err and (f"status {status}" in err) is bool(status)
-    assert "fill_float32" in (tmp_path / "x.html").read_text() and (tmp_path / "x.json").exists()
-
-
-def test_a_lost_device_leaves_a_report(two, tmp_path, capsys):
-    def program():
-        torch.zeros(10, device="cuda")[torch.tensor([12], device="cuda")]
-        with pytest.raises(errors.AcceleratorError):
-            torch.cuda.synchronize()
-        return 1
-
-    with pytest.raises(SystemExit):
-        command.trace(program, str(tmp_path / "x.html"), None, 100)
-    assert "cuda:0" in capsys.readouterr().out and "select_rows_4" in (tmp_path / "x.html").read_text()
-
-
-def test_a_missing_program_makes_no_report(tmp_path, monkeypatch):
-    from flambeau.cli.commands import main
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(SystemExit, match="flambeau trace: there is no file 'none.py'"):
-        main(["trace", "--gpus", "virtual:1", "none.py"])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_full_disk_is_an_error(two, tmp_path, monkeypatch, capsys):
-    def refuse(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("flambeau.tools.trace_writers.write_page", refuse)
-    with pytest.raises(SystemExit) as ended:
-        command.trace(lambda: 0, str(tmp_path / "x.html"), None, 100)
-    assert ended.value.code == 1 and "No space left" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "130")])
-def test_a_killed_program_leaves_its_report(tmp_path, number, name):
-    program = f"import flambeau as torch, os\ntorch.ones(4, device='cuda')\nos.kill(os.getpid(), {int(number)})\n"
-    done = subprocess.run(
-        [sys.executable, "-m", "flambeau", "trace", "-o", "x.html", "--gpus", "virtual:1", "-c", program],
-        capture_output=True, text=True, cwd=tmp_path, timeout=120,
-        env={**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1"},
-    )  # fmt: skip
-    assert done.returncode == (-number if number == signal.SIGTERM else 130)
-    page = (tmp_path / "x.html").read_text()
-    assert "fill_float32" in page and name in page and "busy" in done.stdout
 
 
 # several ranks
