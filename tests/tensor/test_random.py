@@ -1,5 +1,6 @@
 """Random states as tensors, and contexts that restore them."""
 
+import math
 import warnings
 
 import pytest
@@ -84,3 +85,82 @@ def test_a_block_for_devices_of_another_type_is_refused(given):
         torch.random.fork_rng(device_type=given),
     ):
         pass
+
+
+def test_wrong_bounds_take_no_words():
+    generator = torch.Generator()
+    before = generator.get_state().tolist()
+    for wrong in (
+        lambda: torch.empty(3, dtype=torch.float16).random_(0, 2**31, generator=generator),
+        lambda: torch.empty(3, dtype=torch.float16).random_(-70000, 5, generator=generator),
+        lambda: torch.randint(65506, (3,), dtype=torch.float16, generator=generator),
+        lambda: torch.empty(3).uniform_(-math.inf, 1, generator=generator),
+        lambda: torch.empty(3).uniform_(-3e38, 3e38, generator=generator),
+        lambda: torch.empty(3, dtype=torch.float16).uniform_(0, 7e4, generator=generator),
+        lambda: torch.normal(1.0, torch.tensor([math.nan]), generator=generator),
+        lambda: torch.normal(torch.empty(0), -1.0, generator=generator),
+    ):
+        with pytest.raises(errors.ValueRangeError):
+            wrong()
+    assert generator.get_state().tolist() == before
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_an_out_that_does_not_fit_takes_no_words(device):
+    generator = torch.Generator(device)
+    before = generator.get_state().tolist()
+    wide, narrow = (torch.empty(3, dtype=dtype, device=device) for dtype in (torch.float64, torch.float32))
+    indexes, longer = torch.empty(3, dtype=torch.int64, device=device), torch.empty(4, device=device)
+    for wrong in (
+        lambda: torch.rand(3, out=narrow, dtype=torch.float64, generator=generator),
+        lambda: torch.randn(3, out=wide, dtype=torch.float32, generator=generator),
+        lambda: torch.randn(3, out=longer, generator=generator),
+        lambda: torch.randint(5, (3,), out=indexes, dtype=torch.int32, generator=generator),
+        lambda: torch.randperm(3, out=indexes, dtype=torch.int32, generator=generator),
+        lambda: torch.randperm(3, out=longer, generator=generator),
+        lambda: torch.normal(0.0, 1.0, (3,), out=longer, generator=generator),
+        lambda: torch.normal(torch.zeros_like(wide), 1.0, out=longer, generator=generator),
+    ):
+        with pytest.raises((errors.DtypeError, errors.ShapeError)):
+            wrong()
+    assert generator.get_state().tolist() == before
+
+
+def test_normal_draws_in_the_type_of_out():
+    torch.manual_seed(0)
+    out = torch.empty(3)
+    assert torch.normal(torch.zeros(3, dtype=torch.float64), torch.ones(3), out=out) is out
+    assert out.tolist() == [1.5409960746765137, -0.293428897857666, -2.1787893772125244]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_values_may_be_infinite_or_nearly_so(device):
+    for name, arguments, least, largest in (
+        ("uniform_", (0, 1e308), 0, 1e308),
+        ("uniform_", (-8e307, 8e307), -8e307, 8e307),
+        ("uniform_", (0, 1e301), 0, 1e301),
+        ("normal_", (0, 1e305), -1e306, 1e306),
+        ("cauchy_", (1e305, 1e300), 0, 1e308),
+    ):
+        values = getattr(torch.empty(40, dtype=torch.float64, device=device), name)(*arguments).tolist()
+        assert all(least < value < largest for value in values) and len(set(values)) > 30, (name, arguments)
+    for name, arguments, wanted in (
+        ("normal_", (0, math.inf), {math.inf, -math.inf}),
+        ("normal_", (math.inf, 1), {math.inf}),
+        ("cauchy_", (0, math.inf), {math.inf, -math.inf}),
+        ("log_normal_", (0, math.inf), {math.inf, 0.0}),
+    ):
+        for dtype in (torch.float64, torch.float32, torch.float16):
+            drawn = getattr(torch.empty(40, dtype=dtype, device=device), name)(*arguments)
+            assert set(drawn.tolist()) == wanted, (name, arguments, dtype)
+    torch.manual_seed(0)
+    values = torch.empty(2, dtype=torch.float64).uniform_(-8e307, 8e307).tolist()
+    assert values == [7.520848028904849e307, 3.325117830396607e307]
+
+
+def test_dropout_draws_in_the_order_of_the_memory():
+    torch.manual_seed(0)
+    is_dropped = torch.alpha_dropout(torch.ones(4, 3).t(), 0.5, True).lt(0)
+    assert is_dropped.tolist() == [[True, True, False, False], [True, True, False, False], [False, True, True, False]]
+    empty = torch.ones(0)
+    assert torch.dropout(empty, 0.5, True) is empty

@@ -65,3 +65,11 @@ def test_dimensions_in_another_order(device, gpus):
     for order in ((0, 0, 1), (0, 1), (1, 2, 3)):
         with pytest.raises(ShapeError, match="empty_permuted: .*3 dimensions"):
             torch.empty_permuted((2, 3, 4), order)
+
+
+def test_numbers_of_any_size():
+    assert torch.arange(0, 1e305, 5e304, dtype=torch.float64).tolist() == [0.0, 5e304]
+    assert torch.linspace(0, 1e308, 3, dtype=torch.float64).tolist() == [0.0, 5e307, 1e308]
+    for first, last, step in ((-1e308, 1e308, 1.0), (0.5, 10**400, 1), (0, 1.0, 1e-320)):
+        with pytest.raises(ValueRangeError, match=r"^arange: "):
+            torch.arange(first, last, step)

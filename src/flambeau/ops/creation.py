@@ -127,10 +127,29 @@ def fused(factor: Any, other: Any, term: Any) -> Any:
     Boldo and Melquiond, "Emulation of FMA and correctly rounded sums": the errors of the product and of the sum are
     added with rounding to odd.  The last addition then rounds as if it were exact.
     """
-    product, error = _product(np.float64(factor), np.asarray(other, np.float64))
-    low, lowest = _sum(np.float64(term), error)
+    factor, other, term = np.float64(factor), np.asarray(other, np.float64), np.float64(term)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _fused(factor, other, term)
+        is_finite = np.isfinite(result)
+        if is_finite.all():
+            return result
+        return np.where(is_finite, result, _fused_beyond(factor, other, term))
+
+
+def _fused(factor: Any, other: Any, term: Any) -> Any:
+    """Compute `fused` of operands that are far from the largest float64: `_halves` multiplies them."""
+    product, error = _product(factor, other)
+    low, lowest = _sum(term, error)
     high, rest = _sum(product, low)
     return high + _odd_sum(rest, lowest)
+
+
+def _fused_beyond(factor: Any, other: Any, term: Any) -> Any:
+    """Compute `fused` of operands of any size, infinities and NaN included."""
+    scale, is_larger = 2.0**64, np.abs(factor) > np.abs(other)
+    lowered = np.where(is_larger, factor / scale, factor), np.where(is_larger, other, other / scale)
+    result = _fused(*lowered, term / scale) * scale
+    return np.where(np.isfinite(result), result, factor * other + term)
 
 
 def _sum(a: Any, b: Any) -> tuple[Any, Any]:

@@ -52,6 +52,17 @@ def fused(a: Any, b: Any, c: Any) -> Any:
     """Compute a * b + c of arrays and numbers of one type, float32 or float64, with one rounding."""
     if a.dtype == np.float32:
         return (np.multiply(a, b, dtype=np.float64) + np.float64(c)).astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _fused(a, b, c)
+        if np.isfinite(result).all():
+            return result
+        # `_high` overflows above 2**996: compute with smaller numbers.  Infinities and NaN need no second term.
+        scale, is_larger = 2.0**64, np.abs(a) > np.abs(b)
+        lowered = _fused(np.where(is_larger, a / scale, a), np.where(is_larger, b, b / scale), c / scale) * scale
+        return np.where(np.isfinite(result), result, np.where(np.isfinite(lowered), lowered, a * b + c))
+
+
+def _fused(a: Any, b: Any, c: Any) -> Any:
     product = a * b
     a_high, b_high = _high(a), _high(b)
     a_low, b_low = a - a_high, b - b_high

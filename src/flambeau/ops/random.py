@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64, integer_range
+from ..dtypes import FLOATING_TYPES, HELD, bool_, dtype, float32, float64, int64, integer_range
 from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Strided
@@ -149,7 +149,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: DtypeError for integers; ValueRangeError if low is above high.
+    Raises: DtypeError for integers; ValueRangeError if low is above high, or they or their difference do not fit.
     Example:
         >>> x = torch.empty(1000).uniform_(-1, 1)
         >>> x.min() >= -1, x.max() < 1
@@ -160,6 +160,14 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
         raise ValueRangeError(
             f"expected low to be at most high, got {low} and {high}",
             hint=f"exchange them: ({high}, {low})",
+            operator="uniform",
+        )
+    largest = HELD[input.dtype][1]
+    if low < -largest or high > largest or high - low > largest:
+        raise ValueRangeError(
+            f"expected low, high and high - low to be at most {largest}, the largest {input.dtype.name},"
+            f" got {low} and {high}",
+            hint="narrow the bounds, or take a wider type",
             operator="uniform",
         )
     return _fill(call, input, generator, "uniform", (float(low), float(high)))
@@ -253,6 +261,8 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
             operator="random",
         )
     least, largest = integer_range(int64 if dtype.is_floating_point else dtype)
+    if dtype.is_floating_point and HELD[dtype][1] < largest:
+        least, largest = int(HELD[dtype][0]), int(HELD[dtype][1])
     if start < least or end - 1 > largest:
         raise ValueRangeError(
             f"values from {start} to {end - 1} do not fit {dtype.name}",
@@ -939,7 +949,7 @@ def dropout(input: Operand, p: float, training: bool) -> Any:
             hint="p is the share of the elements that become 0, for example 0.5",
             operator="dropout",
         )
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
     check_floating("dropout", input)
     if p == 1:
@@ -985,8 +995,11 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
             hint="the features are dimension 1: [n, c, *]",
             operator=name,
         )
-    shape = (*input.shape[:2], *[1] * (len(input.shape) - 2)) if by_feature else input.shape
-    kept: Any = bernoulli(input.new_ones(shape), 1 - p)
+    if by_feature:
+        kept: Any = input.new_empty((*input.shape[:2], *[1] * (len(input.shape) - 2)))
+    else:  # drawn in the order of the input's memory
+        kept = input.new_empty_strided(input.shape, st.preserved(input.shape, input.strides))
+    kept.bernoulli_(1 - p)
     if not is_alpha:
         return input * (kept / (1 - p))
     scale = 1 / math.sqrt((SATURATED * SATURATED * p + 1) * (1 - p))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from math import isfinite
+from math import inf
 from typing import Any
 
 from .. import dtypes
@@ -217,7 +217,7 @@ def steps(first: Any, last: Any, step: Any) -> None:
     """Raise ValueRangeError if `arange` does not accept these numbers."""
     bounds = f"{shown(first)}, {shown(last)}, {shown(step)}"
     for what, value in (("start", first), ("end", last), ("step", step)):
-        if not isfinite(value):
+        if not -inf < value < inf:
             raise ValueRangeError(
                 f"unsupported range, {what} is {value}: {bounds}", hint="pass finite numbers", operator="arange"
             )
@@ -227,11 +227,19 @@ def steps(first: Any, last: Any, step: Any) -> None:
             hint="linspace takes the number of steps instead",
             operator="arange",
         )
-    if (last - first) * step < 0:
+    try:
+        count = (last - first) / step
+    except OverflowError:
+        count = inf
+    if count < 0:
         raise ValueRangeError(
             f"upper bound and lower bound inconsistent with step sign: {bounds}",
             hint=f"use step={-step}, or exchange the bounds",
             operator="arange",
+        )
+    if count == inf:
+        raise ValueRangeError(
+            f"too many numbers from start to end: {bounds}", hint="use a larger step", operator="arange"
         )
 
 

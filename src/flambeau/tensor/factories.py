@@ -544,8 +544,12 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     if out is None:
         return make(*args, dtype=element_type, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
     checks.tensor(name, "out", out)
-    result = make(*args, dtype=element_type or out.dtype, device=out.device if device is None else device, **own)
-    check_out(name, result, out)
+    element_type, device = element_type or out.dtype, out.device if device is None else device
+    if "generator" in own:  # an error must come before the draw: a call on meta has the result's type and shape
+        unseeded = {key: value for key, value in own.items() if key != "generator"}
+        check_out(name, make(*args, dtype=element_type, device="meta", **unseeded), out, empty(0, device=device).device)
+    result = make(*args, dtype=element_type, device=device, **own)
+    check_out(name, result, out, result.device)
     if out.shape != result.shape:
         out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
         out._counter = result._counter
@@ -556,8 +560,8 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     return out if requires_grad is False else as_leaf(name, out, requires_grad)
 
 
-def check_out(name: str, result: Any, out: Any) -> None:
-    """Raise an error if `out` cannot receive the result of a factory."""
+def check_out(name: str, result: Any, out: Any, device: Any) -> None:
+    """Raise an error if `out` cannot receive the result of a factory, which is computed on a device."""
     if out.requires_grad and is_grad_enabled():
         raise AutogradError(
             f"out, {out.describe()}, requires a gradient, which would be lost",
@@ -570,9 +574,9 @@ def check_out(name: str, result: Any, out: Any) -> None:
             hint="leave out dtype=",
             operator=name,
         )
-    if result.device != out.device:
+    if device != out.device:
         raise DeviceMismatchError(
-            f"device {result.device} does not match device of out parameter ({out.device})",
+            f"device {device} does not match device of out parameter ({out.device})",
             hint="leave out device=",
             operator=name,
         )

@@ -426,26 +426,37 @@ def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
     first = mean if isinstance(mean, TensorBase) else std
     if isinstance(std, TensorBase):
         deviations: Any = std
-        if deviations.numel() and bool((deviations < 0).any()):
-            raise ValueRangeError("std has negative elements", hint="pass its absolute values", operator="normal")
+        if not (deviations >= 0).all():
+            raise ValueRangeError(
+                "expected every std to be at least 0, got negative elements or NaN",
+                hint="pass its absolute values",
+                operator="normal",
+            )
     else:
         checks.number("normal", "std", std)
+        if not std >= 0:
+            raise ValueRangeError(
+                f"expected std to be at least 0, got {std}",
+                hint="std is a standard deviation; mean comes before it",
+                operator="normal",
+            )
     if not isinstance(mean, TensorBase):
         checks.number("normal", "mean", mean)
     if isinstance(mean, TensorBase) and isinstance(std, TensorBase):
         shape = broadcast([mean.shape, std.shape], "normal")
     else:
         shape = first.shape
-    target = unset("normal", (shape,), first.dtype, first.device)
+    target = unset("normal", (shape,), first.dtype if out is None else out.dtype, first.device)
+    if out is not None:
+        check_out("normal", target, out, target.device)
     is_scaled = isinstance(std, TensorBase)
     drawn = run_into("normal", "normal", target, 0.0, 1.0 if is_scaled else std, generator=generator)
     with naming("normal"):
         if is_scaled:
-            drawn = drawn * std
-        result = (drawn + mean).to(first.dtype)
+            drawn.mul_(std)
+        result = drawn.add_(mean)
         if out is None:
             return result
-        check_out("normal", result, out)
         if out.shape != result.shape:
             out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
             out._counter = result._counter
