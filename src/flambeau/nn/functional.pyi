@@ -25,15 +25,15 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None =
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """`adaptive_max_pool1d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `adaptive_max_pool1d` returns, and their indices."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """`adaptive_max_pool2d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `adaptive_max_pool2d` returns, and their indices."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """`adaptive_max_pool3d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `adaptive_max_pool3d` returns, and their indices."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
     """Return the points of an image under affine maps: a grid for `grid_sample`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -103,11 +103,11 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ...,
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """`fractional_max_pool2d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `fractional_max_pool2d` returns, and their indices."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """`fractional_max_pool3d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `fractional_max_pool3d` returns, and their indices."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -171,15 +171,15 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """`max_pool1d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `max_pool1d` returns, and their indices."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """`max_pool2d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `max_pool2d` returns, and their indices."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """`max_pool3d` with return_indices=True: (maxima, their places)."""
+    """Return the maxima that `max_pool3d` returns, and their indices."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
     """Return sequences of zeros, with the values of `input` at the indices that `max_pool1d` returned."""
 def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
