@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, IndexRangeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, FlambeauError, IndexRangeError
 from flambeau.tensor import methods
 
 
@@ -74,6 +74,18 @@ def test_the_same_part_of_the_same_memory():
     x = torch.arange(6).reshape(2, 3)
     assert x.is_set_to(x.view(2, 3)) and not x.is_set_to(x.t()) and not x[0].is_set_to(x[1])
     assert x.is_same_size(x.clone()) and not torch.is_same_size(x, x.t()) and torch.get_device(x) == -1
+
+
+def test_functions_raise_under_their_own_names():
+    x, image = torch.ones(2, requires_grad=True), torch.ones(1, 1, 2, 2)
+    for call, name in (
+        (lambda: torch.fill(x.detach(), "a"), "fill"),
+        (lambda: torch.dropout_(x, 0.5, True), "dropout_"),
+        (lambda: torch.grid_sampler(image, torch.ones(2, 1, 1, 2), 0, 0, True), "grid_sampler"),
+        (lambda: torch.affine_grid_generator(torch.ones(2, 2), (1, 1, 1, 2), True), "affine_grid_generator"),
+    ):
+        with pytest.raises(FlambeauError, match=f"^{name}: "):
+            call()
 
 
 def test_the_size_of_a_dimension_that_there_is_not():

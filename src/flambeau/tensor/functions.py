@@ -12,7 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..autograd.mode import GradMode
-from ..errors import MAX_NESTING, ArgumentError, ShapeError, shown
+from ..errors import MAX_NESTING, ArgumentError, ShapeError, naming, shown
 from ..ops.activation import random_slope
 from ..ops.einsum import LETTERS
 from ..ops.indexing import index_put_
@@ -224,7 +224,8 @@ def fill(input: Any, value: Any) -> Any:
     checks.tensor("fill", "input", input)
     if type(value) in (int, float, bool):
         return REGISTRY["fill"](input, value)
-    return input.clone().fill_(value)
+    with naming("fill"):
+        return input.clone().fill_(value)
 
 
 def detach_copy(input: Any, *, out: Any = None) -> Any:
@@ -390,7 +391,8 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
             raise ArgumentError(
                 f"{what} must be 0, 1 or 2, got {shown(value)}", hint=f"they are {known}", operator="grid_sampler"
             )
-    return REGISTRY["grid_sample"](input, grid, GRID_MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+    sample = REGISTRY["grid_sample"].called_as("grid_sampler")
+    return sample(input, grid, GRID_MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
 
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
@@ -409,7 +411,7 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     size = checks.listed("affine_grid_generator", "size", "ints", size)
     for each in size:
         checks.integer("affine_grid_generator", "an entry of size", each)
-    return REGISTRY["affine_grid"](theta, size, align_corners)
+    return REGISTRY["affine_grid"].called_as("affine_grid_generator")(theta, size, align_corners)
 
 
 def batch_norm(
@@ -814,7 +816,8 @@ def _drop(name: str, input: Any, p: float, train: bool) -> Any:
     checks.tensor(name, "input", input)
     checks.flag(name, "train", train)
     result = REGISTRY[name[:-1]].called_as(name)(input, p, train)
-    return input if result is input else input.copy_(result)
+    with naming(name):
+        return input if result is input else input.copy_(result)
 
 
 def dropout_(input: Any, p: float, train: bool) -> Any:

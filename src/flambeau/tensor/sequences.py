@@ -9,7 +9,7 @@ from ..core.call import run_into
 from ..core.factories import unset
 from ..core.tensor import alias_of
 from ..dtypes import converted, dtype
-from ..errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError
+from ..errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, naming
 from ..memory_formats import check_layout
 from ..ops.diagonals import INDEX_TYPES, count_in_triangle
 from ..strides import compact
@@ -44,7 +44,8 @@ def logspace(
         return into(logspace, out, layout, options, start, end, steps, base)
     checks.number("logspace", "base", base)
     wanted = checks.as_dtype("logspace", dtype) or dtypes.default.floating
-    exponents = linspace(start, end, steps, dtype=dtypes.float64, device=device)
+    with naming("logspace"):
+        exponents = linspace(start, end, steps, dtype=dtypes.float64, device=device)
     powers = full((), float(base), dtype=dtypes.float64, device=exponents.device) ** exponents
     result = powers.to(wanted)
     if pin_memory:
@@ -90,8 +91,9 @@ def range_(
     wanted = checks.as_dtype("range", dtype) or dtypes.default.floating
     checks.not_bool("range", wanted)
     whole = dtypes.float64 if wanted.is_floating_point else dtypes.int64
-    first, last, step = [converted("range", whole, value) for value in checks.plain_steps(start, end, step)]
-    checks.steps(first, last, step)
+    with naming("range"):
+        first, last, step = [converted("range", whole, value) for value in checks.plain_steps(start, end, step)]
+        checks.steps(first, last, step)
     count = int((last - first) / step + 1) if wanted.is_floating_point else (last - first) // step + 1
     result = run_into("arange", "range", unset("range", (count,), wanted, device, pin_memory), first, step)
     return result if requires_grad is False else as_leaf("range", result, requires_grad)
@@ -118,7 +120,8 @@ def scalar_tensor(
     """
     wanted = checks.as_dtype("scalar_tensor", dtype) or dtypes.default.floating
     options = {"layout": layout, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
-    return full((), s, dtype=wanted, **options)
+    with naming("scalar_tensor"):
+        return full((), s, dtype=wanted, **options)
 
 
 def empty_permuted(

@@ -448,7 +448,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a view of this tensor with the shape of another one: see `view`.
 
         Shapes: the result has the shape of `other`.
-        Raises: as `view`.
+        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError as `view`.
         Example:
             >>> torch.arange(4).view_as(torch.zeros(2, 2))
             tensor([[0, 1],
@@ -461,7 +461,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return this tensor with the shape of another one: see `reshape`.
 
         Shapes: the result has the shape of `other`.
-        Raises: as `reshape`.
+        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError if it has another number of elements.
         Example:
             >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
             tensor([[0, 1],
@@ -474,7 +474,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a view that expands this tensor to the shape of another one: see `expand`.
 
         Shapes: the result has the shape of `other`.
-        Raises: as `expand`.
+        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError as `expand`.
         Example:
             >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
             tensor([[1, 2],
