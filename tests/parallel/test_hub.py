@@ -1,10 +1,13 @@
-"""All ranks wait for each other: reported as soon as it is true, and never while one of them can go on."""
+"""The hub: ranks that wait for each other are reported as soon as that is true, secrets of connections, and its end."""
 
+import json
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from flambeau import distributed as dist
 from flambeau.parallel import exchange, hub
 from flambeau.parallel.calls import Descriptions
 from flambeau.parallel.exchange import Client
@@ -200,3 +203,72 @@ def test_a_rank_whose_wait_was_interrupted_is_not_waiting(ranks, monkeypatch):
     wait.result()
     assert [each.client.failure for each in ranks] == [None, None]
     assert other.client.is_ready("0:1")
+
+
+@pytest.fixture
+def server():
+    made = hub.Hub("localhost", 0, 2, "secret")
+    yield made
+    made.stop()
+
+
+def talk(server, *messages):
+    """Send bytes to the hub; what it answers before it closes, or within a moment."""
+    with socket.create_connection(server.address, timeout=10) as link:
+        for message in messages:
+            link.sendall(message)
+        try:
+            return link.recv(1 << 16)
+        except ConnectionResetError:
+            return b""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        hub.packed({"do": "hello", "secret": "wrong", "rank": 0, "size": 2}),
+        hub.packed({"do": "set", "id": 1, "key": "a", "value": "b"}),
+        hub.packed({}),
+        (1 << 30).to_bytes(4, "little"),
+        b"\x05\x00\x00\x00hello",
+        b"\x02\x00\x00\x00[]",
+        b"GET / HTTP/1.0\r\n\r\n",
+    ],
+)
+def test_connections_without_the_secret_are_closed(server, first):
+    assert talk(server, first) == b""
+    answer = talk(server, hub.packed({"do": "hello", "secret": "secret"}))
+    assert json.loads(answer[4:]) == {"id": 0, "value": None, "error": "", "is_near": False}
+
+
+@pytest.mark.parametrize(
+    ("rank", "size", "text"),
+    [
+        (2, 2, "rank 2 is not in a world of 2 processes"),
+        (1, 3, "rank 1 has world_size 3, and rank 0 has 2"),
+    ],
+)
+def test_a_rank_that_does_not_fit_is_told(server, rank, size, text):
+    hello = {"do": "hello", "secret": "secret", "rank": rank, "size": size, "place": "elsewhere", "host": "far"}
+    answer = talk(server, hub.packed(hello))
+    assert json.loads(answer[4:])["error"] == text
+
+
+def test_the_end_of_the_hub_is_a_failure_of_later_calls_only():
+    server = hub.Hub("localhost", 0, 1, "secret")
+    client = Client(*server.address, "secret", 10, 0, 1)
+    client.post("0:0", [0], Descriptions().of("barrier", "barrier", []), "")
+    server.stop()
+    assert client.await_failure(10) and not client.is_broken
+    with pytest.raises(dist.CollectiveError, match="which holds the store, has ended"):
+        client.check("barrier")
+    client.close()
+
+    server = hub.Hub("localhost", 0, 1, "secret")
+    client = Client(*server.address, "secret", 10, 0, 1)
+    client.report_broken("a failure")
+    assert client.await_failure(10) and client.is_broken
+    server.stop()
+    client._thread.join(10)
+    assert client.is_broken and "rank 0 reports a failure" in client.failure
+    client.close()

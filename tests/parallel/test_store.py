@@ -1,8 +1,9 @@
-"""The store and the way to it: addresses, names, secrets, and ranks that come late or never."""
+"""The store and the way to it: values, addresses, names, secrets, and ranks that come late or never."""
 
 import os
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -332,3 +333,119 @@ def test_a_prefix_and_its_store_are_checked():
     for prefix, store in ((1, dist.HashStore()), ("part", None)):
         with pytest.raises(TypeError, match="PrefixStore: expected a str and a Store, got "):
             dist.PrefixStore(prefix, store)
+
+
+def stores(folder):
+    return {
+        "HashStore": dist.HashStore(),
+        "FileStore": dist.FileStore(f"{folder}/store"),
+        "TCPStore": dist.TCPStore("localhost", 0, is_master=True),
+        "PrefixStore": dist.PrefixStore("a", dist.HashStore()),
+    }
+
+
+@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
+def test_stores(name, tmp_path):
+    store = stores(tmp_path)[name]
+    store.set("key", b"\x00\xff")
+    store.set("text", "é")
+    assert (store.get("key"), store.get("text")) == (b"\x00\xff", "é".encode())
+    assert (store.add("count", 2), store.add("count", -5), store.get("count")) == (2, -3, b"-3")
+    assert store.compare_set("new", "", "one") == b"one"
+    assert store.compare_set("new", "other", "two") == b"one"
+    assert store.compare_set("new", "one", "two") == b"two"
+    assert store.compare_set("missing", "x", "y") == b"x"
+    assert store.check(["key", "new"]) and not store.check(["key", "missing"])
+    assert store.num_keys() == 4 and store.delete_key("new") and not store.delete_key("new")
+    store.set_timeout(timedelta(seconds=0.05))
+    with pytest.raises(RuntimeError, match=r"missing.* not .*within 0.05 s"):
+        store.get("missing")
+
+
+@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
+def test_stores_of_several_keys_and_queues(name, tmp_path):
+    store = stores(tmp_path)[name]
+    assert store.has_extended_api()
+    store.append("log", "a")
+    store.append("log", b"\xff")
+    store.multi_set(["one", "two"], ["1", b"2"])
+    assert store.multi_get(["two", "log", "one"]) == [b"2", b"a\xff", b"1"]
+    assert sorted(store.list_keys()) == ["log", "one", "two"]
+    other = store.clone()
+    assert type(other) is type(store)
+    other.set("two", "3")
+    assert store.get("two") == b"3"
+    store.queue_push("jobs", "first")
+    store.queue_push("jobs", "second")
+    assert (store.queue_len("jobs"), store.queue_len("none"), store.num_keys()) == (2, 0, 3)
+    assert store.check(["jobs"])
+    assert (other.queue_pop("jobs"), store.queue_pop("jobs", block=False)) == (b"first", b"second")
+    assert not store.check(["jobs"])
+    with pytest.raises(dist.QueueEmptyError, match="jobs"):
+        store.queue_pop("jobs", block=False)
+    with pytest.raises(TypeError, match="Store.set: the key must be a str, got 1"):
+        store.set(1, "value")
+    store.set_timeout(timedelta(seconds=0.05))
+    assert store.timeout == timedelta(seconds=0.05)
+    with pytest.raises(dist.StoreTimeoutError, match=r"jobs.* not .*within 0.05 s"):
+        store.queue_pop("jobs")
+    with pytest.raises(dist.StoreTimeoutError, match=r"missing.* not .*within 0.05 s"):
+        store.multi_get(["one", "missing"])
+    with pytest.raises(dist.DistStoreError, match="2 keys and 1 values"):
+        store.multi_set(["one", "two"], ["1"])
+    with pytest.raises(TypeError, match="Store.multi_set: the keys must be a list of str, got 3\nhint: "):
+        store.multi_set(3, ["1"])
+    with pytest.raises(TypeError, match="Store.multi_set: the values must be a list, got 3\nhint: "):
+        store.multi_set(["one"], 3)
+    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is not a number.*\nhint: "):
+        store.add("log", 1)
+    with pytest.raises(ValueError, match="Store.barrier: world_size is 0\nhint: "):
+        store.barrier("ready", 0)
+    with pytest.raises(TypeError, match="Store.barrier: the key must be a str, got 3\nhint: "):
+        store.barrier(3, 1)
+    with pytest.raises(TypeError, match="Store.barrier: world_size must be an integer, got 'one'\nhint: "):
+        store.barrier("ready", "one")
+    assert store.add("count", 1) == 1  # the store goes on
+
+
+@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
+def test_callers_of_a_store_wait_for_each_other(name, tmp_path):
+    store = stores(tmp_path)[name]
+    order = []
+
+    def work(number):
+        own = store.clone()
+        for _ in range(3):
+            own.barrier("round", 2)
+            order.append("round")
+            own.barrier("end", 2)
+        job = own.queue_pop("jobs")
+        own.queue_push("done", job)
+
+    with ThreadPoolExecutor(2) as pool:
+        works = [pool.submit(work, number) for number in range(2)]
+        store.queue_push("jobs", "a")
+        store.queue_push("jobs", "b")
+        for each in works:
+            each.result()
+    assert order == ["round"] * 6
+    assert sorted([store.queue_pop("done"), store.queue_pop("done")]) == [b"a", b"b"]
+    assert sorted(store.list_keys()) == ["end/2", "end/arrived", "round/2", "round/arrived"]
+
+
+def test_a_store_of_the_program_may_lack_what_it_does_not_define():
+    class Mine(dist.HashStore):
+        append = dist.Store.append
+
+    store = Mine()
+    assert not store.has_extended_api()
+    with pytest.raises(NotImplementedError, match="Store.append: a Mine does not have it"):
+        store.append("a", "b")
+    with pytest.raises(TypeError, match="TCPStore: host_name must be a str, got 3\nhint: "):
+        dist.TCPStore(3, 0, is_master=True)
+    with pytest.raises(TypeError, match="FileStore: file_name must be a str or a path, got 3\nhint: "):
+        dist.FileStore(3)
+    with pytest.raises(NotImplementedError, match="master_listen_fd is 3"):
+        dist.TCPStore("localhost", 0, master_listen_fd=3)
+    store = dist.PrefixStore("a", dist.PrefixStore("b", store))
+    assert store._underlying_non_prefix_store is store.underlying_store.underlying_store

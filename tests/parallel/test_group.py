@@ -1,23 +1,16 @@
 """Groups of several processes: values of collectives on the CPU and on virtual GPUs, and what is said of failures."""
 
-import json
 import os
 import re
-import socket
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
 import flambeau as torch
 from flambeau import distributed as dist
-from flambeau.errors import ArgumentError, ValueRangeError
-from flambeau.parallel import hub
-from flambeau.parallel.calls import Descriptions
-from flambeau.parallel.exchange import Client
-from flambeau.testing import machine
+from flambeau.errors import ValueRangeError
 from tests.parallel.processes import die, run
 
 ReduceOp = dist.ReduceOp
@@ -189,7 +182,7 @@ def test_calls_that_differ_are_shown_side_by_side_on_every_rank(name):
     assert len(failed) == (1 if name == "one call less" else 2)
     for _, text in failed:
         assert re.search(r"\n  rank 0: .+\n  rank 1: .+\nhint: ", text) and "timeout" not in text, text
-        assert text.count("test_groups.py:") >= (2 if name != "one call less" else 1)
+        assert text.count("test_group.py:") >= (2 if name != "one call less" else 1)
 
 
 def test_the_texts_name_operators_tensors_and_lines():
@@ -197,8 +190,8 @@ def test_the_texts_name_operators_tensors_and_lines():
     assert other[1] == text
     assert re.fullmatch(
         r"all_reduce: ranks make different calls\n"
-        r"  rank 0: all_reduce\(float32\[3\], SUM\) at .*test_groups.py:\d+\n"
-        r"  rank 1: all_reduce\(float64\[3\], SUM\) at .*test_groups.py:\d+\n"
+        r"  rank 0: all_reduce\(float32\[3\], SUM\) at .*test_group.py:\d+\n"
+        r"  rank 1: all_reduce\(float64\[3\], SUM\) at .*test_group.py:\d+\n"
         r"hint: all ranks of a group make the same calls, in the same order",
         text,
     )
@@ -489,20 +482,6 @@ def test_messages_of_a_batch_know_both_ranks():
         ]
 
 
-@pytest.mark.parametrize("name", [None, 1])
-def test_names_of_backends_are_text(name):
-    for call in (dist.Backend, dist.BackendConfig, dist.is_backend_available):
-        with pytest.raises(ValueError, match=f"Backend: the name must be a str, got {name}\nhint: "):
-            call(name)
-
-
-def test_a_list_of_backends_is_available_if_all_are():
-    assert dist.is_backend_available("CPU:gloo") and dist.is_backend_available("cpu:gloo,cuda:gloo")
-    with machine(devices=1):
-        assert dist.is_backend_available("cpu:gloo,cuda:nccl")
-    assert not dist.is_backend_available("cpu:gloo,cuda:mpi") and not dist.is_backend_available("undefined")
-
-
 def test_reductions_print_as_in_pytorch():
     op = ReduceOp.SUM
     assert (str(op), f"{op}", f"{op:>15}", repr(op)) == ("RedOpType.SUM",) * 2 + (
@@ -529,201 +508,6 @@ def test_wrong_arguments_are_named_and_the_group_goes_on():
         assert total == 2.0
 
 
-# the hub and the stores
-
-
-@pytest.fixture
-def server():
-    made = hub.Hub("localhost", 0, 2, "secret")
-    yield made
-    made.stop()
-
-
-def talk(server, *messages):
-    """Send bytes to the hub; what it answers before it closes, or within a moment."""
-    with socket.create_connection(server.address, timeout=10) as link:
-        for message in messages:
-            link.sendall(message)
-        try:
-            return link.recv(1 << 16)
-        except ConnectionResetError:
-            return b""
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        hub.packed({"do": "hello", "secret": "wrong", "rank": 0, "size": 2}),
-        hub.packed({"do": "set", "id": 1, "key": "a", "value": "b"}),
-        hub.packed({}),
-        (1 << 30).to_bytes(4, "little"),
-        b"\x05\x00\x00\x00hello",
-        b"\x02\x00\x00\x00[]",
-        b"GET / HTTP/1.0\r\n\r\n",
-    ],
-)
-def test_connections_without_the_secret_are_closed(server, first):
-    assert talk(server, first) == b""
-    answer = talk(server, hub.packed({"do": "hello", "secret": "secret"}))
-    assert json.loads(answer[4:]) == {"id": 0, "value": None, "error": "", "is_near": False}
-
-
-@pytest.mark.parametrize(
-    ("rank", "size", "text"),
-    [
-        (2, 2, "rank 2 is not in a world of 2 processes"),
-        (1, 3, "rank 1 has world_size 3, and rank 0 has 2"),
-    ],
-)
-def test_a_rank_that_does_not_fit_is_told(server, rank, size, text):
-    hello = {"do": "hello", "secret": "secret", "rank": rank, "size": size, "place": "elsewhere", "host": "far"}
-    answer = talk(server, hub.packed(hello))
-    assert json.loads(answer[4:])["error"] == text
-
-
-def stores(folder):
-    return {
-        "HashStore": dist.HashStore(),
-        "FileStore": dist.FileStore(f"{folder}/store"),
-        "TCPStore": dist.TCPStore("localhost", 0, is_master=True),
-        "PrefixStore": dist.PrefixStore("a", dist.HashStore()),
-    }
-
-
-@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
-def test_stores(name, tmp_path):
-    store = stores(tmp_path)[name]
-    store.set("key", b"\x00\xff")
-    store.set("text", "é")
-    assert (store.get("key"), store.get("text")) == (b"\x00\xff", "é".encode())
-    assert (store.add("count", 2), store.add("count", -5), store.get("count")) == (2, -3, b"-3")
-    assert store.compare_set("new", "", "one") == b"one"
-    assert store.compare_set("new", "other", "two") == b"one"
-    assert store.compare_set("new", "one", "two") == b"two"
-    assert store.compare_set("missing", "x", "y") == b"x"
-    assert store.check(["key", "new"]) and not store.check(["key", "missing"])
-    assert store.num_keys() == 4 and store.delete_key("new") and not store.delete_key("new")
-    store.set_timeout(timedelta(seconds=0.05))
-    with pytest.raises(RuntimeError, match=r"missing.* not .*within 0.05 s"):
-        store.get("missing")
-
-
-@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
-def test_stores_of_several_keys_and_queues(name, tmp_path):
-    store = stores(tmp_path)[name]
-    assert store.has_extended_api()
-    store.append("log", "a")
-    store.append("log", b"\xff")
-    store.multi_set(["one", "two"], ["1", b"2"])
-    assert store.multi_get(["two", "log", "one"]) == [b"2", b"a\xff", b"1"]
-    assert sorted(store.list_keys()) == ["log", "one", "two"]
-    other = store.clone()
-    assert type(other) is type(store)
-    other.set("two", "3")
-    assert store.get("two") == b"3"
-    store.queue_push("jobs", "first")
-    store.queue_push("jobs", "second")
-    assert (store.queue_len("jobs"), store.queue_len("none"), store.num_keys()) == (2, 0, 3)
-    assert store.check(["jobs"])
-    assert (other.queue_pop("jobs"), store.queue_pop("jobs", block=False)) == (b"first", b"second")
-    assert not store.check(["jobs"])
-    with pytest.raises(dist.QueueEmptyError, match="jobs"):
-        store.queue_pop("jobs", block=False)
-    with pytest.raises(TypeError, match="Store.set: the key must be a str, got 1"):
-        store.set(1, "value")
-    store.set_timeout(timedelta(seconds=0.05))
-    assert store.timeout == timedelta(seconds=0.05)
-    with pytest.raises(dist.StoreTimeoutError, match=r"jobs.* not .*within 0.05 s"):
-        store.queue_pop("jobs")
-    with pytest.raises(dist.StoreTimeoutError, match=r"missing.* not .*within 0.05 s"):
-        store.multi_get(["one", "missing"])
-    with pytest.raises(dist.DistStoreError, match="2 keys and 1 values"):
-        store.multi_set(["one", "two"], ["1"])
-    with pytest.raises(TypeError, match="Store.multi_set: the keys must be a list of str, got 3\nhint: "):
-        store.multi_set(3, ["1"])
-    with pytest.raises(TypeError, match="Store.multi_set: the values must be a list, got 3\nhint: "):
-        store.multi_set(["one"], 3)
-    with pytest.raises(dist.DistStoreError, match=r"add: the value of '(a/)?log' is not a number.*\nhint: "):
-        store.add("log", 1)
-    with pytest.raises(ValueError, match="Store.barrier: world_size is 0\nhint: "):
-        store.barrier("ready", 0)
-    with pytest.raises(TypeError, match="Store.barrier: the key must be a str, got 3\nhint: "):
-        store.barrier(3, 1)
-    with pytest.raises(TypeError, match="Store.barrier: world_size must be an integer, got 'one'\nhint: "):
-        store.barrier("ready", "one")
-    assert store.add("count", 1) == 1  # the store goes on
-
-
-@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
-def test_callers_of_a_store_wait_for_each_other(name, tmp_path):
-    store = stores(tmp_path)[name]
-    order = []
-
-    def work(number):
-        own = store.clone()
-        for _ in range(3):
-            own.barrier("round", 2)
-            order.append("round")
-            own.barrier("end", 2)
-        job = own.queue_pop("jobs")
-        own.queue_push("done", job)
-
-    with ThreadPoolExecutor(2) as pool:
-        works = [pool.submit(work, number) for number in range(2)]
-        store.queue_push("jobs", "a")
-        store.queue_push("jobs", "b")
-        for each in works:
-            each.result()
-    assert order == ["round"] * 6
-    assert sorted([store.queue_pop("done"), store.queue_pop("done")]) == [b"a", b"b"]
-    assert sorted(store.list_keys()) == ["end/2", "end/arrived", "round/2", "round/arrived"]
-
-
-def test_a_store_of_the_program_may_lack_what_it_does_not_define():
-    class Mine(dist.HashStore):
-        append = dist.Store.append
-
-    store = Mine()
-    assert not store.has_extended_api()
-    with pytest.raises(NotImplementedError, match="Store.append: a Mine does not have it"):
-        store.append("a", "b")
-    with pytest.raises(TypeError, match="TCPStore: host_name must be a str, got 3\nhint: "):
-        dist.TCPStore(3, 0, is_master=True)
-    with pytest.raises(TypeError, match="FileStore: file_name must be a str or a path, got 3\nhint: "):
-        dist.FileStore(3)
-    with pytest.raises(NotImplementedError, match="master_listen_fd is 3"):
-        dist.TCPStore("localhost", 0, master_listen_fd=3)
-    store = dist.PrefixStore("a", dist.PrefixStore("b", store))
-    assert store._underlying_non_prefix_store is store.underlying_store.underlying_store
-
-
-def test_a_busy_port_and_a_missing_hub_are_named():
-    store = dist.TCPStore("localhost", 0, is_master=True)
-    with pytest.raises(ValueRangeError, match=f"cannot listen at localhost:{store.port}: .*in use"):
-        dist.TCPStore("localhost", store.port, is_master=True)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with pytest.raises(RuntimeError, match=f"nothing listens at localhost:{port}"):
-        dist.TCPStore("localhost", port, timeout=timedelta(seconds=0.05))
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({}, "environment variable MASTER_ADDR expected, but not set"),
-        ({"init_method": "http://x"}, "init_method is 'http://x'"),
-        ({"init_method": "tcp://localhost"}, "init_method is 'tcp://localhost'"),
-        ({"init_method": "env://", "store": dist.HashStore()}, "init_method and store are both given"),
-        ({"store": dist.HashStore()}, "store is "),
-    ],
-)
-def test_addresses_that_cannot_be_used_are_named(given, text, monkeypatch):
-    for name in ("MASTER_ADDR", "MASTER_PORT"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises((ArgumentError, TypeError), match=f"init_process_group: .*{re.escape(text)}"):
-        dist.init_process_group("gloo", rank=0, world_size=2, **given)
-
-
 @pytest.mark.full
 def test_rounds_of_killing_leave_nothing():
     def function(rank):
@@ -737,23 +521,3 @@ def test_rounds_of_killing_leave_nothing():
         found = run(function, 3)
         assert -9 in found or all(each[0] == "CollectiveError" for each in found)
         assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_the_end_of_the_hub_is_a_failure_of_later_calls_only():
-    server = hub.Hub("localhost", 0, 1, "secret")
-    client = Client(*server.address, "secret", 10, 0, 1)
-    client.post("0:0", [0], Descriptions().of("barrier", "barrier", []), "")
-    server.stop()
-    assert client.await_failure(10) and not client.is_broken
-    with pytest.raises(dist.CollectiveError, match="which holds the store, has ended"):
-        client.check("barrier")
-    client.close()
-
-    server = hub.Hub("localhost", 0, 1, "secret")
-    client = Client(*server.address, "secret", 10, 0, 1)
-    client.report_broken("a failure")
-    assert client.await_failure(10) and client.is_broken
-    server.stop()
-    client._thread.join(10)
-    assert client.is_broken and "rank 0 reports a failure" in client.failure
-    client.close()
