@@ -1,4 +1,4 @@
-"""Transforms, constraints and their registries: inverses, determinants, shapes."""
+"""Transforms: inverses, determinants, shapes, and transforms of parts."""
 
 import math
 
@@ -8,12 +8,9 @@ import pytest
 import flambeau as torch
 from flambeau.autograd.functional import jacobian
 from flambeau.distributions import (
-    Independent,
     Normal,
     TransformedDistribution,
-    biject_to,
     constraints,
-    transform_to,
     transforms,
 )
 from flambeau.errors import (
@@ -113,94 +110,11 @@ def test_a_transformed_distribution():
     assert (vector.batch_shape, vector.event_shape) == ((), (4,)) and vector.rsample((2,)).shape == (2, 4)
 
 
-# constraints
-
-CHECKS = [
-    (constraints.boolean, [0.0, 1.0, 2.0], [True, True, False]),
-    (constraints.nonnegative_integer, [-1.0, 0.0, 1.5], [False, True, False]),
-    (constraints.positive_integer, [0.0, 1.0, 1.5], [False, True, False]),
-    (constraints.integer_interval(0, 2), [0.0, 3.0, 0.5], [True, False, False]),
-    (constraints.real, [0.0, math.nan, math.inf], [True, False, True]),
-    (constraints.positive, [0.0, 1.0, -1.0], [False, True, False]),
-    (constraints.nonnegative, [0.0, 1.0, -1.0], [True, True, False]),
-    (constraints.less_than(1.0), [0.0, 1.0, 2.0], [True, False, False]),
-    (constraints.unit_interval, [0.0, 1.0, 2.0], [True, True, False]),
-    (constraints.half_open_interval(0, 1), [0.0, 1.0, 2.0], [True, False, False]),
-    (constraints.simplex, [[0.5, 0.5], [0.5, 0.6]], [True, False]),
-    (constraints.one_hot, [[0.0, 1.0], [1.0, 1.0]], [True, False]),
-    (constraints.multinomial(2), [[1.0, 1.0], [3.0, 0.0]], [True, False]),
-    (constraints.real_vector, [[1.0, math.nan], [1.0, 2.0]], [False, True]),
-    (constraints.lower_triangular, [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 1.0]]], [True, False]),
-    (constraints.lower_cholesky, [[[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, -1.0]]], [True, False]),
-    (constraints.corr_cholesky, [[[1.0, 0.0], [0.6, 0.8]], [[1.0, 0.0], [0.6, 1.0]]], [True, False]),
-    (constraints.positive_definite, [[[2.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]], [True, False]),
-    (constraints.positive_semidefinite, [[[1.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]], [True, False]),
-    (constraints.symmetric, [[[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0], [0.0, 1.0]]], [True, False]),
-    (constraints.square, [[[1.0, 2.0]]], [False]),
-    (constraints.cat([constraints.positive, constraints.real], -1, [1, 2]), [-1.0, -1.0, 1.0], [False, True, True]),
-    (constraints.stack([constraints.positive, constraints.real], -1), [-1.0, -1.0], [False, True]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("constraint", "values", "expected"), CHECKS)
-def test_a_constraint_says_which_events_satisfy_it(constraint, values, expected):
-    assert constraint.check(torch.tensor(values, dtype=torch.float64)).tolist() == expected
-
-
-def test_properties_of_constraints():
-    assert repr(constraints.unit_interval) == "Interval(lower_bound=0.0, upper_bound=1.0)"
-    assert repr(constraints.real_vector) == "IndependentConstraint(Real(), 1)"
-    assert (constraints.real_vector.event_dim, constraints.simplex.event_dim, constraints.square.event_dim) == (1, 1, 2)
-    assert constraints.is_dependent(constraints.dependent) and not constraints.is_dependent(constraints.real)
-    with pytest.raises(NotSupportedError, match="event_dim cannot be determined"):
-        _ = constraints.dependent.event_dim
-    with pytest.raises(ArgumentError, match="dependent"):
-        constraints.dependent.check(X)
-
-
-@pytest.mark.parametrize("registry", [biject_to, transform_to])
-@pytest.mark.parametrize(
-    "constraint",
-    [constraints.real, constraints.positive, constraints.greater_than(2.0), constraints.less_than(-1.0),
-     constraints.interval(-1.0, 3.0), constraints.unit_interval, pytest.param(constraints.simplex, marks=PRODUCTS),
-     pytest.param(constraints.corr_cholesky, marks=PRODUCTS), constraints.independent(constraints.positive, 1)],
-)  # fmt: skip
-def test_a_registered_transform_leads_into_the_constraint(registry, constraint):
-    assert constraint.check(registry(constraint)(X)).all()
-
-
-def test_registering_transforms():
-    class Own(constraints.Constraint):
-        pass
-
-    with pytest.raises(NotSupportedError, match="Own constraints"):
-        biject_to(Own())
-    biject_to.register(Own(), lambda constraint: transforms.ExpTransform())
-    assert biject_to(Own()) == transforms.ExpTransform()
-    with pytest.raises(ArgumentTypeError, match="register: .*got 3"):
-        biject_to.register(3, lambda constraint: None)
-
-
 def test_a_nan_of_the_diagonal_stays_there():
     y = torch.tensor([[-1.0, 0.0], [2.0, 1.0]])
     x = transforms.LowerCholeskyTransform().inv(y)
     assert x.isnan().tolist() == [[True, False], [False, False]]
     assert x[1].tolist() == [2, 0]
-
-
-def test_constraints_of_no_and_of_too_few_dimensions():
-    for name in ("square", "symmetric", "positive_definite", "positive_semidefinite", "lower_cholesky"):
-        assert getattr(constraints, name).check(torch.zeros(0, 2, 2)).shape == (0,)
-    for constraint in (constraints.real, constraints.positive):
-        constraint = constraints.independent(constraint, 2)
-        assert constraint.check(torch.zeros(0, 2, 2)).shape == (0,)
-    for name in ("square", "symmetric", "positive_definite", "lower_triangular", "corr_cholesky"):
-        with pytest.raises(IndexRangeError, match=r"got shape \[3\]"):
-            getattr(constraints, name).check(torch.ones(3))
-    with pytest.raises(ArgumentTypeError, match="CorrCholesky: .*int64"):
-        constraints.corr_cholesky.check(torch.ones(2, 2, dtype=torch.int64))
-    rows = Independent(Normal(torch.zeros(0, 2), 1.0), 1)
-    assert rows.log_prob(torch.zeros(0, 2)).shape == (0,)
 
 
 def test_transforms_of_parts_take_tensors_of_their_size():
