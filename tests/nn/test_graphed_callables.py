@@ -167,3 +167,44 @@ def test_nothing_is_left_behind(gpus):
         assert figures() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.devices(2)
+def test_a_callable_is_captured_on_the_device_of_its_samples(gpus):
+    layer = nn.Linear(3, 2).to("cuda:1")
+    own = copy.deepcopy(layer)
+    graphed = torch.cuda.make_graphed_callables(layer, (torch.ones(4, 3, device="cuda:1"),))
+    assert torch.cuda.current_device() == 0
+    for value in (2.0, 3.0):
+        x = torch.full((4, 3), value, device="cuda:1")
+        for module in (graphed, own):
+            module(x).square().sum().backward()
+        assert torch.equal(graphed(x), own(x))
+    assert torch.equal(graphed.weight.grad, own.weight.grad)
+
+
+def test_an_argument_in_the_samples_memory_with_other_strides_is_copied(gpus):
+    x = torch.arange(4.0, device="cuda").reshape(2, 2)
+    graphed = torch.cuda.make_graphed_callables(lambda a: a * 1, (x,))
+    assert graphed(x).tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert graphed(x.t()).tolist() == [[0.0, 2.0], [1.0, 3.0]]
+
+
+def test_arguments_without_gradients_may_stand_for_samples_with_them(gpus):
+    samples = torch.ones(2, device="cuda", requires_grad=True), torch.ones(2, device="cuda")
+    graphed = torch.cuda.make_graphed_callables(lambda a, b: a * b, samples)
+    a, b = torch.full((2,), 3.0, device="cuda"), torch.full((2,), 4.0, device="cuda")
+    assert graphed(a, b).tolist() == [12.0, 12.0]
+    with torch.no_grad():  # nothing would get a gradient
+        result = graphed(a.clone().requires_grad_(), b.clone().requires_grad_())
+    assert result.tolist() == [12.0, 12.0] and not result.requires_grad
+    with pytest.raises(ArgumentError, match=r"argument 1 is float32\[2\] on cuda:0, requires_grad=True"):
+        graphed(a, b.requires_grad_())
+
+
+def test_an_error_in_the_first_runs_leaves_no_unordered_work():
+    with torch.testing.machine(devices=2, races="error"):
+        for device in (0, 1):
+            with pytest.raises(ArgumentTypeError, match="a result is None"):
+                torch.cuda.make_graphed_callables(lambda x: (x * 2, None), (torch.ones(2, device=device),))
+            assert torch.full((2,), 7.0, device=device).tolist() == [7.0, 7.0]

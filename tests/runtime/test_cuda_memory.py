@@ -99,6 +99,15 @@ def test_raw_blocks_for_other_libraries():
         torch.cuda.memory._set_allocator_settings(3)
 
 
+def test_raw_blocks_start_cuda():
+    for stream in (None, 0):
+        torch.virtual.reset()  # the new devices have not started
+        assert torch.cuda.caching_allocator_alloc(100, stream=stream) > 0 and torch.cuda.memory_allocated() == 512
+    torch.virtual.reset()
+    with pytest.raises(errors.AcceleratorError, match="caching_allocator_delete: invalid device pointer: 0x7b"):
+        torch.cuda.caching_allocator_delete(123)
+
+
 def test_a_snapshot_of_one_pool(gpus):
     pool = torch.cuda.graph_pool_handle()
     graph, x = torch.cuda.CUDAGraph(), torch.zeros(1 << 20, device="cuda")

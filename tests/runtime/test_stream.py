@@ -1,5 +1,7 @@
 """Streams and events: order, waiting, timing, and their errors.  Rows 1.4.*, 1.6.*"""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,46 @@ def test_a_stream_guard_changes_stream_and_device_and_restores_both():
             assert torch.cuda.current_stream() == s
     with s:
         assert torch.cuda.current_stream() == s
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+@pytest.mark.devices(2)
+def test_a_stream_guard_restores_the_former_devices_stream_too():
+    s, t = torch.cuda.Stream(0), torch.cuda.Stream(1)
+    with torch.cuda.stream(s):
+        with torch.cuda.stream(t):
+            torch.cuda.set_stream(torch.cuda.default_stream(0))
+        assert torch.cuda.current_stream() == s and torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
+
+
+@pytest.mark.devices(2)
+def test_threads_may_be_inside_one_stream_at_once():
+    s, inside, others = torch.cuda.Stream(0), threading.Barrier(2), []
+
+    def other():
+        torch.cuda.set_device(1)
+        with s:
+            inside.wait()
+            inside.wait()
+        others.append((torch.cuda.current_device(), torch.cuda.current_stream(0) == torch.cuda.default_stream(0)))
+
+    worker = threading.Thread(target=other)
+    worker.start()
+    inside.wait()
+    with s:  # entered last, left first or last: each thread leaves its own block
+        pass
+    assert torch.cuda.current_device() == 0
+    s.__enter__()
+    inside.wait()
+    worker.join()
+    s.__exit__(None, None, None)
+    assert torch.cuda.current_device() == 0 and others == [(1, True)]
+
+
+def test_a_stream_that_was_not_entered_cannot_be_left():
+    s = torch.cuda.Stream()
+    with pytest.raises(AcceleratorError, match="was not entered by this thread"):
+        s.__exit__(None, None, None)
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
@@ -248,8 +290,11 @@ def dead():
         lambda s, event, graph: torch.cuda.Event().wait(s),
         lambda s, event, graph: torch.cuda.set_stream(s),
         lambda s, event, graph: torch.cuda.stream(s).__enter__(),
+        lambda s, event, graph: s.__enter__(),
         lambda s, event, graph: torch.ones(4, device="cuda").record_stream(s),
         lambda s, event, graph: graph.replay(),
+        lambda s, event, graph: graph.debug_dump("graph.dot"),
+        lambda s, event, graph: graph.raw_cuda_graph_exec(),
     ],
 )
 def test_what_belongs_to_a_machine_that_is_gone_is_an_error_and_leaves_nothing(dead, call):

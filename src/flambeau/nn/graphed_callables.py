@@ -15,10 +15,11 @@ from typing import Any
 from ..autograd import autocast
 from ..autograd.function import Function
 from ..autograd.gradients import grad as gradients
-from ..autograd.mode import GradMode
+from ..autograd.mode import GradMode, is_grad_enabled
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, shown
 from ..runtime import control
+from ..runtime.device import DeviceGuard
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
 from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks, like_factories
@@ -36,8 +37,9 @@ def make_graphed_callables(
     """Make functions or modules run as CUDA graphs, with gradients; a module is changed and returned itself.
 
     callables: one, or a tuple, in the order of later calls;  sample_args: a tuple of tensors, or one such tuple each.
-    Calls take tensors of the same shapes, dtypes and requires_grad.  A module runs its graph while `training` has the
-    value of the capture, and its own forward otherwise.
+    Calls take tensors of the same shapes, dtypes and devices.  An argument may require a gradient only if its sample
+    does.  A module runs its graph while `training` has the value of the capture, and its own forward otherwise.
+    Each callable is captured on the device of its first sample, or else of its first parameter.
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
     Host:   waits for the device several times; the callables themselves return at once.
     Raises: ArgumentTypeError for samples that are not tensors, ArgumentError for modules that cannot be captured,
@@ -92,18 +94,24 @@ def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
 
 def _warm_up(parts: Sequence[Part], iterations: int) -> None:
     """Run everything on a side stream, to load kernels and make plans before the capture."""
-    control.synchronize()
-    with StreamGuard(Stream()):
+    sides = {index: Stream(index) for index in dict.fromkeys(part.device for part in parts)}
+    try:
+        for index in sides:
+            control.synchronize(index)
         for part in parts:
-            for _ in range(iterations):
-                part.run_once()
-    control.synchronize()
+            with StreamGuard(sides[part.device]):
+                for _ in range(iterations):
+                    part.run_once()
+    finally:
+        for index in sides:
+            control.synchronize(index)
 
 
 class Part:
     """One callable, its static tensors and its graphs.
 
     surface: the sample arguments and the parameters;  results: the static results, in the order of the callable's own.
+    device: the index of the one that is current during the capture.
     """
 
     def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], allow_unused: bool) -> None:
@@ -131,6 +139,7 @@ class Part:
                     hint="move it to a GPU first: .cuda()",
                     operator="make_graphed_callables",
                 )
+        self.device = self.surface[0].device_index if self.surface else control.current_device()
         self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
         self.results: tuple[Any, ...] = ()
         self.result_grads: list[Any] = []
@@ -159,7 +168,7 @@ class Part:
         return surface_grads
 
     def capture_forward(self, pool: Any, mode: str) -> None:
-        with graph(self.forward_graph, pool, capture_error_mode=mode):
+        with DeviceGuard(self.device), graph(self.forward_graph, pool, capture_error_mode=mode):
             self.structure = self.call(*self.args)
         self.results = _flat(self.structure)
 
@@ -170,7 +179,7 @@ class Part:
             self.result_grads = [
                 like_factories.empty_like(result) if result.requires_grad else None for result in self.results
             ]
-            with graph(self.backward_graph, pool, capture_error_mode=mode):
+            with DeviceGuard(self.device), graph(self.backward_graph, pool, capture_error_mode=mode):
                 self.surface_grads = self._gradients(wanted, [grad for grad in self.result_grads if grad is not None])
         self.results = tuple(result.detach() for result in self.results)
         self.structure = _shape_of(self.structure)
@@ -206,10 +215,12 @@ class Part:
                 operator=self.name,
             )
         for index, (arg, sample) in enumerate(zip(args, self.args)):
-            if _signature(arg) != _signature(sample):
+            if _signature(arg) != _signature(sample) or (
+                arg.requires_grad and not sample.requires_grad and is_grad_enabled()
+            ):
                 raise ArgumentError(
                     f"argument {index} is {_described(arg)}, captured with {_described(sample)}",
-                    hint="a graph's shapes, types and requires_grad are fixed",
+                    hint="a graph's shapes and types are fixed, and so are the samples that get gradients",
                     operator=self.name,
                 )
         results = Graphed.apply(self, *args, *self.parameters)
@@ -257,11 +268,15 @@ class Graphed(Function):
 
 
 def _refresh(static: Sequence[Any], given: Sequence[Any]) -> None:
-    """Copy tensors to the graph's inputs, unless they have the same address."""
+    """Copy tensors to the graph's inputs, unless they have the same address and strides."""
     with GradMode(False):
         for target, source in zip(static, given):
-            if target is not None and source is not None and target.address() != source.address():
+            if target is None or source is None:
+                continue
+            if target.address() != source.address():
                 target.copy_(source)
+            elif target.stride() != source.stride():
+                target.copy_(source.clone())
 
 
 def _check_module(module: Any) -> None:
@@ -290,7 +305,7 @@ def _check_module(module: Any) -> None:
 def _signature(tensor: Any) -> tuple[Any, ...]:
     if not isinstance(tensor, TensorBase):
         return (type(tensor),)
-    return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
+    return tensor.shape, tensor.dtype, tensor.device
 
 
 def _described(value: Any) -> str:

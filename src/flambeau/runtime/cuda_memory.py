@@ -347,14 +347,12 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
         raise ArgumentError(
             f"size is {size}", hint="it counts bytes: use 0 or more", operator="caching_allocator_alloc"
         )
+    index = devices.cuda_index(device)  # starts CUDA
     devices.expose()
-    chosen = control.current_stream(device) if stream is None else stream
-    handle = (
-        chosen.handle
-        if isinstance(chosen, Stream)
-        else thread.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
-    )
-    return thread.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
+    chosen = control.current_stream(index) if stream is None else stream
+    machine = thread.machine()
+    handle = chosen.handle if isinstance(chosen, Stream) else machine.driver.stream_adopt(index, chosen)
+    return machine.devices[index].raw_blocks.allocate(size, handle)
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
@@ -374,9 +372,11 @@ def caching_allocator_delete(mem_ptr: int) -> None:
             hint="pass what caching_allocator_alloc returned",
             operator="caching_allocator_delete",
         )
-    owner = next((accelerator for accelerator in thread.machine().devices if accelerator.allocator.owns(mem_ptr)), None)
+    machine = thread.machine()
+    machine.start()
+    owner = next((accelerator for accelerator in machine.devices if accelerator.allocator.owns(mem_ptr)), None)
     try:
-        (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
+        (owner or machine.devices[0]).raw_blocks.free(mem_ptr)
     except AcceleratorError as failure:
         raise AcceleratorError(
             failure.what,

@@ -136,7 +136,7 @@ def unmirror(reason: str) -> None:
 
 def expose() -> None:
     """Prepare to give another library an address or a handle (`Driver.expose`)."""
-    if thread.has_machine():
+    if thread.has_machine() and thread.machine().is_started:
         thread.machine().driver.expose()
 
 

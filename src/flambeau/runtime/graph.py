@@ -601,6 +601,10 @@ class CUDAGraph(GraphDebugging):
     def _captured(self, name: str) -> Machine:
         if self._machine is None or self._machine.capture is self:
             raise _error(f"{name}: there is no finished capture", "capture with `with cuda.graph(g):` first")
+        if self._machine is not thread.machine():
+            raise _error(
+                f"{name}: the graph belongs to a machine that no longer exists", "reset() and capture it again"
+            )
         return self._machine
 
     # inputs

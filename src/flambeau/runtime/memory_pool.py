@@ -174,8 +174,8 @@ class MemPool:
             True
         """
         index = devices.cuda_index(index)
-        if index not in self._held:
-            allocator = thread.machine().devices[index].allocator
+        allocator = thread.machine().devices[index].allocator
+        if self._held.get(index) is not allocator:  # also after `torch.virtual.reset()`, which makes new ones
             if self.allocator is not None:
                 self.allocator.driver = thread.machine().driver
             allocator.hold_pool(self._id, self._use_on_oom, self._is_split, self.allocator)

@@ -54,7 +54,7 @@ class Stream(Queue):
     handed_out: int
     made_at: str
     _owner: Any  # keeps the other library's stream object alive as long as this wrapper
-    _restore: list[tuple[int, Stream]]
+    _restore: list[tuple[int, int, Stream]]  # thread, former device and stream of each `with` block inside
 
     def __new__(cls, device: Any = None, priority: int = 0, *, name: str = "") -> Stream:
         if is_foreign(device):
@@ -322,15 +322,26 @@ class Stream(Queue):
     # as a context manager: this stream and its device are current inside
 
     def __enter__(self) -> Stream:
-        self._restore.append((thread.current_device(), thread.current_stream(self.device_index)))
+        check_alive(self, thread.machine(), "stream")
+        now = thread.here()
+        self._restore.append((now.ident, now.device, thread.current_stream(self.device_index)))
         enter(self)
         return self
 
     @whole
     def __exit__(self, *error: object) -> None:
-        previous, stream = self._restore.pop()
-        thread.set_stream(stream)
-        thread.set_device(previous)
+        ident, entered = thread.here().ident, self._restore
+        for at in reversed(range(len(entered))):
+            if entered[at][0] == ident:  # several threads may be inside at once
+                _, device, stream = entered.pop(at)
+                restore(device, stream)
+                return
+        raise AcceleratorError(
+            f"{self!r} was not entered by this thread",
+            hint="use it in a `with` statement",
+            error_code=INVALID_HANDLE,
+            operator="Stream.__exit__",
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.machine is self.machine and other.handle == self.handle
@@ -618,6 +629,18 @@ def enter(stream: Stream) -> None:
     now.streams, now.device, now.chosen = streams, device, True
 
 
+def restore(device: int, *streams: Stream) -> None:
+    """Make streams and a device current again at the end of a block.
+
+    Does nothing if their machine is gone, for example after `torch.virtual.reset()` inside the block: the thread is on
+    the default streams of the new machine then.
+    """
+    if streams[0].machine is thread.machine():
+        for stream in streams:
+            thread.set_stream(stream)
+        thread.set_device(device)
+
+
 class StreamGuard:
     """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
 
@@ -630,7 +653,7 @@ class StreamGuard:
         True
     """
 
-    __slots__ = ("_device", "_stream", "stream")
+    __slots__ = ("_device", "_former", "_stream", "stream")
 
     def __init__(self, stream: Any) -> None:
         stream = adopted(stream)
@@ -640,22 +663,23 @@ class StreamGuard:
             )
         self.stream = stream
         self._device = -1
-        self._stream: Stream | None = None
+        self._former: Stream | None = None  # the current stream of the former device
+        self._stream: Stream | None = None  # that of the stream's own device
 
     def __enter__(self) -> Stream | None:
         stream = self.stream
         if stream is not None:
             check_alive(stream, thread.machine(), "stream")
             self._device = thread.current_device()
+            self._former = thread.current_stream(self._device)
             self._stream = thread.current_stream(stream.device_index)
             enter(stream)
         return stream
 
     @whole
     def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            thread.set_stream(self._stream)
-            thread.set_device(self._device)
+        if self._stream is not None and self._former is not None:
+            restore(self._device, self._stream, self._former)
 
 
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:

@@ -222,6 +222,7 @@ def set_(
             hint="call it under torch.no_grad(), or assign to .data",
             operator="set_",
         )
+    storages.check_machine("set_", self._storage)
     if source is None:
         source = empty_tensor((0,), self.dtype, self.device_index)
     memory, own_type = _memory_of(source)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core import host_storage, storage, thread
+from ..core.call_errors import former_machine
 from ..core.host_calls import shrunk
 from ..core.locks import whole
 from ..core.storage import Storage
@@ -25,10 +26,18 @@ MEMORY = (  # the attributes of a Storage that describe its memory
 )  # fmt: skip
 
 
+def check_machine(name: str, memory: Storage) -> None:
+    """Raise AcceleratorError for device memory of a former machine."""
+    machine = thread.machine()
+    if memory.device.index >= 0 and memory.device.machine is not machine:
+        raise former_machine(name, memory, machine)
+
+
 def resize(memory: Storage, nbytes: int, name: str) -> None:
     """Change the size of a storage; the first bytes are kept.  Every tensor over it sees the new memory.
 
-    Raises: NotSupportedError for memory of another owner: shared with other processes, or from another library.
+    Raises: NotSupportedError for memory of another owner: shared with other processes, or from another library;
+            AcceleratorError for memory of a former machine.
     """
     if nbytes == memory.nbytes:
         return
@@ -43,6 +52,7 @@ def resize(memory: Storage, nbytes: int, name: str) -> None:
             operator=name,
         )
     index = memory.device.index
+    check_machine(name, memory)
     other = empty_tensor((nbytes,), uint8, index, pin_memory=is_pinned)._storage
     if index < 0 and not nbytes:
         other._array = np.empty(1, np.uint8)  # NumPy does not compare an array with an empty buffer

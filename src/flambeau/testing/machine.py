@@ -33,6 +33,7 @@ def machine(
     preset, races: as in FLAMBEAU_GPUS.  schedule: a text as there, or a Schedule object.
     memory: bytes of each device, as a number or a text such as "2GiB"; 0 for the preset's.
     `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not leave the block.
+    Afterwards the thread's device and streams are those from before.
     Raises: ConfigError for a value that FLAMBEAU_GPUS would not take.
     Example:
         >>> from flambeau.testing import machine
@@ -43,9 +44,13 @@ def machine(
     text = schedule if isinstance(schedule, str) else "submission"
     choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)
     virtual = Machine(choice, None if isinstance(schedule, str) else schedule)
+    here = thread.here()
+    current = here.device, here.chosen, here.streams
     previous = thread.swap_machine(virtual)
     try:
         virtual.start()
         yield cast("VirtualMachine", virtual)
     finally:
         thread.swap_machine(previous)
+        if thread.here() is here:  # it is on the former machine's device 0 and default streams now
+            here.device, here.chosen, here.streams = current

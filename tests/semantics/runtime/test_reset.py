@@ -143,3 +143,52 @@ def test_other_gpus_are_refused():
         assert "start the process again" in caught.value.hint
     finally:
         thread.swap_machine(before)
+
+
+def test_blocks_of_streams_may_contain_a_reset(gpus):
+    for block in (lambda: torch.cuda.stream(torch.cuda.Stream(1)), lambda: torch.cuda.Stream(1)):
+        with block():
+            torch.virtual.reset()
+        assert torch.cuda.current_stream() == torch.cuda.default_stream(0)
+        assert (torch.ones(2, device="cuda") + 1).tolist() == [2.0, 2.0]
+
+
+def test_former_objects_are_errors_before_the_new_devices_start(gpus):
+    x, side, graph = torch.ones(2, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x + 1
+    address = torch.cuda.caching_allocator_alloc(100)
+    for call in (
+        lambda: x.resize_(3),
+        lambda: x.set_(),
+        lambda: x.untyped_storage().resize_(1 << 10),
+        lambda: graph.replay(),
+        lambda: side.__enter__(),
+        lambda: torch.cuda.caching_allocator_delete(address),
+    ):
+        torch.virtual.reset()
+        with pytest.raises(torch.AcceleratorError):
+            call()
+    torch.virtual.reset()
+    assert x.data_ptr() > 0 and y.shape == (2,)
+    graph.reset()
+    assert (torch.ones(2, device="cuda") + 1).tolist() == [2.0, 2.0]
+
+
+def test_a_pool_serves_the_new_devices(gpus):
+    pool = torch.cuda.MemPool()
+    for _ in range(2):
+        with torch.cuda.use_mem_pool(pool):
+            x = torch.ones(1000, device="cuda")
+        assert [each["allocated_size"] for each in pool.snapshot()] == [4096] and pool.use_count() == 1
+        assert x[0].item() == 1
+        torch.virtual.reset()
+
+
+def test_a_machine_of_a_test_leaves_device_and_streams_as_they_were(gpus):
+    side = torch.cuda.Stream(1)
+    with torch.cuda.stream(side):
+        with machine(devices=1):
+            assert torch.cuda.current_device() == 0 and torch.cuda.current_stream() == torch.cuda.default_stream()
+        assert torch.cuda.current_device() == 1 and torch.cuda.current_stream() == side
+    assert torch.cuda.current_device() == 0
