@@ -328,3 +328,38 @@ def test_a_function_that_can_be_differentiated_once():
     assert first.requires_grad
     with pytest.raises(AutogradError, match="differentiate twice a function .*@once_differentiable"):
         first.sum().backward()
+
+
+def test_saved_tensors_may_be_readable_once():
+    class Square(Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x.clone())
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            with pytest.raises(AutogradError, match=r"SquareBackward: .*accessed once"):
+                _ = ctx.saved_tensors
+            alive = weakref.ref(x)
+            result = 2 * x * grad
+            del x
+            assert alive() is None
+            return result
+
+    x = leaf(3.0)
+    out = Square.apply(x).sum()
+    with torch.no_grad():
+        out.backward(retain_graph=True)
+    assert x.grad.tolist() == [6.0]
+    with pytest.raises(AutogradError, match="accessed once"):
+        out.backward()
+
+
+def test_materialize_grads_is_a_bool():
+    wrong = function(lambda ctx, x: ctx.set_materialize_grads(None))
+    with pytest.raises(ArgumentTypeError, match=r"set_materialize_grads: .*None"):
+        wrong.apply(leaf())

@@ -115,3 +115,11 @@ def test_a_backward_may_be_called_vjp():
     Double.backward = staticmethod(lambda ctx, grad: grad)
     with pytest.raises(AutogradError, match="Double: backward and vjp are both defined"):
         Double.apply(x).backward()
+
+
+@pytest.mark.parametrize("call", [hessian, vhp, hvp])
+def test_second_derivatives_are_of_one_tensor(call):
+    x = torch.tensor([1.0, 2.0])
+    arguments = () if call is hessian else (x,)
+    with pytest.raises(AutogradError, match=f"^{call.__name__}: "):
+        call(lambda x: (cubes(x),), x, *arguments)

@@ -63,3 +63,14 @@ def test_saved_tensors_may_be_written_where_that_is_allowed():
         mutations.clear()
     with pytest.raises(AutogradError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
         out.backward()
+
+
+def test_versions_of_several_tensors_are_counted():
+    x, y = torch.zeros(2), torch.zeros(2)
+    graph.increment_version([x, y, x])
+    graph.increment_version(value for value in (y,))
+    assert (x._version, y._version) == (2, 2)
+    for wrong in (3, [x, None]):
+        with pytest.raises(AutogradError, match="increment_version: expected a tensor"):
+            graph.increment_version(wrong)
+    assert x._version == 2

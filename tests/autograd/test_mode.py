@@ -187,3 +187,23 @@ def test_the_setting_of_multithreading_is_kept():
     torch.autograd.set_multithreading_enabled(True)
     with pytest.raises(TypeError, match="set_multithreading_enabled: mode must be a bool, got 3"):
         torch.autograd.set_multithreading_enabled(3)
+
+
+def test_a_mode_can_be_cloned():
+    for mode, enabled in ((torch.no_grad(), False), (torch.enable_grad(), True), (torch.inference_mode(), False)):
+        copied = mode.clone()
+        assert type(copied) is type(mode) and copied is not mode
+        with copied:
+            assert torch.is_grad_enabled() is enabled
+    assert torch.is_grad_enabled()
+
+
+def test_decorating_a_class_warns():
+    with pytest.warns(FutureWarning, match="no_grad: decorating classes is deprecated"):
+
+        @torch.no_grad()
+        class Module:
+            def __init__(self):
+                self.enabled = torch.is_grad_enabled()
+
+    assert Module().enabled is False and torch.is_grad_enabled()

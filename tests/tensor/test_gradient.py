@@ -106,3 +106,11 @@ def test_a_hook_that_closes_over_its_leaf_is_collected_with_it(gpus):
     alive = use()
     gc.collect()
     assert alive() is None and torch.cuda.memory_allocated() == held
+
+
+def test_requires_grad_of_a_result_is_not_assigned():
+    y = torch.ones(2, requires_grad=True) * 2
+    for value in (True, False):
+        with pytest.raises(AutogradError, match=r"^requires_grad: .*MulBackward0"):
+            y.requires_grad = value
+    assert y.requires_grad and y.requires_grad_() is y

@@ -130,6 +130,7 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Set whether backward receives zeros (the default) or None for the gradient of an unused result.
 
+        Raises: ArgumentTypeError if `value` is not a bool.
         Example:
             >>> class Pair(torch.autograd.Function):
             ...     @staticmethod
@@ -143,11 +144,20 @@ class FunctionCtx:
             >>> Pair.apply(torch.tensor(1.0, requires_grad=True))[0].backward()
             None
         """
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"value must be a bool, got {shown(value)}",
+                hint="pass True or False",
+                operator="set_materialize_grads",
+            )
         self.materialize_grads = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors of `save_for_backward`.  Raises AutogradError if they were freed or overwritten."""
+        """The tensors of `save_for_backward`.
+
+        Raises AutogradError if they were freed or overwritten, or read before with `clear_saved_tensors_on_access`.
+        """
         node = None if self._node is None else self._node()
         return () if node is None else node.unpack()
 
@@ -163,7 +173,7 @@ def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
 class FunctionNode(Node):
     """Graph node of one call of a user's Function."""
 
-    __slots__ = ("context", "function", "layouts", "released", "saved", "shapes")
+    __slots__ = ("context", "function", "is_read", "layouts", "released", "saved", "shapes")
 
     def __init__(
         self, function: type[Function], context: FunctionCtx, edges: Sequence[Edge | None],
@@ -177,6 +187,7 @@ class FunctionNode(Node):
         self.shapes = [value._layout if isinstance(value, TensorBase) else None for value in outputs]
         self.shares = True
         self.released = False
+        self.is_read = False
         self.saved: list[Saved | None] = []
 
     def save(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -203,7 +214,16 @@ class FunctionNode(Node):
         """Return the saved tensors.  own: the node that saved results belong to; None stands for this node."""
         if self.released:
             raise freed(self.name)
-        return tuple(None if saved is None else unpacked(saved, self.name, own or self) for saved in self.saved)
+        if self.is_read:
+            raise AutogradError(
+                "saved_tensors can only be accessed once with clear_saved_tensors_on_access=True",
+                hint="keep them in a variable, or leave clear_saved_tensors_on_access out",
+                operator=self.name,
+            )
+        tensors = [None if saved is None else unpacked(saved, self.name, own or self) for saved in self.saved]
+        if self.saved and self.function.clear_saved_tensors_on_access:
+            self.saved, self.is_read = [], True
+        return tuple(tensors)
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         return self.flow(grads, self)
@@ -307,6 +327,9 @@ class Function:
     forward: computes the result; `ctx.save_for_backward` keeps tensors for backward.
     backward: returns one gradient, or None, per input of forward.
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
+    clear_saved_tensors_on_access: whether `ctx.saved_tensors` may be read only once.  The node then no longer holds the
+    tensors, and their memory is freed as soon as backward drops them.
+    generate_vmap_rule: has no effect, as `torch.vmap` calls the function once for each element.
     Example:
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
@@ -322,6 +345,9 @@ class Function:
         >>> x.grad
         tensor(6.)
     """
+
+    clear_saved_tensors_on_access = False
+    generate_vmap_rule = False
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:  # so general that type checkers accept any override
@@ -437,6 +463,25 @@ class Function:
         if is_recorded:
             _link(FunctionNode(cls, context, edges, args, fresh), context, args, outputs, fresh)
         return tuple(fresh) if isinstance(result, tuple) else fresh[0]
+
+
+class InplaceFunction(Function):
+    """A Function whose `apply` may write its input; `Function` may, too.
+
+    Example:
+        >>> class Twice(torch.autograd.function.InplaceFunction):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.mul_(2)
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Twice.apply(x.clone()).backward()
+        >>> x.grad
+        tensor(2.)
+    """
 
 
 def _positional(
@@ -607,5 +652,5 @@ def _guarded(value: Any, node: Node, index: int) -> Any:
     return result
 
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 __dir__ = listing(globals())

@@ -87,7 +87,7 @@ class _Evaluation:
 
     def scalar(self) -> Any:
         """Return the only output.  Raises AutogradError unless it is one tensor with one element."""
-        if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
+        if self.several_outputs or self.outputs[0].numel() != 1:
             shapes = [list(output.shape) for output in self.outputs]
             raise AutogradError(
                 f"func must return one tensor with one element, got shapes {shapes}",

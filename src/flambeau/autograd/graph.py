@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -316,13 +316,22 @@ def increment_version(tensor: Any) -> None:
     """Count a write that autograd did not see, to one tensor or to several.
 
     Backward then refuses values that were saved before the write.
+    Raises: AutogradError if an argument is neither a tensor nor an iterable of tensors.
     Example:
         >>> x = torch.zeros(2)
         >>> torch.autograd.graph.increment_version(x)
         >>> x._version
         1
     """
-    for written in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+    several = (tensor,) if isinstance(tensor, TensorBase) or not isinstance(tensor, Iterable) else tuple(tensor)
+    for written in several:
+        if not isinstance(written, TensorBase):
+            raise AutogradError(
+                f"expected a tensor or an iterable of tensors, got {shown(written)}",
+                hint="pass the tensors that were written",
+                operator="increment_version",
+            )
+    for written in several:
         written._counter.version += 1
 
 

@@ -7,6 +7,7 @@ from functools import wraps
 from inspect import isgeneratorfunction
 from typing import Any, Self
 
+from .. import callers
 from ..core import thread
 from ..core.locks import whole
 from ..errors import ArgumentTypeError, shown
@@ -35,8 +36,8 @@ class _ContextDecorator:
     def __exit__(self, *error: object) -> None:
         raise AssertionError("subclasses implement it")
 
-    def again(self) -> Any:
-        """Return a context like this one, for one call of a decorated function."""
+    def clone(self) -> Any:
+        """Return a context like this one: every call of a decorated function has its own."""
         raise AssertionError("subclasses implement it")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +47,12 @@ class _ContextDecorator:
                 hint=f"use it as @{type(self).__name__}(), or in a with statement",
                 operator=type(self).__name__,
             )
-        again = self.again
+        if isinstance(function, type):
+            callers.warn(
+                f"{type(self).__name__}: decorating classes is deprecated, {shown(function)}; decorate its methods",
+                FutureWarning,
+            )
+        again = self.clone
         if isgeneratorfunction(function):
 
             @wraps(function)
@@ -98,7 +104,8 @@ class GradMode(_ContextDecorator):
     def __exit__(self, *error: object) -> None:
         mode.enabled = self._previous.pop()
 
-    def again(self) -> GradMode:
+    def clone(self) -> GradMode:
+        """Return a new context of the same mode."""
         return GradMode(self.enabled)
 
 
@@ -119,6 +126,10 @@ class no_grad(GradMode):  # noqa: N801
 
     def __init__(self) -> None:
         super().__init__(False)
+
+    def clone(self) -> Self:
+        """Return a new context of this class."""
+        return type(self)()
 
 
 class enable_grad(no_grad):  # noqa: N801
@@ -158,6 +169,10 @@ class set_grad_enabled(GradMode):  # noqa: N801
         """Set the mode; return the former one."""
         former, mode.enabled = mode.enabled, self.enabled
         return former
+
+    def clone(self) -> Self:
+        """Set the mode at once, as a new context that restores the present one at its end."""
+        return type(self)(self.enabled)
 
     def __enter__(self) -> None:
         self._previous.append(self._first)
@@ -200,7 +215,8 @@ class inference_mode(_ContextDecorator):  # noqa: N801
         now = thread.here()
         now.inference, now.grad_enabled = self._previous.pop()
 
-    def again(self) -> inference_mode:
+    def clone(self) -> inference_mode:
+        """Return a new context of the same mode."""
         return inference_mode(self.mode)
 
 
@@ -226,7 +242,8 @@ class _Stored(_ContextDecorator):
         type(self).enabled = self._first
         return super().__call__(function)
 
-    def again(self) -> Self:
+    def clone(self) -> Self:
+        """Store the setting again, as a new context."""
         return type(self)(self.mode)
 
 

@@ -25,7 +25,7 @@ def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
     if requires_grad is not True and requires_grad is not False:
         error_class = ModeError if name == "requires_grad" else ArgumentTypeError
         raise error_class(f"{name}: must be a bool, got {shown(requires_grad)}", hint="pass True or False")
-    if tensor._grad_fn is not None and not requires_grad:
+    if tensor._grad_fn is not None and (not requires_grad or name == "requires_grad"):
         raise AutogradError(
             f"you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
             f"{tensor._grad_fn}",
