@@ -120,6 +120,18 @@ def test_index_put_accumulates_in_place_also_where_dimensions_cannot_be_flattene
     assert x.tolist() == [[0, 1], [0, 0], [2, 0]]
 
 
+def test_index_put_takes_indexes_and_a_number_of_the_cpu(gpus):
+    at, other = torch.tensor([2, 0]), torch.tensor([1])
+    x, value = torch.zeros(3, device="cuda"), torch.tensor(3.0, requires_grad=True)
+    x.index_put_((at,), torch.tensor(2.0), accumulate=True)
+    assert x.index_put_((other,), value) is x and x.tolist() == [2.0, 3.0, 2.0]
+    x.sum().backward()
+    assert value.grad.item() == 1
+    assert torch.index_put(torch.zeros(3, device="cuda"), (at,), torch.ones(2).cuda()).tolist() == [1.0, 0.0, 1.0]
+    with pytest.raises(RuntimeError, match="same device"):
+        x.index_put_((at,), torch.ones(2))
+
+
 def test_gradients_flow_to_the_values_and_around_what_was_overwritten():
     x, value = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True)
     y = x * 2

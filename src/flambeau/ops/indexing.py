@@ -735,7 +735,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
     Of several writes to one element the last counts.  Additions to one element are made in order.
     Shapes: values broadcast to the shape of the selection.
-    Host:   as `index`.
+    Host:   as `index`; waits for the copy of an index tensor that lies on another device.
     Raises: IndexRangeError if an index is out of range or of floating point, ShapeError if the values do not broadcast
             to the selected elements, DtypeError if they are of another type.
     Example:
@@ -743,7 +743,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
         tensor([[0., 5.],
                 [6., 0.]])
     """
-    at = selection_of(input, indices)
+    at = selection_of(input, _moved(indices, input))
     entries = _entries_to_write(at, values)
     if accumulate:
         written = at.source.index_add(at.dim, at.rows, entries, wrap=True)
@@ -756,7 +756,8 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input.
 
-    Host:   as `index`.
+    Values without dimensions may lie on the CPU.
+    Host:   as `index_put`.
     Raises: ArgumentTypeError if `indices` is not a tuple of tensors, IndexRangeError for an index out of range or of
             floating point, ShapeError if the values do not broadcast to the selected elements, DtypeError if their
             types differ, AutogradError for a leaf that requires a gradient.
@@ -788,8 +789,16 @@ def _check_tensors(**operands: Any) -> None:
             )
 
 
+def _moved(indices: Any, input: Any) -> list[Any]:
+    """Return index tensors on the input's device: those of another one are copied."""
+    return [each if each is None or each.device == input.device else each.to(input.device) for each in indices]
+
+
 def _put(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    indices = _moved(indices, input)
     at = selection_of(input, indices)
+    if not values.shape and values.device.type == "cpu":
+        values = values.to(input.device)  # a number
     entries = _entries_to_write(at, values)
     if at.source.address() != input.address() or not at.source.numel():
         return input.copy_(index_put(input, indices, values, accumulate))  # the flattened dimensions had to be copied
