@@ -2,6 +2,7 @@
 
 How tests/semantics is written and run, and how its answers are counted; the fixtures are in its conftest.py.
 
+The folders in tests/semantics are no part of the suite: their tests ask flambeau about behaviour across its modules.
 A test cites its row of docs/semantics.md and the first PyTorch version that has the rule:
 
     @pytest.mark.rule("1.4.3", since="1.0")
