@@ -131,3 +131,31 @@ def test_the_gradient_of_a_cumulative_distribution_far_out():
     scale = torch.tensor(1e-10, requires_grad=True)
     D.HalfNormal(scale).cdf(torch.tensor(1e30)).backward()
     assert scale.grad.item() == 0
+
+
+def test_parameters_may_be_bfloat16():
+    def half(*values):
+        return torch.tensor(values, dtype=torch.bfloat16)
+
+    torch.manual_seed(0)
+    chances = D.Bernoulli(probs=half(0.1, 0.5))
+    assert chances.logits.tolist() == [-2.1875, 0.0]
+    assert chances.entropy().tolist() == pytest.approx([0.328, 0.691], abs=0.004)
+    for made in (
+        chances, D.Gamma(half(0.5), half(1.0)), D.Gumbel(half(0.0), half(1.0)),
+        D.Laplace(half(0.0), half(1.0)), D.ContinuousBernoulli(half(0.3)),
+        D.RelaxedBernoulli(half(0.5), half(0.3)), D.StudentT(half(3.0)),
+        D.Categorical(half(0.5, 0.5)), D.Geometric(half(0.3)), D.Beta(half(1.0), half(2.0)),
+    ):  # fmt: skip
+        drawn = made.sample((3,))
+        assert made.log_prob(drawn).isfinite().all() and made.log_prob(drawn).dtype is torch.bfloat16, made
+
+
+def test_densities_take_the_types_of_pytorch():
+    value = torch.tensor([0.5], dtype=torch.float64)
+    assert D.HalfNormal(torch.ones(1)).log_prob(value).dtype is torch.float64
+    assert D.HalfCauchy(torch.ones(1)).log_prob(value).dtype is torch.float32
+    assert D.Gamma(torch.ones(1), torch.ones(1)).log_prob(value).dtype is torch.float32
+    assert D.Chi2(torch.tensor([2.0])).log_prob(0.5).tolist() == pytest.approx([-0.9431471824645996])
+    drawn = D.OneHotCategorical(torch.ones(2, 3)).sample((4,))
+    assert drawn.shape == (4, 2, 3) and drawn.is_contiguous()

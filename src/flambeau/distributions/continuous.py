@@ -143,8 +143,8 @@ class Laplace(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        u = 2 * torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device) - 1
-        u = u.clamp(min=epsilon(u.dtype) - 1)
+        u = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device)
+        u.uniform_(epsilon(u.dtype) - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
 
     def log_prob(self, value: Any) -> Any:
@@ -380,7 +380,8 @@ class Gamma(ExponentialFamily):
         return value.clamp(min=tiny(value.dtype))
 
     def log_prob(self, value: Any) -> Any:
-        value, a = self._checked(value), self.concentration
+        value = self._checked(torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
+        a = self.concentration
         return torch.xlogy(a, self.rate) + torch.xlogy(a - 1, value) - self.rate * value - torch.lgamma(a)
 
     def entropy(self) -> Any:
@@ -588,7 +589,9 @@ class _Half(TransformedDistribution):
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Any) -> Any:
-        value = torch.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)
+        return self._log_density(self._checked(value))
+
+    def _log_density(self, value: Any) -> Any:
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Any) -> Any:
@@ -637,6 +640,9 @@ class HalfCauchy(_Half):
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
+
+    def _log_density(self, value: Any) -> Any:
+        return super()._log_density(torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))
 
     @property
     def mean(self) -> Any:

@@ -14,6 +14,7 @@ from ..host import np
 from ..importer import listing
 from ..ops.operator import REGISTRY
 from ..tensor import checks, functions
+from ..tensor.types import finfo
 
 _factories = import_module("..tensor", __package__)  # the package: `from .. import tensor` is the function
 
@@ -35,17 +36,17 @@ torch: Any = _Library()
 
 def tiny(dtype: Any) -> float:
     """Return the smallest normal number of a type."""
-    return float(np.finfo(dtype.numpy).tiny)
+    return finfo(dtype).tiny
 
 
 def lowest(dtype: Any) -> float:
     """Return the most negative number of a type."""
-    return -float(np.finfo(dtype.numpy).max)
+    return finfo(dtype).min
 
 
 def epsilon(dtype: Any) -> float:
     """Return the distance from 1 to the next number of a type."""
-    return float(np.finfo(dtype.numpy).eps)
+    return finfo(dtype).eps
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
@@ -248,7 +249,7 @@ def sizes(value: Any) -> tuple[int, ...]:
 
 def one_hot_like(index: Any, count: int, like: Any) -> Any:
     """Return vectors of `count` with a 1 at each index, in the type of `like`."""
-    return torch.arange(count, device=index.device).eq(index.unsqueeze(-1)).to(like.dtype)
+    return torch.arange(count, device=index.device).eq(index.contiguous().unsqueeze(-1)).to(like.dtype)
 
 
 def shape_of(values: Sequence[Any]) -> tuple[int, ...]:
