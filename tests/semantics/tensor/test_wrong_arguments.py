@@ -260,7 +260,7 @@ def test_random_states(gpus, case):
     (
         lambda: torch.nn.functional.embedding(torch.tensor([1]), A, max_norm=2.0, norm_type="a"),
         TypeError,
-        "embedding_renorm_",
+        "embedding",
         "'a'",
     ),
     (lambda: torch.empty_permuted(1, (0,)), TypeError, "empty_permuted", "1"),
