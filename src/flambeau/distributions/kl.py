@@ -271,7 +271,8 @@ def _(p: Any, q: Any) -> Any:
     others = q._natural_params
     result = q._log_normalizer(*others) - log_normalizer
     for parameter, other, slope in zip(parameters, others, slopes):
-        result = result - sum_rightmost((other - parameter) * slope, len(q.event_shape))
+        change = (other - parameter) * slope
+        result = result - sum_rightmost(change, change.dim() - result.dim())  # a parameter may have no event dimensions
     return result
 
 
