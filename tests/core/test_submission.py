@@ -3,7 +3,9 @@
 import ctypes
 import os
 import random
+import select
 import shutil
+import signal
 import struct
 import threading
 import types
@@ -461,3 +463,33 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks(native, stub, s
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
     opened(native, stub)
     assert stub.count == DIRECT + 1
+
+
+def test_finalizers_of_other_threads_do_not_wait_either(native, stub, side):
+    """They run in a child before all functions of os.register_at_fork."""
+    local, begun, may_end = threading.local(), threading.Event(), threading.Event()
+
+    class Final:
+        def __del__(self):
+            native.hot.flush()
+
+    def run():
+        local.final = Final()
+        begun.set()
+        may_end.wait()
+
+    other = threading.Thread(target=run)
+    other.start()
+    begun.wait()
+    awake(native, stub, side)
+    child = os.fork()
+    if child == 0:
+        os._exit(17)
+    ended = os.pidfd_open(child)
+    if not select.select([ended], [], [], 20)[0]:
+        os.kill(child, signal.SIGKILL)
+    os.close(ended)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
+    opened(native, stub)
+    may_end.set()
+    other.join()

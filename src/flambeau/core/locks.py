@@ -1,9 +1,14 @@
-"""Rarely used critical sections: the decorator `whole`, and a reentrant lock."""
+"""Rarely used critical sections: the decorator `whole`, and a reentrant lock.
+
+In a forked child, locks that other threads of the parent held are free: these threads do not exist there.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -36,10 +41,11 @@ class ReentrantLock:
     inner: the plain mutex, for calls within a critical section.
     """
 
-    __slots__ = ("inner",)
+    __slots__ = ("__weakref__", "inner")
 
     def __init__(self) -> None:
-        self.inner = threading.RLock()
+        self.inner: Any = threading.RLock()
+        _locks.add(self)
 
     def acquire(self) -> None:
         enter_critical()
@@ -49,11 +55,12 @@ class ReentrantLock:
     def wait(self) -> None:
         """Acquire the mutex that another thread holds.  Outside other sections, signal handlers run meanwhile.
 
-        When the interpreter ends it stops daemon threads for ever: what one of them holds is replaced, for finalizers.
+        Finalizers also run when no other thread can release the mutex any more, which is then made free: after the
+        interpreter has stopped daemon threads, and in a forked child before `_in_child`.
         """
         while not self.inner.acquire(True, SLICE):
-            if sys.is_finalizing():
-                self.inner = threading.RLock()
+            if sys.is_finalizing() or os.getpid() != _process:
+                self.inner._at_fork_reinit()
             elif depth() == 1:
                 try:
                     run_handlers()
@@ -66,3 +73,18 @@ class ReentrantLock:
         leave_critical()
 
     __enter__, __exit__ = acquire, release
+
+
+_locks: weakref.WeakSet[ReentrantLock] = weakref.WeakSet()
+_process = os.getpid()
+
+
+def _in_child() -> None:
+    global _process
+    _process = os.getpid()
+    for lock in list(_locks):
+        if not lock.inner._is_owned():
+            lock.inner._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -19,11 +19,14 @@ cdef extern from "pthread.h" nogil:
     int pthread_mutex_trylock(pthread_mutex_t*)
     int pthread_mutex_lock(pthread_mutex_t*)
     int pthread_mutex_unlock(pthread_mutex_t*)
+    int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept, void (*child)() noexcept)
 
 cdef class Lock:
     cdef pthread_mutex_t _mutex
     cdef unsigned long long _owner
+    cdef int _forks
 
+    cdef bint _take(self) noexcept
     cpdef acquire(self)
     cpdef bint try_acquire(self) except -1
     cpdef release(self)

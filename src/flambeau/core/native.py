@@ -33,6 +33,9 @@ _collects = False  # whether the collector was enabled before the first section
 _is_collecting, _stop_collecting, _collect_again = gc.isenabled, gc.disable, gc.enable
 _put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions that run their handlers
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_process = os.getpid()
+_forks = 0  # number of forks between the first process and this one
+_forker = 0  # the thread that made the last of them, the only one that the child has
 _files: dict[str, bool] = {}  # whether a file whose frames `origin_above` has seen is one of this package
 
 
@@ -106,10 +109,11 @@ def run_handlers() -> None:
 
 def _in_child() -> None:
     """Reset the counts in a forked child: its only thread is the one that forked, which was in no section."""
-    global _main, _main_depth, _depth
+    global _main, _main_depth, _depth, _process, _forks, _forker
     if _depth and _collects:
         gc.enable()
-    _main = thread_ident()
+    _main = _forker = thread_ident()
+    _process, _forks = os.getpid(), _forks + 1
     _main_depth = _depth = 0
     _put_off.clear()
 
@@ -121,14 +125,25 @@ entries = {enter_critical.__code__: sys.maxsize}  # {code that begins a section:
 class Lock:
     """A mutex.  Holding it is a critical section.
 
-    `acquire` raises ReentryError if its thread already holds the lock.
+    `acquire` raises ReentryError if its thread holds the lock.  A forked child frees what threads that it lacks held.
     """
 
-    __slots__ = ("_lock", "_owner")
+    __slots__ = ("_forks", "_lock", "_owner")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner = 0
+        self._forks = _forks
+
+    def _free_if_lost(self) -> None:
+        """Free the lock in a forked child if the thread that holds it exists in the parent only."""
+        if os.getpid() != _process:  # a finalizer, which runs in the child before `_in_child`
+            is_lost = self._owner != thread_ident()
+        else:
+            is_lost = self._forks != _forks and self._owner != _forker
+        if is_lost:
+            self._lock = threading.Lock()
+            self._owner, self._forks = 0, _forks
 
     def acquire(self) -> None:
         global _depth, _main_depth, _collects
@@ -140,20 +155,23 @@ class Lock:
             _collects = _is_collecting()
             _stop_collecting()
         if not self._lock.acquire(False):
+            self._free_if_lost()
             if self._owner == ident:
                 leave_critical()
                 raise reentered()
             self._lock.acquire()
-        self._owner = ident
+        self._owner, self._forks = ident, _forks
 
     def try_acquire(self) -> bool:
         """Try to acquire the lock; return whether it succeeded."""
         enter_critical()
-        if self._lock.acquire(False):
-            self._owner = thread_ident()
-            return True
-        leave_critical()
-        return False
+        if not self._lock.acquire(False):
+            self._free_if_lost()
+            if not self._lock.acquire(False):
+                leave_critical()
+                return False
+        self._owner, self._forks = thread_ident(), _forks
+        return True
 
     def release(self, kind: object = None, error: object = None, traceback: object = None) -> None:
         global _depth, _main_depth

@@ -45,6 +45,18 @@ cdef extern from *:
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
+cdef extern from *:
+    """
+    static int forks;  /* number of forks between the first process and this one */
+    static unsigned long forker;  /* the thread that made the last of them, the only one that the child has */
+    static void count_fork(void) { ++forks, forker = PyThread_get_thread_ident(); }
+    """
+    int forks
+    unsigned long forker
+    void count_fork() noexcept nogil
+
+pthread_atfork(NULL, NULL, count_fork)  # finalizers run in a child before functions of os.register_at_fork
+
 
 cpdef unsigned long long thread_ident() noexcept:
     """Return the calling thread's id."""
@@ -184,33 +196,42 @@ os.register_at_fork(after_in_child=_in_child)
 cdef class Lock:
     """A mutex.  Holding it is a critical section.  An acquire that succeeds at once makes no Python call.
 
-    `acquire` raises ReentryError if its thread already holds the lock.
+    `acquire` raises ReentryError if its thread holds the lock.  A forked child frees what threads that it lacks held.
     """
 
     def __cinit__(self):
+        self._forks = forks
         if pthread_mutex_init(&self._mutex, NULL):
             raise MemoryError("no mutex")
 
     def __dealloc__(self):
         pthread_mutex_destroy(&self._mutex)
 
+    cdef bint _take(self) noexcept:
+        if pthread_mutex_trylock(&self._mutex):
+            if self._forks == forks or self._owner == forker:
+                return False
+            pthread_mutex_init(&self._mutex, NULL)
+            pthread_mutex_lock(&self._mutex)
+        self._owner, self._forks = PyThread_get_thread_ident(), forks
+        return True
+
     cpdef acquire(self):
         enter_critical()
-        if pthread_mutex_trylock(&self._mutex):
+        if not self._take():
             if self._owner == PyThread_get_thread_ident():
                 leave_critical()
                 raise reentered()
             with nogil:
                 pthread_mutex_lock(&self._mutex)
-        self._owner = PyThread_get_thread_ident()
+            self._owner, self._forks = PyThread_get_thread_ident(), forks
 
     cpdef bint try_acquire(self) except -1:
         """Try to acquire the lock; return whether it succeeded."""
         enter_critical()
-        if pthread_mutex_trylock(&self._mutex):
+        if not self._take():
             leave_critical()
             return False
-        self._owner = PyThread_get_thread_ident()
         return True
 
     cpdef release(self):

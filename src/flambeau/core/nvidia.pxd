@@ -32,7 +32,6 @@ cdef extern from "submission.h" nogil:
     void ring_wait_for_room(Ring* ring)
     void ring_drain(Ring* ring)
     int ring_failure(Ring* ring, int* kind)
-    void ring_forget(Ring* ring)
 
 cdef enum:
     LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, SYNCHRONIZE, PRODUCT, EXECUTION  # kinds

@@ -124,18 +124,6 @@ cdef int make_stream_call(RingCall* call) noexcept nogil:
     return (<Fill>of.function)(of.to, <unsigned char>of.what, of.nbytes, of.stream)
 
 
-cdef list _addresses_of_rings = []  # of all drivers; rings live as long as the process
-
-
-def _in_child():
-    """Empty the rings in a forked child, which lacks their threads and must not use the driver."""
-    for address in _addresses_of_rings:
-        ring_forget(<Ring*><uintptr_t>address)
-
-
-os.register_at_fork(after_in_child=_in_child)
-
-
 cdef void* found(void* library, bytes name) except NULL:
     cdef void* function = dlsym(library, name)
     if function == NULL:
@@ -256,8 +244,6 @@ cdef class Native(HotCalls):
         if ring == NULL:
             context = self._contexts[stream.device].raw
             ring = self._rings[stream.device] = ring_new(<void*>context, self._cu_current, self._cu_set_current)
-            if ring != NULL:
-                _addresses_of_rings.append(<uintptr_t>ring)
         return ring
 
     cdef RingCall* _place(self, Stream stream, size_t nbytes):

@@ -6,7 +6,7 @@
  *   make the first DIRECT_CALLS calls themselves, counted since it fell asleep or since the last drain (ring_takes).
  * - Of calls that fail, the first one's code is kept until ring_failure reads it.  Later calls are still made.
  * - A call may wait for earlier ones of another ring (ring_wait).  Those were put in earlier, so rings cannot deadlock.
- * - A forked child has no thread, and must not use the driver: its rings are emptied (ring_forget).
+ * - A forked child has no thread, and must not use the driver.  Its rings are emptied before any finalizer runs there.
  */
 #ifndef FLAMBEAU_SUBMISSION_H
 #define FLAMBEAU_SUBMISSION_H
@@ -31,7 +31,8 @@ struct RingCall {  /* the header of every call in a ring */
 typedef int (*RingContextGet)(void **);
 typedef int (*RingContextSet)(void *);
 
-typedef struct {
+typedef struct Ring {
+  struct Ring *next;
   char *bytes;
   void *context;  /* current while calls are made */
   RingContextGet get_context;
@@ -107,7 +108,18 @@ static void *ring_run(void *given) {
   return NULL;
 }
 
-/* A ring whose calls are made with a context current; NULL if out of memory.  The thread starts when first needed. */
+static Ring *rings;  /* of all drivers: they live as long as the process */
+
+static void ring_forget(void) {
+  for (Ring *ring = rings; ring != NULL; ring = ring->next) {
+    pthread_mutex_init(&ring->mutex, NULL);
+    pthread_cond_init(&ring->wake, NULL);
+    ring->tail = ring->head, ring->started = ring->busy = ring->failed_code = 0, ring->asleep = 1;
+  }
+}
+
+/* A ring whose calls are made with a context current; NULL if out of memory.  The thread starts when first needed.
+ * The caller holds the GIL. */
 static Ring *ring_new(void *context, RingContextGet get_context, RingContextSet set_context) {
   Ring *ring = (Ring *)calloc(1, sizeof(Ring));
   if (ring == NULL || posix_memalign((void **)&ring->bytes, RING_LINE, RING_BYTES)) { free(ring); return NULL; }
@@ -115,6 +127,8 @@ static Ring *ring_new(void *context, RingContextGet get_context, RingContextSet 
   pthread_mutex_init(&ring->mutex, NULL);
   pthread_cond_init(&ring->wake, NULL);
   ring->asleep = 1;
+  if (rings == NULL) pthread_atfork(NULL, NULL, ring_forget);  /* children inherit both */
+  ring->next = rings, rings = ring;
   return ring;
 }
 
@@ -196,11 +210,5 @@ static int ring_failure(Ring *ring, int *kind) {
   int code = ring->failed_code;
   *kind = ring->failed_kind, ring->failed_code = 0;
   return code;
-}
-
-static void ring_forget(Ring *ring) {
-  pthread_mutex_init(&ring->mutex, NULL);
-  pthread_cond_init(&ring->wake, NULL);
-  ring->tail = ring->head, ring->started = ring->busy = ring->failed_code = 0, ring->asleep = 1;
 }
 #endif

@@ -184,13 +184,6 @@ def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
     return previous
 
 
-def replace_after_fork(new: RunningMachine) -> None:
-    """Like `swap_machine`, in a forked child, regardless of locks that the parent's other threads held."""
-    global _lock, _machine
-    _lock = ReentrantLock()
-    _machine = new
-
-
 def _forget_last() -> None:
     global _last
     _last = Thread(0)

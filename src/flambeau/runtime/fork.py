@@ -1,7 +1,8 @@
 """Fork after CUDA started: in the child, every use of the inherited machine raises AcceleratorError.
 
 - The check costs nothing until a fork happens: in the child, every reference to the driver is replaced.
-- Finalizers do nothing in the child.
+- Finalizers do nothing in the child.  Those of other threads' local objects run there before any function of
+  os.register_at_fork: they compare `Machine.process`, and a native Lock knows the forks by itself.
 - The child's CPU tensors and CPU generator keep working.
 """
 
@@ -92,13 +93,13 @@ def _in_child() -> None:
             stream.driver = dead
         machine.driver = dead
         if machine is current:
-            thread.replace_after_fork(_refused(machine, refusal))
+            thread.swap_machine(_refused(machine, refusal))
             current = None
     _started.clear()
     asked = driver.nvidia_initialized()
     if current is not None and current.choice.kind == "nvidia" and asked is not None and current.forked is None:
         # No machine was started, but counting the devices has initialized NVIDIA's driver.
-        thread.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
+        thread.swap_machine(_refused(current, Refusal(asked[0], 0, asked[1])))
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -686,7 +687,7 @@ class CUDAGraph(GraphDebugging):
 
     def __del__(self) -> None:
         machine = getattr(self, "_machine", None)  # the attribute is missing if __init__ was interrupted
-        if machine is not None and machine.capture is not self:
+        if machine is not None and machine.capture is not self and machine.process == os.getpid():
             self.reset()
 
 

@@ -144,6 +144,7 @@ class Machine(thread.Machine):
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # with the source lines of each call
         self.stray_contexts = ""  # reaction of set_device to contexts on other devices: "warn", "error" or ""
         self._starting: int | None = None
+        self.process = os.getpid()  # finalizers do nothing in a forked child
         self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
         self.allocator_functions: LibraryFunctions | None = None  # used in place of the caching allocator
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
@@ -195,6 +196,7 @@ class Machine(thread.Machine):
             self.choice = watcher.chosen(self.choice)
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
+        self.process = os.getpid()
         self.launch_blocking = config.launch_blocking()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.pinned.registers = self.settings.pinned_registers

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING, Any
 
 from .. import callers
@@ -571,7 +572,7 @@ class Event:
 
     def __del__(self) -> None:
         machine = getattr(self, "_machine", None)  # the attribute is missing if __init__ raised
-        if machine is None:
+        if machine is None or machine.process != os.getpid():
             return
         try:
             machine.driver.event_destroy(self.handle)

@@ -399,9 +399,9 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return handle
 
     def event_destroy(self, event: EventHandle) -> None:
-        with self._lock:
-            self._event(event)
-            del self._events[event]
+        """See Driver.  Takes no lock: finalizers call it, in threads that hold locks for which its owner may wait."""
+        self._event(event)
+        del self._events[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
         with self._plain_lock:

@@ -371,8 +371,7 @@ class FollowedDriver(VirtualDriver):
 
     def event_destroy(self, event: EventHandle) -> None:
         self._real.event_destroy(self._real_handles[event])
-        with self.lock.plain:
-            del self._events[event], self._real_handles[event]
+        del self._events[event], self._real_handles[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
         with self.lock.plain:
