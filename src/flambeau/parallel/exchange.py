@@ -662,9 +662,11 @@ class Client:
                     work.finish()
 
     def drop(self) -> None:
-        """Close this process's copy of the connection."""
-        self._is_closed = True
+        """Close this process's copy of the connection, regardless of locks that threads of the parent held."""
+        self._is_closed, self._is_listening = True, False
         self.failure = "the process was forked"
+        self._changed = threading.Condition()
+        self._sending, self._reporting = threading.Lock(), threading.Lock()
         self._link.close()
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  (sockets load it, with a shared library: see `_in_child`)
 import hmac
 import json
 import math
@@ -266,7 +267,11 @@ _hubs: WeakSet[Hub] = WeakSet()
 
 
 def _in_child() -> None:
-    """Close a forked child's copies of the sockets, so that the ranks notice when the parent exits."""
+    """Close a forked child's copies of the sockets, so that the ranks notice when the parent exits.
+
+    Ranks may be forked too.  They load no shared library: the loader has a lock that stays held in the child if another
+    thread of the parent held it, as while it throws a C++ exception.
+    """
     for hub in list(_hubs):
         hub.drop()
 
@@ -335,7 +340,8 @@ class Hub:
         self.join()
 
     def drop(self) -> None:
-        """Close this process's copies of the sockets."""
+        """Close this process's copies of the sockets, regardless of a lock that a thread of the parent held."""
+        self._read_all = threading.Condition()
         with suppress(RuntimeError, ValueError):  # the parent was changing the selector's table, or had closed it
             for key in list((self._selector.get_map() or {}).values()):
                 if isinstance(key.fileobj, socket.socket):

@@ -511,14 +511,18 @@ class FileStore(LocalStore):
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "r+", encoding="utf-8") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)
-            text = opened.read()
-            contents = Contents(*json.loads(text)) if text else Contents()
-            answer = contents.answer(request)
-            written = json.dumps([contents.values, {key: list(queue) for key, queue in contents.queues.items()}])
-            if written != text:
-                opened.seek(0)
-                opened.write(written)
-                opened.truncate()
+            try:
+                text = opened.read()
+                contents = Contents(*json.loads(text)) if text else Contents()
+                answer = contents.answer(request)
+                written = json.dumps([contents.values, {key: list(queue) for key, queue in contents.queues.items()}])
+                if written != text:
+                    opened.seek(0)
+                    opened.write(written)
+                    opened.truncate()
+                    opened.flush()
+            finally:  # closing alone keeps the lock if a forked child has the file open
+                fcntl.flock(opened, fcntl.LOCK_UN)
             return answer
 
     def clone(self) -> FileStore:

@@ -432,8 +432,8 @@ class Returner:
         self._items.put(share)
 
     def settle(self) -> None:
-        """Wait until all imports queued so far are released."""
-        if self._thread is not None:
+        """Wait until all imports queued so far are released.  A forked child has no thread, and releases nothing."""
+        if self._thread is not None and self._thread.is_alive():
             passed = threading.Event()
             self._items.put(passed)
             passed.wait()

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from ... import config
@@ -27,18 +27,25 @@ class Nvml:
 
     def __init__(self, bindings: Any) -> None:
         self._bindings = bindings
+        self._uuids: tuple[str, ...] | None = None
+        self._has_divided: bool | None = None
         self._ask("nvmlInit")
 
-    @cached_property
+    # no cached_property: before Python 3.12 it holds a lock, for which a forked child could wait for ever
+    @property
     def uuids(self) -> tuple[str, ...]:
         """Every device's UUID, as `GPU-…` text, in PCI bus order."""
-        count = self._ask("nvmlDeviceGetCount")
-        return tuple(self._ask("nvmlDeviceGetUUID", self._at(index)) for index in range(count))
+        if self._uuids is None:
+            count = self._ask("nvmlDeviceGetCount")
+            self._uuids = tuple(self._ask("nvmlDeviceGetUUID", self._at(index)) for index in range(count))
+        return self._uuids
 
-    @cached_property
+    @property
     def has_divided(self) -> bool:
         """Whether CUDA sees a device's MIG instances instead of the device."""
-        return any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
+        if self._has_divided is None:
+            self._has_divided = any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
+        return self._has_divided
 
     def _at(self, index: int) -> Handle:
         return self._ask("nvmlDeviceGetHandleByIndex", index)
