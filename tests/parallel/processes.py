@@ -1,5 +1,6 @@
 """Ranks as forked processes that meet at a file."""
 
+import faulthandler
 import os
 import pickle
 import signal
@@ -10,6 +11,8 @@ import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.parallel import exchange, hub, process_group
 from flambeau.testing import machine
+
+PATIENCE = 120  # seconds: longer than the limits of collectives in all tests
 
 
 def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", machines=1):
@@ -28,13 +31,17 @@ def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", mac
 
 
 def forked(function, size):
-    """The result of function(rank) in each of `size` forked processes, or the exit status of one that was killed."""
+    """The result of function(rank) in each of `size` forked processes, or the exit status of one that was killed.
+
+    A process that runs for PATIENCE seconds prints the stacks of its threads, and ends.
+    """
     children = []
     for rank in range(size):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             try:
+                faulthandler.dump_traceback_later(PATIENCE, exit=True, file=2)
                 answer = pickle.dumps(function(rank))
                 with open(write, "wb") as opened:
                     opened.write(answer)

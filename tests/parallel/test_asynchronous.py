@@ -149,7 +149,8 @@ def test_a_collective_that_is_complete_outlives_its_ranks(device, backend, pipe)
             if not select.select([read], [], [], PATIENCE)[0]:
                 return "rank 1 has not come"
             ended = os.pidfd_open(int.from_bytes(os.read(read, 8), "little"))
-            select.select([ended], [], [])
+            if not select.select([ended], [], [], PATIENCE)[0]:
+                return "rank 1 has not ended"
             os.close(ended)
         work.wait()
         values = x.tolist()
@@ -161,7 +162,7 @@ def test_a_collective_that_is_complete_outlives_its_ranks(device, backend, pipe)
         return values, ""
 
     found = run(function, 3, backend, gpus=3)
-    assert found[1] == -9, found
+    assert found[1] == -9 and all(isinstance(answer, tuple) for answer in (found[0], found[2])), found
     for values, text in (found[0], found[2]):
         assert values == [6.0, 6.0] and "the process of rank 1 has ended" in text
 
