@@ -123,7 +123,7 @@ def test_a_mean_far_above_the_deviation(device):
     np.testing.assert_allclose(mean.cpu().numpy()[:, 0], wide.mean(1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("rows, size", [(1, 1), (200, 3), (130, 260), (1000, 33), (1300, 33)])
+@pytest.mark.parametrize("rows, size", [(1, 1), (200, 3), (130, 260), (1000, 33), (1300, 33), (0, 3), (0, 300)])
 def test_columns_are_summed_alike_twice(rows, size, device):
     values, slopes = RANDOM.standard_normal((rows, size)), RANDOM.standard_normal((rows, size))
     x, g = tensor(values, dtype=dtypes.float32, device=device), tensor(slopes, dtype=dtypes.float32, device=device)

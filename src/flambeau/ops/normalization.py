@@ -308,16 +308,19 @@ def layer_norm_columns(
     dtype = input.dtype
     rows, size = mean.numel(), prod(normalized_shape)
     results = call.output(normalized_shape, dtype), call.output(normalized_shape, dtype)
+    if not rows * size:
+        for out in results if size else ():
+            run_fold(call, SUM, call.scratch((0, size), dtype.wide), (0,), out, dtype.wide)
+        return results
     lanes, tiles, parts = _column_plan(rows, size, dtype)
     if parts == 1 and dtype.wide is dtype:
         pieces = results
     else:
         pieces = call.scratch((parts, size), dtype.wide), call.scratch((parts, size), dtype.wide)
-    if rows * size:
-        operands = [call.contiguous(operand) for operand in (grad_output, input, mean, rstd)]
-        is_even, _ = plan_rows(rows, size, operands[:2])
-        grid = Grid((tiles * parts, 1, 1), THREADS)
-        call.launch(layer_norm_columns_kernel(dtype, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
+    operands = [call.contiguous(operand) for operand in (grad_output, input, mean, rstd)]
+    is_even, _ = plan_rows(rows, size, operands[:2])
+    grid = Grid((tiles * parts, 1, 1), THREADS)
+    call.launch(layer_norm_columns_kernel(dtype, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
     if pieces is not results:
         _join_sums(call, results, pieces, parts, size)
     return results

@@ -69,7 +69,7 @@ def memory_of(call: Call, input: Any, keeps_order: bool = True) -> Memory:
     shape, dtype = tuple(input.shape), input.dtype
     given = call.given
     target = given if given is not None and given.dtype is dtype and tuple(given.shape) == shape else None
-    strides = input.strides if target is None else target.strides
+    strides = st.preserved(shape, input.strides) if target is None else target.strides
     dims = [dim for dim, size in enumerate(shape) if size != 1]
     order = sorted(dims, key=lambda dim: -strides[dim])
     if order == dims or (target is None and not keeps_order):
