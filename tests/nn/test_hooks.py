@@ -89,9 +89,28 @@ def test_a_backward_hook_runs_where_no_input_needs_a_gradient():
     net.register_full_backward_hook(
         lambda module, grad_input, grad_output: seen.append((grad_input, grad_output[0].item()))
     )
-    net(torch.ones(1, 1)).sum().backward()
+    with pytest.warns(UserWarning, match="Linear: a full backward hook .* no input requires a gradient"):
+        net(torch.ones(1, 1)).sum().backward()
     assert seen == [((None,), 1.0)]
     assert net.weight.grad.tolist() == [[1.0]]
+    net.register_full_backward_hook(lambda module, grad_input, grad_output: (torch.ones(1, 1),))
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="gradients of inputs that do not require any"):
+        net(torch.ones(1, 1)).sum().backward()
+
+
+def test_backward_hooks_leave_tensors_without_a_gradient_as_they_are():
+    class Parts(nn.Module):
+        def forward(self, x, y):
+            seen.append((x.requires_grad, y.requires_grad))
+            return x * 2, x * 3, x.detach(), y, torch.ones(1, dtype=torch.int64)
+
+    net, seen, x = Parts(), [], torch.ones(1, requires_grad=True)
+    net.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append((grad_input, grad_output)))
+    out = net(x, torch.ones(1))
+    assert seen.pop() == (True, False) and [tensor.requires_grad for tensor in out] == [True, True, False, False, False]
+    out[0].sum().backward()
+    (grad_input, grad_output), *_ = seen
+    assert grad_output == (torch.ones(1), None, None, None, None) and grad_input[0].item() == x.grad.item() == 2
 
 
 def test_a_backward_hook_keeps_tuples_of_outputs():

@@ -12,7 +12,7 @@ from ..autograd.function import Function
 from ..autograd.node_hooks import RemovableHandle
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, ModeError, shown
-from ..tensor import checks
+from ..tensor import checks, factories
 
 
 class HookError(ArgumentTypeError, RuntimeError):
@@ -572,6 +572,7 @@ class _Backward:
         return type(result)(*values) if hasattr(result, "_fields") else values
 
     def at_outputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Call the hooks with the gradients, None for those of unused outputs; return the resulting ones."""
         whole = _spread((None,) * self.output_count, self.output_places, grads)
         for hook in self.pre:
             changed = hook(self.module, whole)
@@ -579,7 +580,16 @@ class _Backward:
                 whole = self._as_grads("grad_output", changed, whole)
         self.grad_output = whole
         if not self.needs_inputs:
-            self._call_hooks((None,) * self.input_count)
+            callers.warn(
+                f"{type(self.module).__name__}: a full backward hook is called when the gradients of the outputs are "
+                "known, because no input requires a gradient"
+            )
+            if any(grad is not None for grad in self._call_hooks((None,) * self.input_count)):
+                raise AutogradError(
+                    "a backward hook returned gradients of inputs that do not require any",
+                    hint="return None",
+                    operator=type(self.module).__name__,
+                )
         return tuple(whole[index] for index in self.output_places)
 
     def at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -634,6 +644,7 @@ class _AtInputs(Function):
     @staticmethod
     def forward(ctx: Any, watch: _Backward, *tensors: Any) -> Any:
         ctx.watch = watch
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
         return tensors
 
     @staticmethod
@@ -645,8 +656,16 @@ class _AtOutputs(Function):
     @staticmethod
     def forward(ctx: Any, watch: _Backward, *tensors: Any) -> Any:
         ctx.watch = watch
+        ctx.set_materialize_grads(False)  # the hooks see which outputs were not used
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+        ctx.layouts = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
         return tensors
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, *ctx.watch.at_outputs(grads))
+        changed = ctx.watch.at_outputs(grads)
+        filled = [
+            factories.zeros(shape, dtype=dtype, device=device) if grad is None and dtype.is_floating_point else grad
+            for grad, (shape, dtype, device) in zip(changed, ctx.layouts)
+        ]
+        return (None, *filled)
