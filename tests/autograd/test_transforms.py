@@ -184,6 +184,10 @@ def test_names_of_functional_calls():
         func.functional_call(net, {"weight": 3}, X)
     with pytest.raises(ValueError, match="functional_call: expected a dictionary of tensors or several, got 5"):
         func.functional_call(net, 5, X)
+    with pytest.raises(TypeError, match="functional_call: '0' names a module, not a tensor: Linear"):
+        func.functional_call(nn.Sequential(nn.Linear(1, 1)), {"0": X}, X)
+    with pytest.raises(KeyError, match="functional_call: tensor name can't be empty"):
+        func.functional_call(net, {"": X}, X)
     with pytest.raises(ArgumentError, match="functional_call: 'a' appears"):
         func.functional_call(net, ({"a": X}, {"a": X}), X)
 
@@ -192,6 +196,9 @@ def test_parameters_of_modules_are_stacked():
     parameters, buffers = func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
     assert parameters["weight"].shape == (2, 1, 2) and parameters["weight"].is_leaf and buffers == {}
     assert parameters["weight"].requires_grad
+    for models in ([], [nn.Linear(2, 1), nn.ReLU()], [nn.Linear(2, 1), nn.Linear(2, 1).eval()]):
+        with pytest.raises(RuntimeError, match="stack_module_state: expected modules of one (class|mode), got"):
+            func.stack_module_state(models)
 
 
 def test_batch_norms_without_running_statistics():

@@ -25,7 +25,9 @@ def test_a_module_prints_as_pytorchs(call):
 
 def test_settings_are_passed_on():
     x = torch.tensor([-2.0, 0.5, 4.0])
-    assert nn.Hardtanh(min_value=0.0, max_value=3.0)(x).tolist() == [0.0, 0.5, 3.0]
+    with pytest.warns(FutureWarning, match="Hardtanh: m.._value is deprecated and renamed to m.._val") as warned:
+        assert nn.Hardtanh(min_value=0.0, max_value=3.0)(x).tolist() == [0.0, 0.5, 3.0]
+    assert len(warned) == 2
     assert nn.LeakyReLU(0.5)(x).tolist() == [-1.0, 0.5, 4.0] and nn.Threshold(1, 7)(x).tolist() == [7.0, 7.0, 4.0]
     assert nn.RReLU(0.5, 0.5)(x).tolist() == [-1.0, 0.5, 4.0] and nn.Softshrink(1.0)(x).tolist() == [-1.0, 0.0, 3.0]
     y = x.clone()
@@ -43,7 +45,7 @@ def test_prelu_learns_a_weight_for_each_channel():
 def test_wrong_settings():
     with pytest.raises(ValueError, match="Hardtanh: min_val must be below max_val, got 1 and 0"):
         nn.Hardtanh(1, 0)
-    with pytest.raises(RuntimeError, match=r"Softmax2d: expected input to be 3D or 4D, got shape \[2\]"):
+    with pytest.raises(ValueError, match=r"Softmax2d: expected input to be 3D or 4D, got shape \[2\]"):
         nn.Softmax2d()(torch.ones(2))
 
 

@@ -102,3 +102,20 @@ def test_errors_have_the_name_of_the_function():
     for name, call, error, fact in cases:
         with pytest.raises(error, match=f"^{name}: .*{fact}"):
             call()
+
+
+def test_a_bias_of_one_number_is_added_to_every_output():
+    x, weight = torch.arange(6.0).view(2, 3), torch.ones(2, 3, requires_grad=True)
+    for shape in ((1,), ()):
+        bias = torch.full(shape, 2.0, requires_grad=True)
+        out = F.linear(x, weight, bias)
+        out.sum().backward()
+        assert out.tolist() == [[5, 5], [14, 14]] and bias.grad.item() == 4, shape
+    with pytest.raises(RuntimeError, match=r"linear: bias has shape \[3\], expected \[2\]"):
+        F.linear(x, weight, torch.ones(3))
+
+
+def test_sizes_are_counted_before_the_mode_is_looked_at():
+    for keyword in ("size", "scale_factor"):
+        with pytest.raises(ValueError, match=f"interpolate: {keyword} has 2 numbers for 1 spatial dimensions"):
+            F.interpolate(torch.ones(1, 2, 3), mode="bilinear", **{keyword: (5, 7)})

@@ -69,6 +69,14 @@ def test_a_generator_decides_the_values():
     assert values() == values()
 
 
+def test_modes_may_be_written_in_capitals():
+    for fill in (init.kaiming_normal_, init.kaiming_uniform_):
+        torch.manual_seed(0)
+        expected = fill(torch.empty(3, 4), mode="fan_out")
+        torch.manual_seed(0)
+        assert fill(torch.empty(3, 4), mode="FAN_OUT").equal(expected)
+
+
 def test_gains():
     assert init.calculate_gain("linear") == init.calculate_gain("conv2d") == 1
     assert init.calculate_gain("tanh") == 5 / 3

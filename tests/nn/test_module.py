@@ -122,6 +122,8 @@ def test_paths_lead_to_members():
     assert net.get_buffer("0.count") is net[0].count
     with pytest.raises(AttributeError, match="'Net' object has no parameter 'count'"):
         net.get_parameter("0.count")
+    with pytest.raises(AttributeError, match="get_parameter: 'bias' is None"):
+        nn.Linear(1, 1, bias=False).get_parameter("bias")
 
 
 def test_casting_keeps_parameters_themselves_and_integers_as_they_are():

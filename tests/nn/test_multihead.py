@@ -78,3 +78,13 @@ def test_more_keys_and_other_features():
     out, weights = net(torch.ones(3, 2, 4), torch.ones(6, 2, 5), torch.ones(6, 2, 3))
     assert out.shape == (3, 2, 4) and weights.shape == (2, 3, 8)
     assert torch.allclose(weights.sum(-1), torch.ones(2, 3))
+
+
+def test_an_empty_batch():
+    x = torch.ones(3, 0, 4, requires_grad=True)
+    layer = nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)
+    for need_weights in (True, False):
+        out, weights = layer(x, x, x, key_padding_mask=torch.zeros(0, 3).bool(), need_weights=need_weights)
+        assert out.shape == (3, 0, 4) and (weights.shape == (0, 3, 5) if need_weights else weights is None)
+    out.sum().backward()
+    assert x.grad.shape == (3, 0, 4) and not layer.in_proj_weight.grad.any()

@@ -76,3 +76,36 @@ def test_batch_normalization_refuses_an_eps_that_cannot_be_added():
         with pytest.raises(ValueError, match=f"batch_norm: eps must be {fact}.*, but got {eps}"):
             nn.functional.batch_norm(x, ones, ones, training=training, eps=eps)
     assert nn.functional.batch_norm(x, ones, ones, eps=0.0).tolist() == [[0.0], [0.0]]
+
+
+def test_the_former_local_response_norm_sums_channels_as_pytorch_does():
+    x = torch.arange(1.0, 6.0).view(1, 5, 1, 1)
+    for size, expected in (
+        (1, [1 / 2, 1 / 3, 3 / 11, 2 / 9, 5 / 27]), (2, [2 / 3, 4 / 7, 1 / 2, 8 / 19, 5 / 14]),
+        (3, [3 / 8, 6 / 17, 3 / 11, 2 / 9, 1 / 3]), (5, [5 / 19, 2 / 7, 1 / 4, 1 / 3, 25 / 56]),
+    ):  # fmt: skip
+        layer = nn.CrossMapLRN2d(size, alpha=1.0, beta=1.0)
+        assert layer(x).flatten().tolist() == pytest.approx(expected), size
+        assert torch.autograd.gradcheck(layer, (x.double().requires_grad_(),))
+    with pytest.raises(ValueError, match=r"CrossMapLRN2d: expected a 4D input, got 3D: \[1, 5, 1\]"):
+        layer(x[..., 0])
+    with pytest.raises(ValueError, match="CrossMapLRN2d: size should be greater than zero, got 0"):
+        nn.CrossMapLRN2d(0)(x)
+
+
+def test_running_statistics_are_given_together():
+    x, ones = torch.ones(2, 3, 4), torch.ones(3)
+    for name in ("batch_norm", "instance_norm"):
+        for given in ((ones, None), (None, ones)):
+            settings = {"training": True} if name == "batch_norm" else {}
+            with pytest.raises(ValueError, match=f"{name}: running_mean and running_var must either both be None"):
+                getattr(nn.functional, name)(x, *given, **settings)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_gradients_of_an_empty_batch_are_zeros(device):
+    for layer in (nn.LayerNorm(4), nn.LayerNorm((3, 4), bias=False), nn.RMSNorm(4), nn.LayerNorm(4, dtype=torch.half)):
+        layer.to(device)
+        x = torch.ones(0, 3, 4, device=device, dtype=layer.weight.dtype, requires_grad=True)
+        layer(x).sum().backward()
+        assert all(not p.grad.any() for p in layer.parameters()) and x.grad.shape == (0, 3, 4), layer

@@ -90,8 +90,16 @@ def test_gradients_of_classes(reduction):
     assert gradcheck(lambda g: nll_backward(g, target, weight, total, (2, 3, 2), 2, reduction == "none"), [grad])
 
 
+def test_classes_may_be_bytes():
+    x, target = double(LOGITS), tensor(TARGET)
+    for loss in (nll_loss, cross_entropy):
+        assert loss(x, target.to(dtypes.uint8)).item() == loss(x, target).item()
+
+
 def test_class_errors_name_every_value():
     x = double(LOGITS)
+    with pytest.raises(RuntimeError, match=r"input is \[3, 3\], target is \[3, 3\]"):
+        nll_loss(x, tensor(np.zeros((3, 3), np.int64)))
     with pytest.raises(ArgumentError, match=r"input is \[3, 3\], target is \[2\]"):
         nll_loss(x, tensor([0, 1]))
     with pytest.raises(DtypeError, match="expected target dtype to be int64, got int32"):

@@ -227,3 +227,20 @@ def test_wrong_arguments_are_refused_under_the_scheduler_s_name():
         whole.load_state_dict({})
     with pytest.raises(ValueRangeError, match="^step: only one element"):
         lr_scheduler.ReduceLROnPlateau(sgd(1.0)).step(torch.ones(2))
+
+
+def test_a_subclass_may_replace_how_a_plateau_reduces_the_rate():
+    class Counted(lr_scheduler.ReduceLROnPlateau):
+        def _reduce_lr(self, epoch):
+            epochs.append(epoch)
+            super()._reduce_lr(epoch)
+
+    epochs, optimizer = [], torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+    scheduler = Counted(optimizer, factor=0.5, patience=0)
+    optimizer.step()
+    for metric in (1.0, 2.0, 3.0):
+        scheduler.step(metric)
+    assert epochs == [2, 3] and scheduler.get_last_lr() == [2.0]
+    scheduler._reset()
+    scheduler.step(9.0)
+    assert scheduler.best == 9.0 and scheduler.get_last_lr() == [2.0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError, ShapeError, naming
+from .. import callers
+from ..errors import ArgumentError, naming
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
@@ -38,7 +39,7 @@ class ReLU(Layer):
 class Hardtanh(Layer):
     """x limited to [min_val, max_val], elementwise; inplace: overwrite the input.
 
-    min_value, max_value: former names of the bounds.
+    min_value, max_value: former names of the bounds, which give a FutureWarning.
     Shapes: the result has the input's shape.
     Raises: ArgumentError unless min_val is below max_val, ArgumentTypeError for a bound that is not a number; in
             forward, DtypeError for a bool input.
@@ -52,6 +53,10 @@ class Hardtanh(Layer):
         max_value: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        for former, given in (("min_value", min_value), ("max_value", max_value)):
+            if given is not None:
+                name = f"{former[:3]}_val"
+                callers.warn(f"Hardtanh: {former} is deprecated and renamed to {name}", FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
@@ -599,7 +604,8 @@ class Softmax2d(Layer):
     """Softmax over the channels of images, [n, c, h, w] or [c, h, w].
 
     Shapes: the result has the input's shape.
-    Raises: in forward, ShapeError for a wrong number of dimensions, DtypeError for an input that is not floating point.
+    Raises: in forward, ArgumentError for a wrong number of dimensions, DtypeError for an input that is not floating
+            point.
     Example:
         >>> torch.nn.Softmax2d()(torch.tensor([[[0.0]], [[0.0]]])).flatten()
         tensor([0.5000, 0.5000])
@@ -607,7 +613,7 @@ class Softmax2d(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):
-            raise ShapeError(
+            raise ArgumentError(
                 f"expected input to be 3D or 4D, got shape {list(input.shape)}",
                 hint="its shape is [n, c, h, w] or [c, h, w]",
                 operator="Softmax2d",

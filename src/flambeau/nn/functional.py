@@ -144,15 +144,19 @@ scaled_dot_product_attention = _function("scaled_dot_product_attention")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
 
-    Shapes: input [*, i], weight [o, i] and bias [o] give [*, o]; a weight [i] gives [*].
+    Shapes: input [*, i], weight [o, i] and bias [o], [1] or [] give [*, o]; a weight [i] gives [*].
     Raises: ShapeError if the shapes do not fit, DtypeError if the dtypes differ, DeviceMismatchError if the devices do.
     Example:
         >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
         >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.5]))
         tensor([3.0000, 8.5000])
     """
-    if bias is None and isinstance(weight, TensorBase) and len(weight._layout.shape) == 1:
-        return REGISTRY["matmul"](input, weight)
+    if isinstance(weight, TensorBase):
+        shape = weight._layout.shape
+        if bias is None and len(shape) == 1:
+            return REGISTRY["matmul"](input, weight)
+        if isinstance(bias, TensorBase) and len(shape) == 2 and bias._layout.shape in ((), (1,)):
+            bias = bias.expand(shape[:1])
     return _LINEAR(input, weight, bias)
 
 

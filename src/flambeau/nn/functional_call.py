@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, ValueRangeError, shown
 from ..ops.join import stack
 from ..tensor import checks
 from .module import Module, check_module
@@ -34,8 +34,9 @@ def functional_call(
     strict: whether every parameter and buffer must be given, and nothing else.
     Shapes: those of the module.
     Host:   as the module.
-    Raises: ArgumentTypeError for a module or value of a wrong type, ArgumentError for a name given twice or
-            dictionaries that are none; with strict, StateDictError for missing and unknown names.
+    Raises: ArgumentTypeError for a module or value of a wrong type or the name of a module, ArgumentError for a name
+            given twice, an empty name or dictionaries that are none; with strict, StateDictError for missing and
+            unknown names.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
@@ -82,7 +83,7 @@ def _own(module: Module) -> dict[str, Any]:
 
 
 def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> dict[str, Any]:
-    """Return the given tensors with those of tied names.  Raises ArgumentError, StateDictError."""
+    """Return the given tensors with those of tied names.  Raises ArgumentError, ArgumentTypeError, StateDictError."""
     own = _own(module)
     groups: dict[int, list[str]] = {}
     if tie_weights:
@@ -100,6 +101,15 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
         for name in names:
             if values:
                 tied[name] = given[next(iter(values.values()))]
+    hint = "names are those of named_parameters() and named_buffers()"
+    if "" in tied:
+        raise NamingError("tensor name can't be empty", hint=hint, operator=NAME)
+    if others := set(tied) - set(own):
+        for name, part in module.named_modules(remove_duplicate=False):
+            if name in others:
+                raise ArgumentTypeError(
+                    f"{name!r} names a module, not a tensor: {type(part).__name__}", hint=hint, operator=NAME
+                )
     unknown, missing = sorted(set(tied) - set(own)), sorted(set(own) - set(tied))
     if strict and (unknown or missing):
         raise StateDictError(
@@ -131,8 +141,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     """Return (parameters, buffers) of several modules of one class, stacked, as two dicts by name.
 
     Each tensor is a copy with a new first dimension of len(models).  functional_call and vmap run the models together.
-    Raises: ArgumentError for no modules, or modules of different classes; ArgumentTypeError for an entry that is not a
-            module.
+    Raises: ValueRangeError for no modules, or modules of different classes or modes; ArgumentTypeError for an entry
+            that is not a module.
     Example:
         >>> models = [torch.nn.Linear(2, 3) for _ in range(5)]
         >>> params, buffers = torch.func.stack_module_state(models)
@@ -143,9 +153,15 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     for index, model in enumerate(models):
         check_module("stack_module_state", f"models[{index}]", model)
     if not models or len({type(model) for model in models}) > 1:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"expected modules of one class, got {shown(list(models))}",
             hint="pass at least one",
+            operator="stack_module_state",
+        )
+    if len({model.training for model in models}) > 1:
+        raise ValueRangeError(
+            f"expected modules of one mode, got training {[model.training for model in models]}",
+            hint="call train() or eval() of each",
             operator="stack_module_state",
         )
     tables = []

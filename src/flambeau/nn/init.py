@@ -34,7 +34,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         1.6666666666666667
     """
     if nonlinearity in LINEAR:
-        return 1.0
+        return 1
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
             raise ArgumentError(
@@ -401,9 +401,10 @@ def _nothing_to_fill(tensor: Any) -> Any:
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
-    if mode not in ("fan_in", "fan_out"):
+    known = "fan_in", "fan_out"
+    if not isinstance(mode, str) or mode.lower() not in known:
         raise ArgumentError(f"Mode {mode} not supported", hint="use 'fan_in' or 'fan_out'", operator="kaiming")
-    fan = fans(tensor)[mode == "fan_out"]
+    fan = fans(tensor)[known.index(mode.lower())]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 

@@ -572,13 +572,15 @@ class Module(Hooked):
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at a dotted path.
 
-        Raises: AttributeError if there is none.
+        Raises: AttributeError if there is none, or None in its place.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
             >>> net.get_parameter("0.bias").shape
             torch.Size([3])
         """
-        parameter: Parameter = self._member(target, "_parameters")
+        parameter: Parameter | None = self._member(target, "_parameters")
+        if parameter is None:
+            raise AttributeError(f"get_parameter: {target!r} is None\nhint: it was registered without a parameter")
         return parameter
 
     def get_buffer(self, target: str) -> Any:

@@ -184,7 +184,7 @@ def multi_head_attention_forward(
                 f"key_padding_mask is {list(key_padding_mask.shape)}, expected {[batch, k.shape[2] - added]}",
                 "its shape is [batch, source length]",
             )
-        padding = padding.reshape(batch, 1, 1, -1)
+        padding = padding.unsqueeze(1).unsqueeze(1)
         mask = padding if mask is None else mask + padding
     out, attention = _attend(q, k, v, mask, dropout_p if training else 0.0, need_weights, is_hint_enough)
     out = out.permute(2, 0, 1, 3).reshape(length, batch, width)
@@ -210,13 +210,13 @@ def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any
 def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> Any:
     """Return keys or values as [batch, heads, length, head size]."""
     if static is None:
-        return projected.reshape(-1, batch, heads, size).permute(1, 2, 0, 3)
+        return projected.reshape(projected.shape[0], batch, heads, size).permute(1, 2, 0, 3)
     if static.shape[0] != batch * heads or static.shape[-1] != size:
         raise _wrong(
             f"static keys and values must be {[batch * heads, '*', size]}, got {list(static.shape)}",
             "[batch * heads, length, head size]",
         )
-    return static.reshape(batch, heads, -1, size)
+    return static.reshape(batch, heads, static.shape[1], size)
 
 
 def _attend(

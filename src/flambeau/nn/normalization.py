@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import callers
 from ..dtypes import int64
-from ..errors import ArgumentError, naming
+from ..errors import ArgumentError, ValueRangeError, naming
+from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
@@ -623,11 +624,12 @@ class LocalResponseNorm(Layer):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """The former name of LocalResponseNorm, for images.
+    """A former local response norm of images: divide by (k + alpha / size * a sum of squares) ** beta.
 
+    The sum is that of PyTorch: of the channels at most (size - 1) // 2 away, and of channel 0, wherever it is.
     Shapes: input [n, c, h, w]; the result has the input's shape.
     Raises: in forward, ValueRangeError if size is below 1, ArgumentTypeError if it is not an int, ArgumentError for
-            fewer than 3 dimensions.
+            other than 4 dimensions.
     Example:
         >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
         torch.Size([1, 4, 3, 3])
@@ -635,3 +637,28 @@ class CrossMapLRN2d(LocalResponseNorm):
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        checks.tensor("CrossMapLRN2d", "input", input)
+        checks.integer("CrossMapLRN2d", "size", self.size)
+        if self.size < 1:
+            raise ValueRangeError(
+                f"size should be greater than zero, got {self.size}",
+                hint="it is the number of neighbouring channels",
+                operator="CrossMapLRN2d",
+            )
+        if input.ndim != 4:
+            raise ArgumentError(
+                f"expected a 4D input, got {input.ndim}D: {list(input.shape)}",
+                hint="its shape is [n, c, h, w]",
+                operator="CrossMapLRN2d",
+            )
+        reach = (self.size - 1) // 2
+        with naming("CrossMapLRN2d"):
+            squares = input * input
+            total = REGISTRY["channel_sums"](squares, 2 * reach + 1, reach)
+            if input.shape[1] > reach + 1:
+                later = total[:, reach + 1 :] + squares[:, :1]
+                total = REGISTRY["cat"]([total[:, : reach + 1], later], 1)
+            result: Tensor = REGISTRY["damped"](input, total, self.alpha / self.size, float(self.beta), float(self.k))
+        return result

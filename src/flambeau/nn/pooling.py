@@ -465,9 +465,9 @@ class _MaxUnpoolNd(Module):
 
         output_size: the size of the result, if that does not follow from the windows.
         Shapes: input and indices have the same shape; the result has output_size or the sizes in the class's docstring.
-        Raises: ShapeError if the indices have another shape or output_size does not fit, IndexRangeError for an index
-                outside the result on the CPU (a device-side assert on a GPU), DtypeError for indices that are not
-                integers, ArgumentTypeError for an output_size that is not a list of ints.
+        Raises: ShapeError if the indices have another shape, ValueRangeError if output_size does not fit,
+                IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU), DtypeError
+                for indices that are not integers, ArgumentTypeError for an output_size that is not a list of ints.
         Example:
             >>> pool, unpool = torch.nn.MaxPool1d(2, return_indices=True), torch.nn.MaxUnpool1d(2)
             >>> values, places = pool(torch.tensor([[[1.0, 5.0, 7.0, 2.0, 3.0]]]))

@@ -339,7 +339,7 @@ def _unpool_sizes(
     if len(output_size) not in (count, count + 2) or any(
         not size - by < want < size + by for want, size, by in zip(wanted, sizes, step)
     ):
-        raise ShapeError(
+        raise ValueRangeError(
             f"invalid output_size {list(output_size)}: each of the last {count} must be less than the stride "
             f"{list(step)} away from {list(sizes)}",
             hint="pass the size of the input of the pooling",
@@ -380,9 +380,10 @@ def max_unpool1d(
     output_size: the size of the result, if the windows do not determine it.
     Shapes: input and indices [n, c, l] or [c, l]; the result has the size (l - 1) * stride - 2 * padding + kernel_size,
             or output_size, in place of l.
-    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
-            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
-            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
+    Raises: ShapeError if the indices have another shape or the number of dimensions is wrong; ValueRangeError if
+            output_size does not fit; IndexRangeError for an index outside the result on the CPU (a device-side assert
+            on a GPU); DtypeError for indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window
+            sizes.
     Example:
         >>> x = torch.tensor([[1.0, 3.0, 5.0, 4.0]])
         >>> maxima, places = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
@@ -400,9 +401,10 @@ def max_unpool2d(
     output_size: the size of the result, if the windows do not determine it.
     Shapes: input and indices [n, c, h, w] or [c, h, w]; the result has (size - 1) * stride - 2 * padding + kernel_size,
             or output_size, in place of h and w.
-    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
-            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
-            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
+    Raises: ShapeError if the indices have another shape or the number of dimensions is wrong; ValueRangeError if
+            output_size does not fit; IndexRangeError for an index outside the result on the CPU (a device-side assert
+            on a GPU); DtypeError for indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window
+            sizes.
     Example:
         >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]), 2)
         tensor([[[0., 0.],
@@ -419,9 +421,10 @@ def max_unpool3d(
     output_size: the size of the result, if the windows do not determine it.
     Shapes: input and indices [n, c, d, h, w] or [c, d, h, w]; the result has (size - 1) * stride - 2 * padding +
             kernel_size, or output_size, in place of d, h and w.
-    Raises: ShapeError if the indices have another shape, the number of dimensions is wrong or output_size does not fit;
-            IndexRangeError for an index outside the result on the CPU (a device-side assert on a GPU); DtypeError for
-            indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window sizes.
+    Raises: ShapeError if the indices have another shape or the number of dimensions is wrong; ValueRangeError if
+            output_size does not fit; IndexRangeError for an index outside the result on the CPU (a device-side assert
+            on a GPU); DtypeError for indices that are not integers; ArgumentTypeError, ValueRangeError for wrong window
+            sizes.
     Example:
         >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]), (1, 2, 2))
         tensor([[[[0., 0.],

@@ -17,7 +17,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
-from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
 from ..library_operation import Attention, AttentionBackward, Strides
@@ -315,7 +315,7 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
     if mask is None:
         return
     if is_causal:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"Explicit attn_mask should not be set when is_causal=True, and it has shape {list(mask.shape)}",
             hint="pass one of them; a causal mask is torch.ones(L, S, dtype=torch.bool).tril()",
             operator=name,

@@ -316,6 +316,9 @@ def interpolate(
         >>> torch.nn.functional.interpolate(x, scale_factor=2, mode="linear")
         tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
+    for name, given in (("size", size), ("scale_factor", scale_factor)):
+        if len(input.shape) > 2 and given is not None:
+            _listed(name, input.shape, given)
     _check_mode(input, mode, align_corners, antialias)
     sizes, factors = _sizes(input, size, scale_factor, recompute_scale_factor, mode)
     images = list(input.shape[2:])
@@ -959,7 +962,7 @@ def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
             operator="affine_grid",
         )
     if tuple(theta.shape) != (sizes[0], dims, dims + 1) or min(sizes) <= 0:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"theta {list(theta.shape)} and size {sizes} do not fit; sizes must be positive",
             hint="[n, 2, 3] with (n, c, h, w), or [n, 3, 4] with (n, c, d, h, w)",
             operator="affine_grid",

@@ -14,8 +14,8 @@ from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
-from ..dtypes import FLOATING_TYPES, dtype, int64
-from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from ..dtypes import FLOATING_TYPES, dtype, int64, uint8
+from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
@@ -231,7 +231,7 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
         )
     shape = list(input.shape)
     if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"{_unlike_batches(shape, list(target.shape))}expected target of the input's shape without its "
             f"class dimension; input is {shape}, target is {list(target.shape)}",
             hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
@@ -250,7 +250,9 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
 
 
 def squeeze_target(input: Any, target: Any) -> Any:
-    """Return the target; for a single row of classes, a target of shape [1] becomes ()."""
+    """Return the target as int64 if it is uint8; for a single row of classes, a target of shape [1] becomes ()."""
+    if target.dtype is uint8:
+        target = target.to(int64)
     return reshape(target, ()) if len(input.shape) == 1 and tuple(target.shape) == (1,) else target
 
 

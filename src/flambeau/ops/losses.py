@@ -243,11 +243,12 @@ def nll_loss(
 
     weight: one number per class.  ignore_index: a target that is skipped.
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
-    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64 or uint8; the result is () or has the target's
+            shape.
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
             for a bad reduction, or a target of another shape, ShapeError unless `weight` has one element for each
-            class, DtypeError unless the target is int64 and the input floating point.
+            class, DtypeError unless the target is int64 or uint8 and the input floating point.
     Example:
         >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
         >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
@@ -281,7 +282,7 @@ def cross_entropy(
 ) -> Any:  # fmt: skip
     """Compute the negative log-probability of the target, from unnormalised logits.
 
-    target: class indices (int64), or probabilities (floating point, of the input's shape).
+    target: class indices (int64 or uint8), or probabilities (floating point, of the input's shape).
     weight, ignore_index, reduction: as `nll_loss`; "mean" divides by the count of probabilities, without ignore_index.
     label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
     dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
@@ -289,8 +290,8 @@ def cross_entropy(
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
             for a bad reduction or label_smoothing, or a target of another shape, ShapeError unless `weight` has one
-            element for each class, DtypeError unless the target is int64 or floating point and the input floating
-            point, ModeError for an ignore_index with probabilities.
+            element for each class, DtypeError unless the input is floating point and the target int64, uint8 or
+            floating point, ModeError for an ignore_index with probabilities.
     Example:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
         >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
@@ -298,7 +299,7 @@ def cross_entropy(
     """
     reduction = reduction_of("cross_entropy", size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
             hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 disables it",
             operator="cross_entropy",

@@ -441,8 +441,20 @@ def batch_norm(
                 operator="batch_norm",
             )
         return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
-    running = [] if running_mean is None or running_var is None else [running_mean, running_var]
+    _require_both("batch_norm", running_mean, running_var)
+    running = [] if running_mean is None else [running_mean, running_var]
     return REGISTRY["batch_norm_of_batch"](input, weight, bias, running, eps, float(momentum))[0]
+
+
+def _require_both(name: str, running_mean: Any, running_var: Any) -> None:
+    """Raise ArgumentError if only one of the running statistics is given."""
+    if (running_mean is None) is not (running_var is None):
+        raise ArgumentError(
+            "running_mean and running_var must either both be None or neither be None, and "
+            f"{'running_mean' if running_mean is None else 'running_var'} is None",
+            hint="pass both, or none for the statistics of the batch alone",
+            operator=name,
+        )
 
 
 def _update(running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, count: int) -> None:
@@ -479,8 +491,9 @@ def instance_norm(
                 operator="instance_norm",
             )
         return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
+    _require_both("instance_norm", running_mean, running_var)
     out, mean, _, variance = REGISTRY["instance_norm_of_input"](input, weight, bias, eps)
-    if running_mean is not None and running_var is not None and input.numel():
+    if running_mean is not None and input.numel():
         shape = mean.shape[:2]
         means, variances = mean.detach().view(shape).mean(0), variance.detach().view(shape).mean(0)
         _update(running_mean, running_var, means, variances, momentum, input[0, 0].numel())

@@ -107,3 +107,7 @@ def test_gradients_are_scaled_by_a_norm_that_was_made_before():
     assert grads(found) == pytest.approx([0.6, 0.0, -0.8], rel=1e-5)
     with pytest.warns(FutureWarning, match="clip_grad_norm_"):
         assert utils.clip_grad_norm(found, 0.5).item() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_the_norm_of_one_tensor():
+    assert torch.nn.utils.get_total_norm(torch.tensor([3.0, 4.0])).item() == 5

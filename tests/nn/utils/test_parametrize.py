@@ -94,6 +94,9 @@ def test_copies_and_transfers():
     assert made.parametrizations.weight.original is not layer.parametrizations.weight.original
     other = parametrize.transfer_parametrizations_and_params(layer, nn.Linear(2, 2))
     assert other.parametrizations.weight.original is layer.parametrizations.weight.original
+    plain = nn.Linear(2, 2)
+    assert parametrize.transfer_parametrizations_and_params(nn.Linear(2, 2), plain) is plain
+    assert not parametrize.is_parametrized(plain)
     with pytest.raises(ModeError, match="state_dict"):
         pickle.dumps(layer)
 

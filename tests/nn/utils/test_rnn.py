@@ -50,3 +50,10 @@ def test_wrong_lengths_and_sides_of_sequences():
         rnn.pad_sequence([torch.ones(1)], padding_side="middle")
     with pytest.raises(TypeError, match="pack_padded_sequence: lengths must be a list of numbers, got 4"):
         rnn.pack_padded_sequence(torch.ones(4, 1), 4)
+
+
+def test_padded_sequences_have_the_type_of_the_first():
+    found = rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3.5])], batch_first=True)
+    assert found.dtype is torch.int64 and found.tolist() == [[1, 2], [3, 0]]
+    with pytest.raises(RuntimeError, match="pad_sequence: sequences must have at least 1 dimension"):
+        rnn.pad_sequence([torch.ones(2), torch.tensor(1.0)])

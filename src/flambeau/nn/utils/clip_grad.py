@@ -53,9 +53,9 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
 
 
 def get_total_norm(
-    tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """Return the norm of all tensors as one vector, on the first one's device.
+    """Return the norm of all tensors as one vector, on the first one's device.  One tensor stands for a list of it.
 
     norm_type: `inf` is the largest absolute value, 0 the number of tensors with a value other than 0.
     foreach: accepted for compatibility; a launch takes all tensors of a device.
@@ -67,7 +67,7 @@ def get_total_norm(
         >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
     """
-    entries = listed("get_total_norm", "tensors", tensors)
+    entries = listed("get_total_norm", "tensors", [tensors] if isinstance(tensors, TensorBase) else tensors)
     order = _number("get_total_norm", "norm_type", norm_type)
     if not entries:
         return factories.tensor(0.0)

@@ -381,14 +381,17 @@ def transfer_parametrizations_and_params(
 ) -> Module:
     """Give a module the parametrizations and parameters of another one; return it.
 
-    tensor_name: only those of this tensor; None stands for all parametrized tensors.
-    Raises: ArgumentError if the tensor is not parametrized.
+    tensor_name: only those of this tensor; None stands for all parametrized tensors.  A module without
+    parametrizations changes nothing.
+    Raises: ArgumentError if only other tensors are parametrized.
     Example:
         >>> source, target = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2)), torch.nn.Linear(2, 2)
         >>> _ = torch.nn.utils.parametrize.transfer_parametrizations_and_params(source, target)
         >>> torch.equal(source.weight, target.weight)
         True
     """
+    if not is_parametrized(from_module):
+        return to_module
     if not is_parametrized(from_module, tensor_name):
         raise _wrong(
             "transfer_parametrizations_and_params",

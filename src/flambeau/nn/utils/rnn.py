@@ -323,12 +323,12 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
-    """Stack sequences of several lengths, padded to the longest.
+    """Stack sequences of several lengths, padded to the longest.  The result has the type of the first one.
 
     padding_side: "right", behind each sequence, or "left".
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
     Raises: ArgumentTypeError for entries that are not tensors or a padding_value that is not a number, ValueRangeError
-            for any other padding_side or no sequences, ShapeError if the other dimensions differ.
+            for any other padding_side or no sequences, ShapeError if the other dimensions differ or there are none.
     Example:
         >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
@@ -346,6 +346,14 @@ def pad_sequence(
         )
     if not given:
         raise ValueRangeError("there are no sequences", hint="give at least one", operator="pad_sequence")
+    kind = given[0].dtype
+    for sequence in given:
+        if not sequence.ndim:
+            raise ShapeError(
+                "sequences must have at least 1 dimension, got a tensor without dimensions",
+                hint="the first dimension counts the steps",
+                operator="pad_sequence",
+            )
     total = max(sequence.shape[0] for sequence in given)
     pad = REGISTRY["padded"]
     padded = []
@@ -353,6 +361,7 @@ def pad_sequence(
         lacking = total - sequence.shape[0]
         ends = (lacking, 0) if padding_side == "left" else (0, lacking)
         pads = (ends, *[(0, 0)] * (sequence.ndim - 1))
+        sequence = sequence.to(kind)
         padded.append(pad(sequence, pads, "constant", padding_value) if lacking else sequence)
     with naming("pad_sequence"):
         return REGISTRY["stack"](padded, 0 if batch_first else 1)
