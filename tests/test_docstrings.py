@@ -38,7 +38,6 @@ CHOOSES_MACHINE = "flambeau.virtual"  # must come before the first use of a GPU:
 
 # methods that the library calls and programs do not, by class
 INTERNAL = {
-    "*": "again",
     "flambeau.Stream": "adopt begin copy exchange fill follow graph_launch launch library_run record wait",
     "flambeau.cuda.CUDAGraph": "covers draw keep keep_event",
     "flambeau.distributed.ProcessGroup": "next_key stream within",

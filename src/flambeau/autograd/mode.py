@@ -128,7 +128,13 @@ class no_grad(GradMode):  # noqa: N801
         super().__init__(False)
 
     def clone(self) -> Self:
-        """Return a new context of this class."""
+        """Return a new context of this class.
+
+        Example:
+            >>> with torch.no_grad().clone():
+            ...     torch.is_grad_enabled()
+            False
+        """
         return type(self)()
 
 
@@ -171,7 +177,13 @@ class set_grad_enabled(GradMode):  # noqa: N801
         return former
 
     def clone(self) -> Self:
-        """Set the mode at once, as a new context that restores the present one at its end."""
+        """Set the mode at once, as a new context that restores the present one at its end.
+
+        Example:
+            >>> with torch.set_grad_enabled(True).clone():
+            ...     torch.is_grad_enabled()
+            True
+        """
         return type(self)(self.enabled)
 
     def __enter__(self) -> None:
@@ -216,7 +228,13 @@ class inference_mode(_ContextDecorator):  # noqa: N801
         now.inference, now.grad_enabled = self._previous.pop()
 
     def clone(self) -> inference_mode:
-        """Return a new context of the same mode."""
+        """Return a new context of the same mode.
+
+        Example:
+            >>> with torch.inference_mode().clone():
+            ...     torch.is_inference_mode_enabled()
+            True
+        """
         return inference_mode(self.mode)
 
 
@@ -243,7 +261,13 @@ class _Stored(_ContextDecorator):
         return super().__call__(function)
 
     def clone(self) -> Self:
-        """Store the setting again, as a new context."""
+        """Store the setting again, as a new context.
+
+        Example:
+            >>> with torch.autograd.set_multithreading_enabled(False).clone():
+            ...     torch.autograd.is_multithreading_enabled()
+            False
+        """
         return type(self)(self.mode)
 
 

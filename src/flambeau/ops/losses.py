@@ -289,9 +289,9 @@ def cross_entropy(
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
-            for a bad reduction or label_smoothing, or a target of another shape, ShapeError unless `weight` has one
-            element for each class, DtypeError unless the input is floating point and the target int64, uint8 or
-            floating point, ModeError for an ignore_index with probabilities.
+            for a bad reduction, or a target of another shape, ValueRangeError for a label_smoothing out of range,
+            ShapeError unless `weight` has one element for each class, DtypeError unless the input is floating point and
+            the target int64, uint8 or floating point, ModeError for an ignore_index with probabilities.
     Example:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
         >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
