@@ -164,3 +164,11 @@ def test_dropout_draws_in_the_order_of_the_memory():
     assert is_dropped.tolist() == [[True, True, False, False], [True, True, False, False], [False, True, True, False]]
     empty = torch.ones(0)
     assert torch.dropout(empty, 0.5, True) is empty
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_poisson_values_have_a_gradient_of_zeros(device):
+    rates = torch.tensor([0.5, 30.0], device=device, requires_grad=True)
+    (torch.poisson(rates) + rates).sum().backward()
+    assert rates.grad.tolist() == [1.0, 1.0]
+    assert not torch.binomial(rates, rates / 100).requires_grad

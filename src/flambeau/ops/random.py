@@ -766,10 +766,10 @@ def _wrong_poisson() -> Iterator[ErrorSample]:
 
 @composite(
     samples=_rates, errors=_wrong_poisson, dtypes=dtypes.FLOATING_TYPES, host="waits", method=False,
-    differentiable=False, setting=is_portable,
+    setting=is_portable,
 )  # fmt: skip
 def poisson(input: Operand, generator: Any = None) -> Any:
-    """Return a tensor like `input` with values from the Poisson distributions of these rates.
+    """Return a tensor like `input` with values from the Poisson distributions of these rates; their gradient is 0.
 
     Shapes: same as the input.
     Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
@@ -811,6 +811,7 @@ def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
     check_floating("binomial", prob)
     trials: Any = count
     chances: Any = prob
+    trials, chances = trials.detach(), chances.detach()
     shape = st.broadcast([trials.shape, chances.shape], "binomial")
     return _drawn_singly(trials.expand(shape), chances.expand(shape).to(trials.dtype), generator)
 
@@ -835,10 +836,14 @@ def draw_singly(
     return out
 
 
+@draw_singly.derivative
+def _(grad: Any) -> Any:
+    return None, None, None
+
+
 def _drawn_singly(input: Any, prob: Any, generator: Any) -> Any:
     """Draw on the CPU; from fractions of the operands' device if the numbers are not the Mersenne Twister's."""
-    operands = [None if operand is None else operand.detach() for operand in (input, prob)]
-    device = input.device
+    operands, device = (input, prob), input.device
     if device.type == "cpu" and not is_portable.value:
         return draw_singly(*operands, None, generator)
     rows = uniform(input.new_empty((input.numel(), FRACTIONS), dtype=float64), 0.0, 1.0, generator).cpu()
