@@ -159,3 +159,11 @@ def test_densities_take_the_types_of_pytorch():
     assert D.Chi2(torch.tensor([2.0])).log_prob(0.5).tolist() == pytest.approx([-0.9431471824645996])
     drawn = D.OneHotCategorical(torch.ones(2, 3)).sample((4,))
     assert drawn.shape == (4, 2, 3) and drawn.is_contiguous()
+
+
+def test_infinite_variances_have_no_gradient():
+    df, scale = torch.tensor([1.5, 2.0, 3.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+    variance = D.StudentT(df, 0.0, scale).variance
+    assert variance.tolist() == [math.inf, math.inf, 3.0]
+    variance[2:].sum().backward()
+    assert df.grad.tolist() == [0.0, 0.0, -2.0] and scale.grad.tolist() == [6.0]

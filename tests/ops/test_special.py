@@ -163,3 +163,15 @@ def test_the_second_derivative_at_zero_is_finite(name):
     (first,) = torch.autograd.grad(getattr(torch.special, name)(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
     assert first.tolist()[0] == 0.5 and second.tolist()[0] == 0.0
+
+
+def test_a_gradient_of_0_stays_0_beside_an_infinite_logarithm():
+    for function, edge in ((torch.xlogy, 0.0), (special.xlog1py, -1.0)):
+        factor, other = torch.tensor([0.0, 1.0, 2.0], requires_grad=True), torch.tensor([edge, edge, 1.0])
+        for second in (other, edge):
+            (slope,) = torch.autograd.grad(function(factor, second), factor, torch.tensor([1.0, 0.0, 0.0]))
+            assert slope.tolist() == [0.0, 0.0, 0.0]
+    rates = torch.tensor([0.5, 2.0], requires_grad=True)
+    density = torch.distributions.Gamma(rates, 1.0).log_prob(torch.tensor([0.0, 1.0]))
+    torch.where(density.isfinite(), density, 0.0).sum().backward()
+    assert rates.grad[0].item() == 0.0 and rates.grad[1].isfinite()

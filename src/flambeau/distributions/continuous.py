@@ -503,8 +503,10 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Any:
-        spread = self.scale.pow(2) * self.df / (self.df - 2)
-        return torch.where(self.df > 2, spread, math.inf).masked_fill(self.df <= 1, math.nan)
+        has_variance = self.df > 2
+        df = torch.where(has_variance, self.df, 3.0)  # where it is not used, so that no gradient is NaN
+        spread = self.scale.pow(2) * df / (df - 2)
+        return torch.where(has_variance, spread, math.inf).masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)

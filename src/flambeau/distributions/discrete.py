@@ -214,7 +214,7 @@ class Binomial(_OfLogits):
 
     @property
     def mode(self) -> Any:
-        return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
     def variance(self) -> Any:

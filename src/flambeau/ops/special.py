@@ -17,7 +17,7 @@ from ..errors import DerivativeError, DtypeError, OutOfMemoryError, ValueRangeEr
 from ..host import np, special
 from .arithmetic import sign
 from .compare import le, logical_and, masked_fill, where
-from .elementary import TWO_OVER_ROOT_PI, cos, exp, floating_function, log, log1p
+from .elementary import TWO_OVER_ROOT_PI, cos, exp, floating_function, log
 from .operator import Array, ErrorSample, Operand, Sample, Value
 from .pointwise import Pointwise, floating_only, numpy_type, pointwise, to_float
 from .samples import positives, singles, unbroadcastable
@@ -300,6 +300,17 @@ def _logarithms() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), Array((3,), seed=1)))
 
 
+def _slope_by_factor(slope: Any, input: Any, other: Any, least: float) -> Any:
+    """Return the gradient of a factor; 0 where the factor is 0 and the logarithm beside it is not finite.
+
+    slope: the product of the gradient and the logarithm, which is 0 where the gradient is 0.
+    least: the logarithm is finite if `other` is above it.
+    """
+    if not hasattr(other, "shape"):
+        return slope if other > least else masked_fill(slope, input == 0, 0)
+    return masked_fill(slope, logical_and(input == 0, le(other, least)), 0)
+
+
 @pointwise(
     dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log(other)", samples=_logarithms,
     errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, rounds=("input", "other"),
@@ -319,14 +330,7 @@ def xlogy(input: Value, other: Value) -> Any:
 
 @xlogy.derivative
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
-    by_input = None
-    if needs[0]:
-        slope = log(other) if hasattr(other, "shape") else log_of_number(other)
-        by_input = (
-            grad * slope
-            if not hasattr(other, "shape")
-            else grad * masked_fill(slope, logical_and(input == 0, le(other, 0)), 0)
-        )
+    by_input = _slope_by_factor(xlogy(grad, other), input, other, 0) if needs[0] else None
     return by_input, grad * input / other if needs[1] else None
 
 
@@ -350,10 +354,7 @@ def special_xlog1py(input: Value, other: Value) -> Any:
 
 @special_xlog1py.derivative
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
-    by_input = None
-    if needs[0]:
-        tensor = other if hasattr(other, "shape") else input.new_full(input.shape, other)
-        by_input = grad * masked_fill(log1p(tensor), logical_and(input == 0, le(tensor, -1)), 0)
+    by_input = _slope_by_factor(special_xlog1py(grad, other), input, other, -1) if needs[0] else None
     return by_input, grad * input / (other + 1) if needs[1] else None
 
 
