@@ -184,10 +184,13 @@ def test_names_of_functional_calls():
         func.functional_call(net, {"weight": 3}, X)
     with pytest.raises(ValueError, match="functional_call: expected a dictionary of tensors or several, got 5"):
         func.functional_call(net, 5, X)
-    with pytest.raises(TypeError, match="functional_call: '0' names a module, not a tensor: Linear"):
+    with pytest.raises(TypeError, match="functional_call: attribute '0' is not a tensor: Linear"):
         func.functional_call(nn.Sequential(nn.Linear(1, 1)), {"0": X}, X)
-    with pytest.raises(KeyError, match="functional_call: tensor name can't be empty"):
-        func.functional_call(net, {"": X}, X)
+    for name in ("", "a."):
+        with pytest.raises(KeyError, match="functional_call: tensor name can't be empty"):
+            func.functional_call(net, {name: X}, X)
+    with pytest.raises(AttributeError, match="nowhere"):
+        func.functional_call(net, {"nowhere.weight": X}, X)
     with pytest.raises(ArgumentError, match="functional_call: 'a' appears"):
         func.functional_call(net, ({"a": X}, {"a": X}), X)
 
@@ -238,3 +241,30 @@ def test_argnums_differ_and_outputs_have_derivatives():
             func.jacrev(lambda x, output=output: output)(X)
         with pytest.raises(AutogradError, match="vjp: all outputs .* floating point tensors, got "):
             func.vjp(lambda x, output=output: output, X)
+
+
+def test_attributes_that_are_tensors_are_replaced():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.shift, self.part = torch.tensor(2.0), None, nn.Identity()
+
+        def forward(self, x):
+            return x * self.scale + (0 if self.shift is None else self.shift) + getattr(self.part, "more", 0)
+
+    net, x, scale = Scaled(), torch.tensor(3.0), torch.tensor(5.0, requires_grad=True)
+    values = {"scale": scale, "shift": nn.Parameter(torch.tensor(10.0)), "part.more": torch.tensor(100.0)}
+    out = func.functional_call(net, values, x)
+    out.backward()
+    assert out.item() == 125 and scale.grad.item() == 3
+    assert net(x).item() == 6 and net.shift is None and not hasattr(net.part, "more") and not list(net.parameters())
+    with pytest.raises(TypeError, match="'training' is not a tensor: True"):
+        func.functional_call(net, {"scale": scale, "training": x}, x)
+    assert net(x).item() == 6
+
+
+def test_a_parametrized_tensor_is_set_and_restored():
+    net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 1, bias=False))
+    before = net.weight.detach().clone()
+    assert func.functional_call(net, {"weight": torch.tensor([[3.0, 4.0]])}, torch.ones(2)).item() == pytest.approx(7)
+    assert torch.allclose(net.weight, before)

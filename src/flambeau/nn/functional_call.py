@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ..core.tensor import TensorBase
@@ -29,14 +30,15 @@ def functional_call(
     """Call a module with tensors in place of its parameters and buffers; the module itself is not changed.
 
     parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Others keep the module's own.  If
-    the module writes to a replaced buffer, the given tensor is written.
+    the module writes to a replaced buffer, the given tensor is written.  Attributes that are tensors or None, and new
+    ones, are replaced too.
     args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
     strict: whether every parameter and buffer must be given, and nothing else.
     Shapes: those of the module.
     Host:   as the module.
-    Raises: ArgumentTypeError for a module or value of a wrong type or the name of a module, ArgumentError for a name
-            given twice, an empty name or dictionaries that are none; with strict, StateDictError for missing and
-            unknown names.
+    Raises: ArgumentTypeError for a module or value of a wrong type or the name of another attribute, ArgumentError for
+            a name given twice, an empty name or dictionaries that are none, AttributeError for a missing submodule;
+            with strict, StateDictError for missing and unknown names.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
@@ -101,40 +103,62 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
         for name in names:
             if values:
                 tied[name] = given[next(iter(values.values()))]
-    hint = "names are those of named_parameters() and named_buffers()"
-    if "" in tied:
-        raise NamingError("tensor name can't be empty", hint=hint, operator=NAME)
-    if others := set(tied) - set(own):
-        for name, part in module.named_modules(remove_duplicate=False):
-            if name in others:
-                raise ArgumentTypeError(
-                    f"{name!r} names a module, not a tensor: {type(part).__name__}", hint=hint, operator=NAME
-                )
     unknown, missing = sorted(set(tied) - set(own)), sorted(set(own) - set(tied))
     if strict and (unknown or missing):
         raise StateDictError(
             f"{type(module).__name__} has no {unknown}, and the dictionary lacks {missing}",
-            hint="strict=False keeps the module's own values and ignores other names",
+            hint="strict=False keeps the module's own values and sets attributes of other names",
             operator=NAME,
         )
-    return {name: value for name, value in tied.items() if name in own}
+    for name in unknown:
+        _check_attribute(module, name)
+    return tied
+
+
+_ABSENT = object()
+
+
+def _check_attribute(module: Module, name: str) -> None:
+    """Raise NamingError, ArgumentTypeError or AttributeError unless a name may be that of an attribute to set."""
+    hint = "names are those of named_parameters(), named_buffers() and attributes that are tensors"
+    path, _, last = name.rpartition(".")
+    if not last:
+        raise NamingError("tensor name can't be empty", hint=hint, operator=NAME)
+    value = getattr(module.get_submodule(path), last, None)
+    if value is not None and not isinstance(value, TensorBase):
+        raise ArgumentTypeError(f"attribute {name!r} is not a tensor: {shown(value)}", hint=hint, operator=NAME)
 
 
 @contextmanager
 def _swapped(module: Module, values: dict[str, Any]) -> Iterator[None]:
-    """Put tensors into the tables of a module for the duration of a with block."""
-    before = []
+    """Put tensors into the tables and attributes of a module for the duration of a with block."""
+    before: list[Callable[[], object]] = []
     try:
         for name, value in values.items():
             path, _, last = name.rpartition(".")
             owner = module.get_submodule(path)
-            table = owner._parameters if last in owner._parameters else owner._buffers
-            before.append((table, last, table[last]))
+            if not (last in owner._parameters or last in owner._buffers) and hasattr(
+                type(getattr(type(owner), last, None)), "__set__"
+            ):  # a property, such as a parametrized tensor
+                kept = getattr(owner, last)
+                setattr(owner, last, value)
+                before.append(partial(setattr, owner, last, kept))
+                continue
+            tables = owner._parameters, owner._buffers, owner.__dict__
+            table = next((table for table in tables if last in table), owner.__dict__)
+            before.append(partial(_put, table, last, table.get(last, _ABSENT)))
             table[last] = value
         yield
     finally:
-        for table, last, value in reversed(before):
-            table[last] = value
+        for restore in reversed(before):
+            restore()
+
+
+def _put(table: dict[str, Any], name: str, value: Any) -> None:
+    if value is _ABSENT:
+        table.pop(name, None)
+    else:
+        table[name] = value
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
