@@ -168,3 +168,9 @@ def test_float_power_writes_float64_alone():
     y = x * 1
     y.float_power_(2).backward()
     assert y.item() == 9 and x.grad.item() == 6
+
+
+def test_the_gradient_of_an_angle_of_small_numbers_is_finite():
+    x, y = (torch.tensor([value, 0.0, 3.0], requires_grad=True) for value in (1e-25, 2e-25))
+    torch.atan2(x, y)[:2].sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [0.0, 0.0, 0.0]

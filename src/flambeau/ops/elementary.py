@@ -708,8 +708,8 @@ def atan2(input: Operand, other: Operand) -> Any:
 
 @atan2.derivative
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
-    slope = grad / (input * input + other * other)
-    slope = where((input == 0).logical_and(other == 0), 0, slope)
+    squares = input * input + other * other
+    slope = where(squares == 0, 0, grad / squares)  # also 0 where the squares of small numbers are
     return slope * other if needs[0] else None, slope * -input if needs[1] else None
 
 
