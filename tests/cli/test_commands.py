@@ -610,10 +610,10 @@ def test_programs_on_stdin_may_have_any_encoding():
         assert done.returncode == 1 and done.stderr.startswith(b"flambeau run: ") and cause in done.stderr
 
 
-@pytest.mark.parametrize("command", [["doctor"], ["memory"], ["fit", "--card", "l4"], ["check"]])
+@pytest.mark.parametrize("command", [["doctor"], ["memory"], ["fit", "--card", "l4"], ["check"], ["--help"]])
 def test_a_report_that_cannot_be_written_is_one_line(script, command):
     settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_GPUS": "virtual:1"}
-    program = [] if command == ["doctor"] else [str(script("import flambeau"))]
+    program = [] if command in (["doctor"], ["--help"]) else [str(script("import flambeau"))]
     with open("/dev/full", "w") as full:
         start = [sys.executable, "-m", "flambeau", *command, *program]
         done = subprocess.run(start, env=settings, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -672,3 +672,49 @@ threading.Thread(target=late).start()
     module = flambeau("memory", "--gpus", "virtual:1", "-m", "program", cwd=tmp_path)
     for text in (done.stdout, module.stdout):
         assert re.search(r"GPU 0 at the end\n.*\n  live +4.00 MiB  in 1 block", text)
+
+
+def test_the_main_module_is_like_pythons(flambeau, script, tmp_path):
+    text = """
+import os
+print(__builtins__.__name__, os.path.isabs(__file__))
+os.chdir("/")
+print(os.path.exists(__file__))
+"""
+    script(text)
+    for command in ("run", "check"):
+        done = flambeau(command, "--gpus", "virtual:1", "program.py", cwd=tmp_path, fresh=True)
+        assert done.stdout.startswith("builtins True\nTrue\n"), (command, done.stderr)
+
+
+RACE = """
+import sys
+import flambeau as torch
+x, side = torch.ones(1000, device="cuda"), torch.cuda.Stream()
+with torch.cuda.stream(side):
+    y = x * 2
+"""
+
+
+@pytest.mark.parametrize("command, wanted", [("check", "1 race|1 pair of lines"), ("memory", "GPU 0 at the end")])
+def test_a_program_may_do_without_stdout(flambeau, script, tmp_path, command, wanted):
+    for end in (
+        "sys.stdout = None",
+        "del sys.stdout",
+        "sys.stdout.close()",
+        "sys.stdout = type('Tee', (), {'write': lambda self, text: None})()",
+        "sys.stdout = open('log.txt', 'w')",
+    ):
+        done = flambeau(command, "--gpus", "virtual:1", script(RACE + end), cwd=tmp_path, fresh=True)
+        assert done.returncode == (command == "check"), (end, done.stderr)
+        report = done.stderr if "close" in end else done.stdout
+        assert re.search(wanted, report), (end, done.stdout, done.stderr)
+
+
+def test_a_wrong_excepthook_does_not_prevent_the_report(flambeau, script):
+    for hook in ("3", "lambda *error: 1 / 0"):
+        text = f"{RACE}sys.excepthook = {hook}\nraise KeyError('original')"
+        done = flambeau("check", "--gpus", "virtual:1", script(text), fresh=True)
+        assert done.returncode == 1 and "1 pair of lines" in done.stdout
+        assert re.search("(?s)Error in sys.excepthook:.*Original exception was:.*KeyError: 'original'", done.stderr)
+        assert "commands.py" not in done.stderr

@@ -5,6 +5,7 @@ Data goes to stdout, messages to stderr.
 
 from __future__ import annotations
 
+import builtins
 import errno
 import io
 import json
@@ -23,7 +24,7 @@ from importlib import import_module
 from importlib.util import decode_source, find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -32,7 +33,7 @@ from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
 from . import as_torch, doctor, environment, memory
-from .output import begin_report
+from .output import begin_report, keep_stdout
 
 FALLBACK = "virtual:2"
 MAX_RANKS = 1024
@@ -68,6 +69,7 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
         as_torch.install()
     sys.argv = [chosen.name, *chosen.arguments]
     sys.excepthook = _show
+    keep_stdout()
     if "FLAMBEAU_JOB_SECRET" in os.environ:  # a rank: others print to the same place
         for file in (sys.stdout, sys.stderr):
             if isinstance(file, io.TextIOWrapper):
@@ -78,7 +80,7 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
         _kept.append(runpy.run_module(chosen.name, run_name="__main__", alter_sys=True))
     elif _is_source(chosen.name):
         with io.open_code(chosen.name) as file:
-            _run_code(file.read(), chosen.name, __file__=chosen.name, __cached__=None)
+            _run_code(file.read(), chosen.name, __file__=os.path.abspath(chosen.name), __cached__=None)
     else:
         _kept.append(runpy.run_path(chosen.name, run_name="__main__"))
 
@@ -100,7 +102,7 @@ def _run_text(code: str, file: str) -> None:
 def _run_code(code: str | bytes, file: str, **attributes: Any) -> None:
     """Run code as the module `__main__`, which stays until the process ends: reports and threads still use it."""
     main = types.ModuleType("__main__")
-    vars(main).update(attributes)
+    vars(main).update(attributes, __builtins__=builtins)
     sys.modules["__main__"] = main
     exec(compile(code, file, "exec"), vars(main))
 
@@ -281,7 +283,6 @@ def check(
 
     def show(report: Any, status: int) -> int:
         print_report(report, proof, status, style, stdout)
-        stdout.flush()
         return status or int(not report.is_clean or (proof is not None and proof.schedule is not None))
 
     try:
@@ -372,11 +373,12 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
     elif style == "sarif":
         print(json.dumps(report.to_sarif(), indent=2), file=file)
     else:
-        begin_report()
+        file = begin_report()
         ended = f"; the program ended with exit status {status}" if status and not report.races else ""
         print(f"\nflambeau check: {report}{ended}", file=file)
         if proof is not None:
             print(f"flambeau check: {proof.text}", file=file)
+    file.flush()
 
 
 def _status_of(
@@ -407,12 +409,24 @@ def _ended(job: Job, raised: tuple[type[BaseException], ...] = ()) -> int:
         return 1
     except KeyboardInterrupt as error:
         _abandon_work()
-        sys.excepthook(KeyboardInterrupt, error, error.__traceback__)
+        _call_excepthook(error)
         return 130
     except BaseException as error:  # noqa: BLE001  (the report is printed all the same)
-        sys.excepthook(type(error), error, error.__traceback__)
+        _call_excepthook(error)
         return 1
     return 0
+
+
+def _call_excepthook(error: BaseException) -> None:
+    """Call the program's `sys.excepthook`; if it fails, print both exceptions, as Python does."""
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except Exception as failure:  # noqa: BLE001  (the program's)
+        print("Error in sys.excepthook:", file=sys.stderr)
+        failure.__context__ = None
+        _show(type(failure), failure, failure.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
+        _show(type(error), error, error.__traceback__)
 
 
 def unused_choices() -> str:
@@ -469,12 +483,17 @@ def reporting(job: Job) -> Job:
         except OSError as failure:
             if failure.errno not in UNWRITABLE:
                 raise
-            if not isinstance(failure, BrokenPipeError):
-                click.echo(f"flambeau: cannot write to stdout: {failure.strerror}", err=True)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes the rest of stdout at exit
-            sys.exit(1)
+            _end_unwritten(failure)
 
     return report
+
+
+def _end_unwritten(failure: OSError) -> NoReturn:
+    """Exit with status 1, with a message unless the reader of stdout has ended."""
+    if not isinstance(failure, BrokenPipeError):
+        click.echo(f"flambeau: cannot write to stdout: {failure.strerror}", err=True)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes the rest of stdout at exit
+    sys.exit(1)
 
 
 PLAIN_SCRIPT = {"allow_interspersed_args": False}  # options after the script are its own
@@ -985,6 +1004,10 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(failure.exit_code)
     except click.Abort:
         sys.exit(1)
+    except OSError as failure:  # of the help's text
+        if failure.errno not in UNWRITABLE:
+            raise
+        _end_unwritten(failure)
     if callable(job):
         job()
     elif job:  # the exit code of --help and --version, or of no command at all

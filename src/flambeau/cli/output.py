@@ -6,14 +6,32 @@ import io
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
+
+_first: list[TextIO] = []  # stdout before the program began
 
 
-def begin_report() -> None:
-    """Escape characters of a report that the encoding of stdout lacks.  Call this once the program has ended."""
-    sys.stdout.flush()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+def keep_stdout() -> None:
+    """Keep stdout for the report: the program may replace it."""
+    _first[:] = [sys.stdout]
+
+
+def begin_report() -> TextIO:
+    """Make stdout that of the command's start, and return it.  Call this once the program has ended.
+
+    It is stderr if the program has closed it.  Characters of the report that its encoding lacks are escaped.
+    """
+    with suppress(AttributeError, ValueError):  # the program removed it, closed it, or has an object without `flush`
+        sys.stdout.flush()
+    file = _first[0] if _first else sys.stdout
+    if file.closed:
+        file = sys.stderr
+    if isinstance(file, io.TextIOWrapper):
+        file.reconfigure(errors="backslashreplace")
+    sys.stdout = file
+    return file
 
 
 def checked_place(command: str, option: str, name: str) -> Path:
