@@ -268,3 +268,11 @@ def test_a_parametrized_tensor_is_set_and_restored():
     before = net.weight.detach().clone()
     assert func.functional_call(net, {"weight": torch.tensor([[3.0, 4.0]])}, torch.ones(2)).item() == pytest.approx(7)
     assert torch.allclose(net.weight, before)
+
+
+def test_refused_random_numbers_of_vmap_are_not_drawn():
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    with pytest.raises(AutogradError, match="vmap: .*random"):
+        torch.vmap(lambda x: x + torch.rand(2))(torch.ones(3))
+    assert torch.get_rng_state().equal(before)

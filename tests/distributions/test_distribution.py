@@ -167,3 +167,16 @@ def test_infinite_variances_have_no_gradient():
     assert variance.tolist() == [math.inf, math.inf, 3.0]
     variance[2:].sum().backward()
     assert df.grad.tolist() == [0.0, 0.0, -2.0] and scale.grad.tolist() == [6.0]
+
+
+def test_numbers_become_the_default_type():
+    torch.set_default_dtype(torch.float64)
+    try:
+        for made in (D.Normal(0.0, 1), D.Uniform(0, 1), D.Laplace(0.0, 1.0), D.HalfNormal(1.0), D.LogNormal(0.0, 1.0)):
+            assert made.sample().dtype is torch.float64, made
+        assert D.Normal(torch.zeros(1, dtype=torch.float32), 1).scale.dtype is torch.float32
+        assert D.Exponential(torch.tensor([1, 2])).rate.dtype is torch.float64
+        torch.manual_seed(0)
+        assert D.Normal(0.0, 1.0).sample().item() == 1.5409961082440433
+    finally:
+        torch.set_default_dtype(torch.float32)

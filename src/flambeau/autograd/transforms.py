@@ -545,7 +545,9 @@ def _generators(values: list[Any]) -> list[Any]:
 
 
 def _check_unused(generators: list[Any], before: list[bytes]) -> None:
+    """Raise AutogradError if a call has drawn from generators; restore their states first."""
     if before != [generator.state_bytes() for generator in generators]:
+        set_states("vmap", generators, before)
         raise AutogradError(
             "the function draws random numbers, and randomness is 'error'",
             hint="pass randomness='different' or 'same'",

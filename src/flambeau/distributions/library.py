@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.mode import enable_grad
 from ..core.tensor import TensorBase
-from ..dtypes import float32, int64, promote_types
+from ..dtypes import default, int64, promote_types
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, naming, no_attribute, shown
 from ..host import np
 from ..importer import listing
@@ -63,10 +63,10 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
             raise ArgumentError(
                 f"expected tensors and numbers, got {shown(value)}", hint="pass a tensor", operator="broadcast_all"
             )
-    options: dict[str, Any] = {"dtype": float32}
+    options: dict[str, Any] = {"dtype": default.floating}
     if tensors:
         floating = [value.dtype for value in tensors if value.dtype.is_floating_point]
-        options = {"dtype": floating[0] if floating else float32, "device": tensors[0].device}
+        options = {"dtype": floating[0] if floating else default.floating, "device": tensors[0].device}
     converted = [value if isinstance(value, TensorBase) else torch.tensor(value, **options) for value in values]
     return tuple(torch.broadcast_tensors(*converted))
 
@@ -80,7 +80,7 @@ def as_floating(value: Any) -> Any:
             operator="Distribution",
         )
     tensor: Any = value if isinstance(value, TensorBase) else torch.tensor(float(value))
-    return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, float32))
+    return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, default.floating))
 
 
 def _check_floating(name: str, what: str, value: Any) -> None:
