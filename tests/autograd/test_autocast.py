@@ -222,6 +222,26 @@ def test_functions_made_of_operators_are_cast_on_the_cpu():
 
 
 @pytest.mark.devices(1)
+def test_einsum_is_cast_where_it_sums_products(device):
+    x = torch.ones(2, 2, device=device)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        for equation in ("ij,jk", "ij,ij", "ij,ij->", "ij,ij->i", "...j,j", "...i,...i->i", "ij,kl,jk->il"):
+            terms = equation.split("->")[0].split(",")
+            operands = [x if len(term) in (2, 4) else x[0] for term in terms]
+            assert torch.einsum(equation, *operands).dtype is torch.bfloat16, equation
+        for equation in ("i,j", "ii", "ij->ji", "ij->", "ij,ij->ij", "i,j->", "...i,...i->...i"):
+            operands = [x if len(term) in (2, 4) else x[0] for term in equation.split("->")[0].split(",")]
+            assert torch.einsum(equation, *operands).dtype is torch.float32, equation
+        assert torch.einsum("ij,jk", x[:, :1], x[:1]).dtype is torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        x = x.cpu()
+        dtypes = [
+            torch.tensordot(x, x, 2), torch.tensordot(x, x, ([0, 1], [1, 0])), torch.inner(x[0], x[0]),
+            torch.tensordot(x, x, 1), torch.inner(x, x), torch.inner(x, x[0]),
+        ]  # fmt: skip
+        assert [result.dtype for result in dtypes] == [torch.float32] * 3 + [torch.bfloat16] * 3
+
+
 def test_binary_cross_entropy_is_refused_on_cuda(gpus):
     x = square().sigmoid()
     with torch.autocast("cuda"):
@@ -340,7 +360,6 @@ def test_backward_runs_in_the_recorded_types_inside_the_context_too():
 
 
 # the cache
-
 
 
 @pytest.fixture

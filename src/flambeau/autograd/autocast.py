@@ -53,6 +53,40 @@ def _lower_layer(mode: Mode, device_type: str, operator: Operator, bound: Argume
     return mode.converted(bound, device_type, mode.types[device_type])
 
 
+def _lower_contraction(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
+    """Cast every operand of einsum to the lower-precision type if it sums products, which are matrix products."""
+    equation, operands = bound
+    is_cast = not isinstance(equation, str) or _sums_products(equation, list(_tensors([operands])))
+    return _lower(mode, device_type, operator, bound) if is_cast else bound
+
+
+def _sums_products(equation: str, operands: list[TensorBase]) -> bool:
+    """Return whether an equation of einsum sums over a label of two operands, both of another size than 1 there."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    counts: dict[str, int] = {}
+    for term, operand in zip(left.split(","), operands):
+        before, _, after = term.partition("...")
+        shape = operand._layout.shape
+        covered = len(shape) - len(before) - len(after)
+        labels = [*before, *(f"...{at}" for at in range(covered, 0, -1)), *after]
+        for label in {label for label, size in zip(labels, shape) if size != 1}:
+            counts[label] = counts.get(label, 0) + 1
+    kept = right if arrow else [letter for letter in left if left.count(letter) == 1]
+    is_open = not arrow or "..." in right
+    return any(count > 1 and label not in kept and not (is_open and "..." in label) for label, count in counts.items())
+
+
+def _lower_matrices(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
+    """Cast every operand to the lower-precision type, unless the product is a sum over all dimensions of both."""
+    first, second, dims = bound[0], bound[1], bound[2] if len(bound) > 2 else 1
+    count = dims if isinstance(dims, int) else len(dims[0]) if isinstance(dims, (list, tuple)) and dims else None
+    if isinstance(count, int) and all(isinstance(each, TensorBase) for each in (first, second)):
+        ranks = len(first._layout.shape), len(second._layout.shape)
+        if ranks == (count, count) or (len(bound) == 2 and 0 in ranks):
+            return bound
+    return _lower(mode, device_type, operator, bound)
+
+
 def _wide(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32."""
     return mode.converted(bound, device_type, float32)
@@ -131,7 +165,7 @@ def _refused(mode: Mode, device_type: str, operator: Operator, bound: Arguments)
 Policy = Callable[["Mode", str, Operator, Arguments], Arguments]
 PRODUCTS = """
     addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d corrcoef cov einsum_of linalg_matrix_power linalg_multi_dot linalg_vecdot
+    conv_transpose3d corrcoef cov linalg_matrix_power linalg_multi_dot linalg_vecdot
     linear matmul mm prelu scaled_dot_product_attention
 """
 LOSSES = """
@@ -150,6 +184,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
     "cuda": _table([
         (_lower, PRODUCTS + "addmv addr general_convolution gru gru_cell lstm lstm_cell mv rnn rnn_cell"),
         (_lower_layer, "linear"),
+        (_lower_contraction, "einsum_of"),
         (_wide, LOSSES + """
             acos asin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1 frobenius_norm
             gaussian_nll_loss group_norm layer_norm local_response_norm log log10 log1p log2 logsumexp
@@ -166,7 +201,9 @@ POLICIES: dict[str, dict[str, Policy]] = {
         (_refused, "binary_cross_entropy"),
     ]),
     "cpu": _table([
-        (_lower, PRODUCTS + "addmm_activation affine_grid inner lstm tensordot"),
+        (_lower, PRODUCTS + "addmm_activation affine_grid lstm"),
+        (_lower_contraction, "einsum_of"),
+        (_lower_matrices, "inner tensordot"),
         (_wide, LOSSES + """
             adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
             cholesky_solve ctc_loss fractional_maxima geqrf grid_sample linalg_cholesky linalg_cholesky_ex linalg_cond
