@@ -1,6 +1,6 @@
-"""Train a small GPT on the characters of an English text, and let it write.
+"""Train a small GPT on the characters of an English text, and generate text with it.
 
-    python examples/char_gpt.py --plot losses.png               on the GPU there is, else the CPU
+    python examples/char_gpt.py --plot losses.png               on a GPU if there is one, else on the CPU
     python examples/char_gpt.py --device cpu --save gpt.pt
     python examples/char_gpt.py --device cpu --resume gpt.pt --steps 600
 """
@@ -15,12 +15,12 @@ from flambeau.nn import functional as F
 
 
 def learning_rate(done: int) -> float:
-    """The share of the learning rate after so many steps: it rises for 20 steps, and falls."""
+    """Return the factor of the learning rate after `done` steps: it rises for 20 steps, then falls."""
     return min(1.0, (done + 1) / 20) * 0.997**done
 
 
 class Block(nn.Module):
-    """Causal self-attention and a network of two layers, both with a norm before and a sum behind."""
+    """Causal self-attention and a two-layer network, each with a layer norm before and a residual connection."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class GPT(nn.Module):
 
     @torch.no_grad()
     def write(self, tokens: torch.Tensor, count: int, temperature: float = 0.8) -> torch.Tensor:
-        """Append `count` tokens, each drawn from what the network expects."""
+        """Append `count` tokens, each drawn from the distribution that the network predicts."""
         self.eval()
         for _ in range(count):
             logits = self(tokens[:, -self.context :])[:, -1] / temperature
@@ -76,12 +76,12 @@ class GPT(nn.Module):
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and write; returns the loss of every step."""
+    """Train, print generated text, and return the loss of every step."""
     options_of = parser("Train a small GPT on characters.", steps=300, batch_size=16)
-    options_of.add_argument("--context", type=int, default=64, help="characters that it sees at once")
+    options_of.add_argument("--context", type=int, default=64, help="characters that the network sees at once")
     options_of.add_argument("--width", type=int, default=64)
     options_of.add_argument("--layers", type=int, default=2)
-    options_of.add_argument("--characters", type=int, default=200, help="how many to write")
+    options_of.add_argument("--characters", type=int, default=200, help="number of characters to generate")
     options = options_of.parse_args(argv)
     torch.manual_seed(options.seed)
 

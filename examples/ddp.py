@@ -1,4 +1,4 @@
-"""A network trained by DistributedDataParallel, with one process or several, on GPUs, virtual GPUs or the CPU.
+"""Train a network with DistributedDataParallel, in one process or several, on GPUs, virtual GPUs or the CPU.
 
     flambeau run --gpus virtual:2 --nproc 2 examples/ddp.py
 """

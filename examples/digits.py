@@ -1,11 +1,11 @@
-"""Train a small network on handwritten digits, on what there is: the CPU, one GPU, or several, real or virtual.
+"""Train a small network on handwritten digits, on the CPU, one GPU or several GPUs, real or virtual.
 
-    python examples/digits.py                                   the GPUs there are, else the CPU
+    python examples/digits.py                                   all GPUs, or the CPU if there is none
     flambeau run --gpus virtual:2 examples/digits.py            two virtual GPUs
-    python examples/digits.py --amp --save net.pt               in mixed precision; --resume net.pt goes on
+    python examples/digits.py --amp --save net.pt               in mixed precision; --resume net.pt continues
 
-Batches come from a pinning DataLoader and are copied on a side stream while the batch before is being used; with more
-than one GPU each batch is split by DataParallel.  Progress goes to stderr; the last line of stdout is the accuracy.
+A DataLoader pins the batches, and each batch is copied on a side stream while the previous one is used.  With several
+GPUs, DataParallel splits each batch.  Progress goes to stderr; the last line of stdout is the accuracy.
 """
 
 import argparse
@@ -26,7 +26,7 @@ Row = tuple[torch.Tensor, ...]  # an image and its digit, or a batch of them
 
 
 class Prefetcher:
-    """A loader's batches on a device, each copied on a side stream while the caller works with the one before."""
+    """A loader's batches on a device, each copied on a side stream while the caller uses the previous one."""
 
     def __init__(self, loader: DataLoader[Row], device: torch.device) -> None:
         self.loader = loader
@@ -50,7 +50,7 @@ class Prefetcher:
             return tuple([each.to(self.device, non_blocking=True) for each in batch])
 
     def handed_over(self, batch: Row) -> Row:
-        """Order the current stream after the copies, and keep their memory until what it does with them is done."""
+        """Make the current stream wait for the copies, and keep their memory until its work on them is done."""
         current = torch.cuda.current_stream(self.device)
         current.wait_stream(self.stream)
         for each in batch:
@@ -62,8 +62,8 @@ Batches = DataLoader[Row] | Prefetcher
 
 
 def digits() -> tuple[TensorDataset, TensorDataset]:
-    """1,437 images to train on and 360 to test with: 64 brightnesses from 0 to 1, and which digit it is."""
-    loaded = cast(Any, load_digits())  # it has no types
+    """Return 1,437 images for training and 360 for testing: 64 brightness values from 0 to 1, and the digits."""
+    loaded = cast(Any, load_digits())  # scikit-learn has no annotations
     images = torch.tensor(loaded.data / 16.0, dtype=torch.float32)
     targets = torch.tensor(loaded.target, dtype=torch.int64)
     order = torch.randperm(len(images))
@@ -78,7 +78,7 @@ def batches(dataset: TensorDataset, size: int, device: torch.device, shuffle: bo
 
 
 def train(net: nn.Module, optimizer: optim.Optimizer, loader: Batches, training: Training) -> list[float]:
-    """Train, and return every step's loss; they are read once an epoch, so that no step waits for the GPU."""
+    """Train, and return the loss of every step.  Losses are read once per epoch, so that no step waits for the GPU."""
     epochs = training.options.epochs
     for _ in tqdm(range(training.done, epochs), desc="training", unit="epoch"):
         losses: list[Mapping[str, torch.Tensor]] = []
@@ -93,21 +93,21 @@ def train(net: nn.Module, optimizer: optim.Optimizer, loader: Batches, training:
 
 
 def accuracy(net: nn.Module, loader: Batches) -> float:
-    """The share of images whose digit the network finds."""
+    """Return the fraction of images that the network classifies correctly."""
     with torch.no_grad():
         hits = [(net(images).argmax(1) == targets).float() for images, targets in loader]
     return torch.cat(hits).mean().item()
 
 
 def main(argv: Sequence[str] | None = None) -> tuple[float, list[float]]:
-    """Train and test; returns (test accuracy, loss of every step)."""
+    """Train and test; return the test accuracy and the loss of every step."""
     parser = argparse.ArgumentParser(description="Train a small network on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--disable-cuda", action="store_true", help="use the CPU even where there is a GPU")
+    parser.add_argument("--disable-cuda", action="store_true", help="use the CPU even if there is a GPU")
     add_options_of_training(parser)
     options = parser.parse_args(argv)
     device = torch.device("cpu" if options.disable_cuda else options.device)

@@ -1,6 +1,6 @@
 """Train a convolutional network with batch norm on handwritten digits; the last line is its accuracy on unseen images.
 
-    python examples/digits_cnn.py --plot losses.png             on the GPU there is, else the CPU
+    python examples/digits_cnn.py --plot losses.png             on a GPU if there is one, else on the CPU
     python examples/digits_cnn.py --amp --save cnn.pt           in mixed precision
 """
 
@@ -24,7 +24,7 @@ def network(width: int) -> nn.Module:
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and test; returns the loss of every step."""
+    """Train and test; return the loss of every step."""
     options_of = parser("Train a convolutional network on digits.", steps=300, batch_size=64)
     options_of.add_argument("--width", type=int, default=16, help="channels of the first layer")
     options = options_of.parse_args(argv)

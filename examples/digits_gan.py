@@ -1,4 +1,4 @@
-"""Train a generator of handwritten digits against a discriminator, and let it draw some.
+"""Train a generator of handwritten digits against a discriminator, and print some of its images.
 
     python examples/digits_gan.py --plot losses.png
 """
@@ -29,7 +29,7 @@ def discriminator() -> nn.Module:
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and draw; returns the generator's loss of every step."""
+    """Train, print images, and return the generator's loss of every step."""
     options = parser("Train a generator and a discriminator of digits.", steps=600, batch_size=64).parse_args(argv)
     torch.manual_seed(options.seed)
 

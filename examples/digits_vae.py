@@ -1,4 +1,4 @@
-"""Train a variational autoencoder on handwritten digits, and let it draw some.
+"""Train a variational autoencoder on handwritten digits, and print some of its images.
 
     python examples/digits_vae.py --plot losses.png
 """
@@ -13,7 +13,7 @@ from flambeau.nn import functional as F
 
 
 class VAE(nn.Module):
-    """An encoder to the mean and the logarithm of the variance of few numbers, and a decoder from these."""
+    """An encoder to the mean and log-variance of a latent vector, and a decoder from the vector to an image."""
 
     def __init__(self, latent: int) -> None:
         super().__init__()
@@ -32,9 +32,9 @@ class VAE(nn.Module):
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and draw; returns the loss of every step."""
+    """Train, print images, and return the loss of every step."""
     options_of = parser("Train a variational autoencoder on digits.", steps=600, batch_size=64)
-    options_of.add_argument("--latent", type=int, default=8, help="numbers that describe an image")
+    options_of.add_argument("--latent", type=int, default=8, help="size of the latent vector")
     options = options_of.parse_args(argv)
     torch.manual_seed(options.seed)
 

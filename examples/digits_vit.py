@@ -1,4 +1,4 @@
-"""Train a small vision transformer on handwritten digits; the last line is its accuracy on images it has not seen.
+"""Train a small vision transformer on handwritten digits; the last line is its accuracy on unseen images.
 
     python examples/digits_vit.py --plot losses.png
 """
@@ -15,7 +15,7 @@ TEST_IMAGES = 360
 
 
 class VisionTransformer(nn.Module):
-    """A transformer over the sixteen patches of 2 by 2 pixels and a class token."""
+    """A transformer over a class token and the sixteen patches of 2 by 2 pixels."""
 
     def __init__(self, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class VisionTransformer(nn.Module):
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and test; returns the loss of every step."""
+    """Train and test; return the loss of every step."""
     options_of = parser("Train a small vision transformer on digits.", steps=400, batch_size=64)
     options_of.add_argument("--width", type=int, default=32)
     options_of.add_argument("--layers", type=int, default=2)

@@ -1,6 +1,6 @@
-"""Train a network with a kernel of one's own: silu(x + bias), forward and backward, each in one pass over memory.
+"""Train a network with custom CUDA kernels: silu(x + bias), forward and backward, each in one pass over memory.
 
-    python examples/own_kernel.py                                on the NVIDIA GPU there is
+    python examples/own_kernel.py                                on an NVIDIA GPU
     flambeau run --gpus virtual:1 examples/own_kernel.py         on a virtual GPU, where the NumPy references run
     flambeau check --gpus virtual:1 examples/own_kernel.py       the same, and reports races
     python examples/own_kernel.py --check                        compare the kernels with their references
@@ -68,7 +68,7 @@ biased_silu_backward = torch.cuda.kernel(
 
 
 def launch_of(rows: int, columns: int, *tensors: Any) -> dict[str, Any]:
-    """The arguments of a launch of either kernel."""
+    """Return the arguments of a launch of either kernel."""
     return {"grid": (-(-columns // 32), -(-rows // 8)), "block": (32, 8), "args": [*tensors, rows, columns]}
 
 
@@ -102,7 +102,7 @@ class Network(nn.Module):
 
 
 def samples(inputs: int) -> list[dict[str, Any]]:
-    """Launches with sizes that fill blocks, and sizes that do not."""
+    """Return launches with sizes that fill blocks, and sizes that do not."""
     found: list[dict[str, Any]] = []
     for rows, columns in ((1, 1), (8, 32), (9, 33), (100, 70)):
         tensors = [torch.randn(rows, columns) for _ in range(inputs)]

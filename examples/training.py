@@ -11,11 +11,11 @@ from tqdm import tqdm
 import flambeau as torch
 from flambeau import nn, optim
 
-SHOWN_EVERY = 20  # steps; to show a loss the host waits for the device
+SHOWN_EVERY = 20  # steps; showing a loss makes the host wait for the device
 
 
 class Stateful(Protocol):
-    """A module, an optimizer, a scheduler or a scaler of gradients."""
+    """A module, an optimizer, a scheduler or a gradient scaler."""
 
     def state_dict(self) -> Any: ...
 
@@ -23,7 +23,7 @@ class Stateful(Protocol):
 
 
 def parser(description: str, steps: int, batch_size: int) -> argparse.ArgumentParser:
-    """The options that every example has."""
+    """Return a parser with the options that the examples share."""
     made = argparse.ArgumentParser(description=description)
     made.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     made.add_argument("--steps", type=int, default=steps, help="number of the last step")
@@ -36,13 +36,13 @@ def parser(description: str, steps: int, batch_size: int) -> argparse.ArgumentPa
 def add_options_of_training(made: argparse.ArgumentParser) -> None:
     """Add the options that `Training` reads."""
     made.add_argument("--amp", action="store_true", help="mixed precision: float16 on a GPU, bfloat16 on the CPU")
-    made.add_argument("--save", metavar="FILE", help="write the state of the training there at its end")
-    made.add_argument("--resume", metavar="FILE", help="go on from a file that --save has written")
-    made.add_argument("--plot", metavar="FILE", help="draw the losses there (.png, .svg, .pdf)")
+    made.add_argument("--save", metavar="FILE", help="write the state of the training to FILE at the end")
+    made.add_argument("--resume", metavar="FILE", help="continue from a file that --save wrote")
+    made.add_argument("--plot", metavar="FILE", help="plot the losses to FILE (.png, .svg, .pdf)")
 
 
 class Training:
-    """A run of training steps.  A run that is saved and resumed gives the same losses as one that was never stopped."""
+    """A run of training steps.  A run that is saved and resumed gives the same losses as an uninterrupted one."""
 
     def __init__(self, options: argparse.Namespace, parts: Mapping[str, Stateful]) -> None:
         self.options = options
@@ -56,7 +56,7 @@ class Training:
             self.resume(options.resume)
 
     def run(self, step: Callable[[], Mapping[str, torch.Tensor]]) -> None:
-        """Call `step` until the last step is done; it returns its losses by name.  Then save and plot."""
+        """Call `step`, which returns its losses by name, until the last step is done.  Then save and plot."""
         pending: list[Mapping[str, torch.Tensor]] = []
         with tqdm(range(self.done, self.options.steps), desc="training", unit="step") as bar:
             for number in bar:
@@ -68,13 +68,13 @@ class Training:
         self.finish(self.options.steps)
 
     def autocast(self) -> torch.autocast:
-        """The context of the forward pass and the loss, which has an effect with --amp."""
+        """Return the context for the forward pass and the loss: autocast, which is off without --amp."""
         return torch.autocast(self.device.type, enabled=self.options.amp)
 
     def update(
         self, loss: torch.Tensor, optimizer: optim.Optimizer, clipped: Iterable[torch.Tensor] = (), norm: float = 1.0
     ) -> None:
-        """One step of the optimizer; the norm of the gradients of the parameters `clipped` is at most `norm` then."""
+        """Clip the gradients of the parameters `clipped` to the norm `norm`, and make a step of the optimizer."""
         optimizer.zero_grad()
         self.scaler.scale(loss).backward()
         if clipped:
@@ -84,7 +84,7 @@ class Training:
         self.scaler.update()
 
     def finish(self, done: int) -> None:
-        """Save and plot, once `done` steps or epochs are done."""
+        """Save and plot after `done` steps or epochs."""
         self.done = max(self.done, done)
         if self.options.save:
             self.save(self.options.save)
@@ -121,7 +121,7 @@ class Training:
     def plot(self, path: str) -> None:
         from matplotlib.figure import Figure
 
-        figure = cast(Any, Figure(figsize=(6, 4), layout="constrained"))  # many of its types are unknown
+        figure = cast(Any, Figure(figsize=(6, 4), layout="constrained"))  # matplotlib has few annotations
         axes = figure.subplots()
         for name, values in self.losses.items():
             axes.plot(range(1, len(values) + 1), values, label=name)
@@ -132,26 +132,26 @@ class Training:
 
 
 def digits() -> tuple[torch.Tensor, torch.Tensor]:
-    """1,797 images of 8 by 8 handwritten digits: brightnesses from 0 to 1, and which digits they are."""
-    loaded = cast(Any, load_digits())  # it has no types
+    """Return 1,797 images of handwritten digits, 8 by 8 brightness values from 0 to 1, and the digits."""
+    loaded = cast(Any, load_digits())  # scikit-learn has no annotations
     images = torch.tensor(loaded.images / 16.0, dtype=torch.float32)
     return images.unsqueeze(1), torch.tensor(loaded.target, dtype=torch.int64)
 
 
 def english(characters: int) -> str:
-    """The first characters of Python's language reference, which every Python ships for `help()`."""
+    """Return the first characters of Python's language reference, which every Python ships for `help()`."""
     pages = [topics[name] for name in sorted(topics)]
     return "\n".join(pages).encode("ascii", "ignore").decode()[:characters]
 
 
 def windows(tokens: torch.Tensor, length: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random pieces of a sequence, and the same pieces one token later."""
+    """Return random pieces of a sequence, and the same pieces one token later."""
     starts = torch.randint(len(tokens) - length, (count, 1))
     places = starts + torch.arange(length)
     return tokens[places], tokens[places + 1]
 
 
 def picture(image: torch.Tensor) -> str:
-    """An image as lines of text."""
+    """Return an image as lines of text."""
     rows: Sequence[Sequence[float]] = image.squeeze(0).tolist()
     return "\n".join("".join(" .:-=+*#%@"[min(9, max(0, int(value * 10)))] for value in row) for row in rows)

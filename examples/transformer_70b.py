@@ -1,6 +1,6 @@
 """Train a transformer of 70 billion parameters, of the shape of Llama 2 70B, on random words.
 
-No card holds it.  `flambeau fit` says by how much, and how many layers a card does hold:
+It fits no single card.  `flambeau fit` reports the memory that it needs, and how many layers fit a card:
 
     flambeau fit --card h200 examples/transformer_70b.py
     flambeau fit --card h200 --batch-option=--layers examples/transformer_70b.py
@@ -13,11 +13,11 @@ from flambeau import nn, optim
 from flambeau.nn import functional as F
 
 WIDTH, HEADS, GROUPS, INNER, WORDS = 8192, 64, 8, 28672, 32000
-SIDE = WIDTH // HEADS  # of a head
+SIDE = WIDTH // HEADS  # the width of a head
 
 
 class Layer(nn.Module):
-    """Attention in which groups of heads share keys and values, and a gated network of two layers."""
+    """Grouped-query attention, and a gated feed-forward network (SwiGLU)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ parser.add_argument("--layers", type=int, default=80)
 parser.add_argument("--batch-size", type=int, default=1)
 parser.add_argument("--length", type=int, default=4096, help="words of each text")
 parser.add_argument("--steps", type=int, default=10)
-parser.add_argument("--on-cpu-first", action="store_true", help="make the model on the CPU, and move it")
+parser.add_argument("--on-cpu-first", action="store_true", help="create the model on the CPU, then move it")
 args = parser.parse_args()
 
 torch.set_default_dtype(torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Train an LSTM on the words of an English text; the last line is its perplexity on words that it has not seen.
+"""Train an LSTM on the words of an English text; the last line is its perplexity on unseen words.
 
     python examples/word_lstm.py --plot losses.png
 """
@@ -38,7 +38,7 @@ class WordModel(nn.Module):
 
 
 def corpus(characters: int, vocabulary: int) -> tuple[torch.Tensor, list[str]]:
-    """The text as numbers of words, and the words: the most frequent ones, and one in place of all others."""
+    """Return the text as word indices, and the vocabulary: the most frequent words, and one entry for all others."""
     words = re.findall(r"[a-z]+|[.,;:()]", english(characters).lower())
     known = [UNKNOWN, *(word for word, _ in Counter(words).most_common(vocabulary - 1))]
     number = {word: index for index, word in enumerate(known)}
@@ -46,9 +46,9 @@ def corpus(characters: int, vocabulary: int) -> tuple[torch.Tensor, list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[float]:
-    """Train and test; returns the loss of every step."""
+    """Train and test; return the loss of every step."""
     options_of = parser("Train an LSTM on words.", steps=300, batch_size=16)
-    options_of.add_argument("--length", type=int, default=20, help="words between two steps")
+    options_of.add_argument("--length", type=int, default=20, help="words of each training sequence")
     options_of.add_argument("--width", type=int, default=64)
     options_of.add_argument("--test-words", type=int, default=2000)
     options = options_of.parse_args(argv)
