@@ -242,6 +242,14 @@ def test_einsum_is_cast_where_it_sums_products(device):
         assert [result.dtype for result in dtypes] == [torch.float32] * 3 + [torch.bfloat16] * 3
 
 
+def test_powers_of_matrices_are_cast_where_they_are_products(device):
+    x = torch.tensor([[2.0, 0.0], [0.0, 4.0]], device=device)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        for n, expected in ((0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0), (-1, 0.5), (-2, 0.25)):
+            power = torch.linalg.matrix_power(x, n)
+            assert power[0, 0].item() == expected and power.dtype is (torch.bfloat16 if n > 1 else torch.float32), n
+
+
 def test_binary_cross_entropy_is_refused_on_cuda(gpus):
     x = square().sigmoid()
     with torch.autocast("cuda"):

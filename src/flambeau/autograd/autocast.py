@@ -76,6 +76,12 @@ def _sums_products(equation: str, operands: list[TensorBase]) -> bool:
     return any(count > 1 and label not in kept and not (is_open and "..." in label) for label, count in counts.items())
 
 
+def _lower_power(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
+    """Cast a matrix to the lower-precision type if its power is a product; inverses have no such type."""
+    is_cast = not isinstance(bound[1], int) or bound[1] > 1
+    return _lower(mode, device_type, operator, bound) if is_cast else bound
+
+
 def _lower_matrices(mode: Mode, device_type: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to the lower-precision type, unless the product is a sum over all dimensions of both."""
     first, second, dims = bound[0], bound[1], bound[2] if len(bound) > 2 else 1
@@ -165,8 +171,7 @@ def _refused(mode: Mode, device_type: str, operator: Operator, bound: Arguments)
 Policy = Callable[["Mode", str, Operator, Arguments], Arguments]
 PRODUCTS = """
     addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d corrcoef cov linalg_matrix_power linalg_multi_dot linalg_vecdot
-    linear matmul mm prelu scaled_dot_product_attention
+    conv_transpose3d corrcoef cov linalg_multi_dot linalg_vecdot linear matmul mm prelu scaled_dot_product_attention
 """
 LOSSES = """
     binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss
@@ -185,6 +190,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
         (_lower, PRODUCTS + "addmv addr general_convolution gru gru_cell lstm lstm_cell mv rnn rnn_cell"),
         (_lower_layer, "linear"),
         (_lower_contraction, "einsum_of"),
+        (_lower_power, "linalg_matrix_power"),
         (_wide, LOSSES + """
             acos asin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1 frobenius_norm
             gaussian_nll_loss group_norm layer_norm local_response_norm log log10 log1p log2 logsumexp
@@ -203,6 +209,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
     "cpu": _table([
         (_lower, PRODUCTS + "addmm_activation affine_grid lstm"),
         (_lower_contraction, "einsum_of"),
+        (_lower_power, "linalg_matrix_power"),
         (_lower_matrices, "inner tensordot"),
         (_wide, LOSSES + """
             adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
