@@ -1,6 +1,6 @@
 """Every public function, class and method has an example in its docstring, which runs and prints what it says.
 
-An operator's docstring names the errors of wrong input.
+It names the errors that the function's own code raises, and an operator's those of wrong input.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ INTERNAL = {
     "flambeau.ops.operator.Operator": "derivative_body derive lower",
     "flambeau.ops.pointwise.Pointwise": "kernel lower number promoting spread strides_of",
 }
+ENTRIES = ("__init__", "__new__", "__call__", "__getitem__", "forward")  # methods that a class's docstring describes
 # names without an example, by pattern, and why
 WITHOUT_EXAMPLE = {
     "*._*": "private in PyTorch too, and there for imports",
@@ -147,6 +148,27 @@ def test_operators_name_the_errors_of_wrong_input():
         for name, operator in REGISTRY.items()
         for sample in (operator.errors() if operator.errors else ())
         if not is_named(sample.error, operator.__doc__ or "")
+    }
+    assert lacks == set()
+
+
+def raised(found: Any) -> set[str]:
+    """The errors of flambeau that the own code of a function raises, or that of making and calling an instance."""
+    target = inspect.unwrap(found)
+    target = getattr(target, "body", target)  # an operator's
+    own = [vars(target).get(name) for name in ENTRIES] if inspect.isclass(target) else [inspect.unwrap(target)]
+    written = [each for each in own if inspect.isfunction(each) and Path(each.__code__.co_filename).is_file()]
+    names = {name for each in written for name in re.findall(r"\braise (\w+)\(", inspect.getsource(each))}
+    return {name for name in names if is_error(getattr(errors, name, None))} - {"InternalError"}
+
+
+def test_public_functions_name_the_errors_that_they_raise():
+    lacks = {
+        (name, error)
+        for name, found in PUBLIC.items()
+        if not is_error(found) and name.rpartition(".")[2] not in ENTRIES
+        for error in raised(found)
+        if not is_named(getattr(errors, error), TEXTS[name])
     }
     assert lacks == set()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, SupportsIndex, cast, overload
 
-from .errors import ArgumentTypeError, ShapeError, shown
+from .errors import ArgumentTypeError, IndexRangeError, ShapeError, shown
 
 Shape = tuple[int, ...]
 _SIZE_HINT = "as in torch.Size([2, 3])"
@@ -330,8 +330,6 @@ def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
     """Return one or several integers, as `is_integer` and `are_integers` define them.  Raises TypeError for others."""
     values = [value] if isinstance(value, SupportsIndex) else list(value)
     if not are_integers(values):
-        from .errors import shown
-
         raise TypeError(f"expected integers, got {shown(value)}")
     return [operator.index(number) for number in values]
 
@@ -341,8 +339,6 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
 
     Raises: IndexRangeError;  ArgumentTypeError if `dim` is not an integer.
     """
-    from .errors import ArgumentTypeError, IndexRangeError, shown
-
     if type(dim) is not int:
         if not is_integer(dim):
             raise ArgumentTypeError(

@@ -10,7 +10,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.config import Gpus
 from flambeau.core import thread
-from flambeau.errors import ArgumentError, DeviceMismatchError, ShapeError
+from flambeau.errors import ArgumentError, DeviceMismatchError, IndexRangeError, ShapeError
 from flambeau.nn import functional as F
 from flambeau.parallel import gather, parallel_apply, replicate, scatter, scatter_kwargs
 from flambeau.runtime.machine import Machine
@@ -325,6 +325,10 @@ def test_outputs_of_other_lengths_and_keys_are_refused(gpus):
         gather([{"a": x}, {"a": x, "b": x}], 0)
     with pytest.raises(ArgumentError, match=r"All sequences must .* they have \[2, 1\]"):
         gather([(x, x), (x,)], 0)
+    parts = [torch.ones(2, device=index) for index in (0, 1)]
+    with pytest.raises(IndexRangeError, match=r"expected to be in range of \[-1, 0\], but got 5") as caught:
+        gather(parts, 0, dim=5)
+    assert caught.value.operator == "gather"
 
 
 @pytest.mark.parametrize("pinned", [False, True])

@@ -162,6 +162,10 @@ def data_parallel(
 ) -> Any:
     """Call a module once on several GPUs, as DataParallel does.
 
+    device_ids, output_device, dim: as those of DataParallel.  module_kwargs: further inputs, by keyword.
+    Shapes: inputs are split along `dim`, outputs joined along it.
+    Raises: ArgumentTypeError for a module that is no Module and module_kwargs that are no dict, ArgumentError for empty
+            or repeated device_ids, DeviceMismatchError if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.Linear(3, 2).cuda()
         >>> torch.nn.parallel.data_parallel(net, torch.ones(4, 3), [0, 1]).shape
@@ -377,8 +381,10 @@ class Gather(Function):
         if ctx.were_scalars:
             callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
             inputs = tuple([alias_of(tensor, (1,), (1,), tensor._offset) for tensor in inputs])
+        checks.dimension("gather", dim, inputs[0])
+        joined = comm.gather(inputs, dim, target)
         ctx.sizes = [tensor._layout.shape[dim] for tensor in inputs]
-        return comm.gather(inputs, dim, target)
+        return joined
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -410,6 +416,9 @@ MirroredGather.__name__ = Gather.__name__  # the name of the autograd node deriv
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows.
 
+    Shapes: the part of a tensor has the tensor's sizes but that of `dim`.  Other values go to every device.
+    Raises: ArgumentError for no devices and containers that contain themselves, ArgumentTypeError for a dim that is no
+            int, IndexRangeError for a dim that a tensor does not have.
     Example:
         >>> first, second = torch.nn.parallel.scatter({"x": torch.arange(4), "name": "a"}, [0, 1])
         >>> second
@@ -473,6 +482,7 @@ def scatter_kwargs(
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones.
 
+    Raises: ArgumentTypeError for kwargs that are no dict; as `scatter`.
     Example:
         >>> args, kwargs = torch.nn.parallel.scatter_kwargs((torch.arange(2),), {"scale": 3}, [0, 1])
         >>> args[1], kwargs[1]
@@ -494,7 +504,11 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     """Join nested outputs, one per device, on one device ("cpu" for the CPU).
 
     None stays None; tensors without dimensions become a vector, with a warning.
-    Raises: ArgumentError if mappings or sequences differ in length.
+    Shapes: equal sizes but that of `dim`, which is summed.
+    Raises: ArgumentError for no outputs, mappings or sequences of different lengths and containers that contain
+            themselves; ArgumentTypeError for outputs that are no tensors or containers of them, NamingError for
+            mappings with different keys, IndexRangeError for a dim that they do not have, ShapeError for other
+            different sizes.
     Example:
         >>> parts = torch.nn.parallel.scatter({"x": torch.arange(4)}, [0, 1])
         >>> torch.nn.parallel.gather(parts, "cpu")
@@ -560,7 +574,8 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
 
     Host:   returns at once.
-    Raises: DeviceMismatchError if a parameter or buffer is not on the first device.
+    Raises: DeviceMismatchError if a parameter or buffer is not on the first device, ArgumentTypeError for a network that
+            is no Module, ArgumentError for no devices.
     Example:
         >>> net = torch.nn.Linear(3, 2).cuda()
         >>> first, second = torch.nn.parallel.replicate(net, [0, 1])
@@ -625,7 +640,8 @@ def parallel_apply(
     A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode,
     autocast and current streams are the caller's.
     Host:   returns when all threads have; each waits where its module does.
-    Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended.
+    Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended;
+            ArgumentError if modules, inputs, kwargs and devices differ in number.
     Example:
         >>> modules = [torch.nn.ReLU(), torch.nn.Tanh()]
         >>> inputs = [torch.ones(1, device="cuda:0"), torch.zeros(1, device="cuda:1")]
