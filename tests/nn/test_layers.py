@@ -205,3 +205,13 @@ def test_modules_are_the_functions():
     assert [repr(each) for each in (net, nn.PixelUnshuffle(3), nn.ChannelShuffle(groups=2))] == [
         "PixelShuffle(upscale_factor=2)", "PixelUnshuffle(downscale_factor=3)", "ChannelShuffle(groups=2)",
     ]  # fmt: skip
+
+
+def test_inputs_that_are_no_tensors_are_named():
+    for layer, args in (
+        (nn.Flatten(), (3,)), (nn.Unflatten(0, (1, 1)), ([1.0],)),
+        (nn.AdaptiveLogSoftmaxWithLoss(8, 4, [2]), (torch.ones(1, 8), 1)),
+        (nn.AdaptiveLogSoftmaxWithLoss(8, 4, [2]), (None, torch.tensor([1]))),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"{type(layer).__name__}: (input|target) must be a Tensor"):
+            layer(*args)

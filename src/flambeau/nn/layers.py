@@ -161,6 +161,7 @@ class Flatten(Layer):
         self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
+        checks.tensor("Flatten", "input", input)
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -192,6 +193,7 @@ class Unflatten(Layer):
         self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
+        checks.tensor("Unflatten", "input", input)
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

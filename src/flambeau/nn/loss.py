@@ -683,6 +683,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         input, target = input_, target_
+        for called, tensor in (("input", input), ("target", target)):
+            checks.tensor(self._get_name(), called, tensor)
         if target.ndim > 1 or input.ndim != target.ndim + 1 or input.shape[:-1] != target.shape:
             raise ShapeError(
                 f"input {list(input.shape)} and target {list(target.shape)} do not fit",
