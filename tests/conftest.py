@@ -30,6 +30,8 @@ from tests.latch import Latch, Latches  # noqa: E402
 from tests.tiers import is_full  # noqa: E402
 
 pytest_plugins = ["tests.assertions", "tests.error_texts", "tests.tiers", "tests.rules"]
+if "EMULATION" in os.environ:  # scripts/emulated
+    pytest_plugins.append("tests.emulation.skips")
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 

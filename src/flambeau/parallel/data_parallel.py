@@ -574,8 +574,8 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
 
     Host:   returns at once.
-    Raises: DeviceMismatchError if a parameter or buffer is not on the first device, ArgumentTypeError for a network that
-            is no Module, ArgumentError for no devices.
+    Raises: DeviceMismatchError if a parameter or buffer is not on the first device, ArgumentTypeError if the network is
+            no Module, ArgumentError for no devices.
     Example:
         >>> net = torch.nn.Linear(3, 2).cuda()
         >>> first, second = torch.nn.parallel.replicate(net, [0, 1])

@@ -1,0 +1,71 @@
+"""A pytest plugin that skips the tests of what emulated GPUs do not have, by name, each with its reason."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+
+import pytest
+
+COMPILED = "machine code: kernels run their NumPy references"
+LIBRARIES = "vendors' libraries: library calls run their NumPy references"
+NVML, CUPTI = "NVML", "CUPTI"
+PROCESSES = "memory and events that processes share"
+PARTITIONS = "green contexts"
+GRAPHS = "the driver's nodes of graphs"
+TIME = "the time that work takes"
+VISIBLE = "CUDA_VISIBLE_DEVICES, and processes that see no GPU"
+MAPPING = "checks of mapped addresses"
+POOL = "the driver's pool of memory"
+
+LACKING = {
+    "tests/core/test_submission.py::test_finalizers_of_other_threads_do_not_wait_either": TIME,
+    "tests/data/test_workers.py::test_workers_that_are_not_forked_may_make_batches_on_a_gpu": PROCESSES,
+    "tests/driver/nvidia/test_compile.py::*": COMPILED,
+    "tests/multiprocessing/*": PROCESSES,
+    "tests/programs/test_rank_programs.py::test_two_nvidia_gpus_print_what_one_prints*": LIBRARIES,
+    "tests/runtime/test_ipc.py::*": PROCESSES,
+    "tests/runtime/test_stream.py::test_more_multiprocessors_than_there_are*": PARTITIONS,
+    "tests/runtime/test_user_kernel.py::test_a_header_that_is_missing": COMPILED,
+    "tests/runtime/test_user_kernel.py::test_a_source_that_does_not_compile_has_the_log_with_lines": COMPILED,
+    "tests/runtime/test_user_kernel.py::test_kernels_compile*": COMPILED,
+    "tests/semantics/hardware/test_tools.py::test_cupti_measures_on_hardware": CUPTI,
+    "tests/semantics/interface/test_names.py::test_a_graph_of_any_accelerator_is_dumped_to_a_path": GRAPHS,
+    "tests/semantics/memory/test_expandable_segments.py::test_unmapped_memory_is_returned_to_the_device": MAPPING,
+    "tests/semantics/memory/test_expandable_segments.py::test_values_survive_growth_and_lie_across_pages": MAPPING,
+    "tests/semantics/multiprocessing/*": PROCESSES,
+    "tests/semantics/test_accelerator.py::test_without_one_there_is_none": VISIBLE,
+    "tests/semantics/test_copies.py::test_events_measure_the_device_and_not_the_host": TIME,
+    "tests/semantics/test_data_parallel.py::test_without_a_gpu_the_module_is_called": VISIBLE,
+    "tests/semantics/test_devices.py::test_choosing_a_device_after_another_was_used_may_be_reported*": NVML,
+    "tests/semantics/test_devices.py::test_or_refused": NVML,
+    "tests/semantics/test_devices.py::test_streams_of_a_part_of_the_multiprocessors": PARTITIONS,
+    "tests/semantics/test_devices.py::test_without_its_device_the_error_says_how_to_load_it": VISIBLE,
+    "tests/semantics/test_events.py::test_a_record_in_a_capture_does_not_count_before_the_replay": TIME,
+    "tests/semantics/test_events.py::test_an_event_for_other_processes_has_a_handle_before_it_is_recorded": PROCESSES,
+    "tests/semantics/test_events.py::test_an_external_event_measures_time_within_a_graph": TIME,
+    "tests/semantics/test_events.py::test_elapsed_time_is_in_milliseconds_of_the_device": TIME,
+    "tests/semantics/test_graphs.py::test_a_graph_in_debug_mode_is_written_for_graphviz": GRAPHS,
+    "tests/semantics/test_graphs.py::test_other_libraries_get_a_graph_by_its_numbers": GRAPHS,
+    "tests/semantics/test_memory.py::test_without_caching_what_was_freed_goes_back_to_the_driver": POOL,
+    "tests/semantics/test_monitoring.py::*": NVML,
+    "tests/semantics/test_numerics.py::test_each_thread_has_a_handle_of_cublas_per_device": LIBRARIES,
+    "tests/semantics/test_pinned.py::test_without_a_gpu_a_loader_warns_and_pins_nothing": VISIBLE,
+    "tests/semantics/test_processes.py::*leaves_children_free": NVML,
+    "tests/semantics/test_processes.py::test_a_variable_has_availability_found_out_without_a_start": NVML,
+    "tests/semantics/test_sharing.py::*": PROCESSES,
+    "tests/semantics/test_start.py::*": VISIBLE,
+    "tests/semantics/test_streams.py::test_an_event_of_such_a_program_has_timing_if_asked": TIME,
+    "tests/testing/test_contract.py::TestNvidia::test_a_graph_has_numbers_and_is_written": GRAPHS,
+    "tests/testing/test_contract.py::TestNvidia::test_a_thread_has_a_handle_of_cublas_on_each_device": LIBRARIES,
+    "tests/testing/test_contract.py::TestNvidia::test_streams_of_a_part_of_a_device": PARTITIONS,
+    "tests/testing/test_contract.py::TestNvidia::test_the_pool_allocates_in_the_order_of_a_stream": POOL,
+    "tests/testing/test_contract.py::TestNvidia::test_wrong_uses_of_reserved_addresses_are_refused": MAPPING,
+    "tests/testing/test_contract.py::TestNvidiaIpc::*": PROCESSES,
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        reason = next((reason for pattern, reason in LACKING.items() if fnmatch(item.nodeid, pattern)), None)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not emulated: {reason}"))
