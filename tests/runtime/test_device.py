@@ -59,6 +59,8 @@ def test_contexts_nest_and_restore():
     with torch.cuda.device_of(torch.ones(1)):
         seen.append(torch.cuda.current_device())
     assert seen == [0, 0, 0, 0, 1, 0]
+    indexes = (torch.cuda.device(each).idx for each in (1, "cuda:0", "cuda", None, -1))
+    assert list(indexes) == [1, 0, torch.cuda.current_device(), -1, -1]
 
 
 @pytest.mark.devices(2)

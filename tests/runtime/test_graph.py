@@ -844,6 +844,14 @@ def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
     captured(lambda: torch.zeros(4, device="cuda"))
 
 
+def test_modes_and_generators_of_other_kinds_are_refused(gpus):
+    for mode in (["global"], 3, None):
+        with pytest.raises(ArgumentError, match="unknown capture error mode"):
+            captured(lambda: torch.zeros(4, device="cuda"), capture_error_mode=mode)
+    with pytest.raises(RuntimeError, match="register_generator_state: expected a generator of a GPU, got one of cpu"):
+        torch.cuda.CUDAGraph().register_generator_state(torch.Generator())
+
+
 def test_only_a_graph_is_captured_into(gpus):
     with pytest.raises(ArgumentTypeError, match="^graph: expected a CUDAGraph, got 3\nhint: "):
         torch.cuda.graph(3)

@@ -330,6 +330,11 @@ class DeviceGuard:
             self.index = cuda_index(device)
         self._previous: list[int] = []
 
+    @property
+    def idx(self) -> int:
+        """The index of the device that the block makes current; -1 if it keeps the current one."""
+        return -1 if self.index is None else self.index
+
     def __enter__(self) -> DeviceGuard:
         self._previous.append(thread.current_device())
         if self.index is not None:

@@ -24,7 +24,7 @@ from ..core.tensor import TensorBase
 from ..core.versions import writes_to
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..dtypes import int64
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, shown
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
 from . import control, cuda_memory, mistakes, pending_copies
@@ -226,8 +226,17 @@ class RandomStates:
         stream.synchronize()
 
     def register(self, generator: Generator) -> None:
-        """Let the graph draw from a generator.  Raises ArgumentError if there are too many, ArgumentTypeError."""
+        """Let the graph draw from a generator.
+
+        Raises: ArgumentError if there are too many, ArgumentTypeError, DeviceMismatchError.
+        """
         check_generator("register_generator_state", generator)
+        if generator.device.type != "cuda":
+            raise DeviceMismatchError(
+                f"expected a generator of a GPU, got one of {generator.device}",
+                hint='make one there: torch.Generator("cuda")',
+                operator="register_generator_state",
+            )
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(
                 f"{MAX_GENERATORS} generators are in use already, the most that one graph can have",
@@ -377,7 +386,7 @@ class CUDAGraph(GraphDebugging):
                 hint="pool= takes g.pool() or graph_pool_handle()",
                 operator="capture_begin",
             )
-        if capture_error_mode not in MODES:
+        if not isinstance(capture_error_mode, str) or capture_error_mode not in MODES:
             raise ArgumentError(
                 f"unknown capture error mode {capture_error_mode!r}",
                 hint=f"use one of {', '.join(MODES)}",
@@ -520,7 +529,8 @@ class CUDAGraph(GraphDebugging):
     def register_generator_state(self, generator: Generator) -> None:
         """Let replays draw from a generator.  Generators used during the capture are registered automatically.
 
-        Raises: ArgumentTypeError if it is not a Generator; ArgumentError if the graph has 32 generators already.
+        Raises: ArgumentTypeError if it is not a Generator, DeviceMismatchError if it is one of the CPU, ArgumentError
+                if the graph has 32 generators already.
         Example:
             >>> generator, graph = torch.Generator("cuda").manual_seed(0), torch.cuda.CUDAGraph()
             >>> graph.register_generator_state(generator)
