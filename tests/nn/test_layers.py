@@ -215,3 +215,29 @@ def test_inputs_that_are_no_tensors_are_named():
     ):  # fmt: skip
         with pytest.raises(TypeError, match=f"{type(layer).__name__}: (input|target) must be a Tensor"):
             layer(*args)
+    with pytest.raises(TypeError, match="Softmax2d: input must be a Tensor"):
+        nn.Softmax2d()(3)
+
+
+def test_wrong_settings_of_layers_are_named():
+    for make, words in (
+        (
+            lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 4, [1, "a"]),
+            r"AdaptiveLogSoftmaxWithLoss: cutoffs\[1\] must be a num",
+        ),
+        (lambda: nn.LinearCrossEntropyLoss(2, 3, weight=[1.0]), "LinearCrossEntropyLoss: weight must be a Tensor"),
+        (
+            lambda: nn.LinearCrossEntropyLoss(2, 3, out_features=3),
+            "LinearCrossEntropyLoss: out_features must be a list",
+        ),
+        (
+            lambda: nn.LinearCrossEntropyLoss(2, 3, label_smoothing="a"),
+            "LinearCrossEntropyLoss: label_smoothing must be",
+        ),
+    ):
+        with pytest.raises(TypeError, match=words):
+            make()
+    with pytest.raises(ValueError, match="RNNBase: unrecognized mode {}"):
+        nn.RNNBase({}, 2, 3)
+    with pytest.raises(ValueError, match="calculate_gain: Unsupported nonlinearity"):
+        nn.init.calculate_gain([1])

@@ -612,6 +612,7 @@ class Softmax2d(Layer):
     """
 
     def forward(self, input: Tensor) -> Tensor:
+        checks.tensor("Softmax2d", "input", input)
         if input.ndim not in (3, 4):
             raise ArgumentError(
                 f"expected input to be 3D or 4D, got shape {list(input.shape)}",

@@ -44,7 +44,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             )
         return math.sqrt(2.0 / (1 + (LEAKY_SLOPE if param is None else param) ** 2))
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
-    if nonlinearity not in gains:
+    if not isinstance(nonlinearity, str) or nonlinearity not in gains:
         known = ", ".join((*LINEAR[:2], "leaky_relu", *gains))
         raise ArgumentError(
             f"Unsupported nonlinearity {nonlinearity}",

@@ -165,6 +165,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
     ) -> None:  # fmt: skip
         name = self._get_name()
+        if weight is not None:
+            checks.tensor(name, "weight", weight)
+        checks.number(name, "label_smoothing", label_smoothing)
+        out_features = tuple(checks.listed(name, "out_features", "ints", out_features))
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise ShapeError(
                 f"expected weight shape to be {[num_classes]}, got {list(weight.shape)}",
@@ -644,6 +648,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         super().__init__()
         name = self._get_name()
         ends = list(checks.listed(name, "cutoffs", "ints", cutoffs))
+        for index, end in enumerate(ends):
+            checks.number(name, f"cutoffs[{index}]", end)
         is_rising = all(first < second for first, second in zip([0, *ends], ends))
         if not ends or not is_rising or ends[-1] > n_classes - 1 or any(int(end) != end for end in ends):
             raise ArgumentError(

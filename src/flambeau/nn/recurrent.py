@@ -234,8 +234,10 @@ class RNNBase(Module):
     ) -> None:
         super().__init__()
         name = self._get_name()
-        if mode not in GATES:
-            raise ArgumentError(f"unrecognized mode {mode!r}", hint=f"use one of {', '.join(GATES)}", operator=name)
+        if not isinstance(mode, str) or mode not in GATES:
+            raise ArgumentError(
+                f"unrecognized mode {shown(mode)}", hint=f"use one of {', '.join(GATES)}", operator=name
+            )
         for what, flag in (("bias", bias), ("batch_first", batch_first)):
             checks.flag(name, what, flag)
         for what, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):

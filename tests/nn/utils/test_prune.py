@@ -117,3 +117,11 @@ def test_an_error_leaves_the_module():
     with pytest.raises(ArgumentError):
         prune.l1_unstructured(net, "weight", 7)
     assert list(net.state_dict()) == ["weight", "bias"] and not net._forward_pre_hooks
+
+
+def test_entries_that_are_no_methods_or_pairs_are_named():
+    with pytest.raises(TypeError, match="Tensor is not a BasePruningMethod subclass"):
+        prune.PruningContainer(torch.ones(3, 2))
+    for pair in (3, (nn.Linear(1, 1), 3), (3, "weight")):
+        with pytest.raises(TypeError, match=r"global_unstructured: .*parameters\[0\] must be a"):
+            prune.global_unstructured([pair], prune.L1Unstructured, amount=1)

@@ -183,7 +183,8 @@ class PruningContainer(BasePruningMethod):
         else:
             methods = args[0] if len(args) == 1 else args
             for method in methods:
-                self._tensor_name = getattr(self, "_tensor_name", method._tensor_name)
+                if isinstance(method, BasePruningMethod):
+                    self._tensor_name = getattr(self, "_tensor_name", method._tensor_name)
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
@@ -575,6 +576,14 @@ def global_unstructured(
     if not named:
         raise ArgumentError("there are no parameters", hint="give (module, name) pairs", operator="global_unstructured")
     given = {} if importance_scores is None else importance_scores
+    for index, pair in enumerate(named):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], str):
+            raise ArgumentTypeError(
+                f"parameters[{index}] must be a (module, name) pair, got {shown(pair)}",
+                hint='as in (layer, "weight")',
+                operator="global_unstructured",
+            )
+        check_module("global_unstructured", f"the module of parameters[{index}]", pair[0])
     values = [getattr(module, name).detach() for module, name in named]
     scores = [given.get((module, name), value) for (module, name), value in zip(named, values)]
     masks = [getattr(module, name + "_mask", None) for module, name in named]
