@@ -91,3 +91,28 @@ def test_the_kernels_of_attention_are_kept(kernel):
     with cuda.sdp_kernel(**{f"enable_{kernel}": False}):
         assert not is_enabled()
     assert is_enabled()
+
+
+@pytest.mark.parametrize("version", [None, 91002])
+def test_cudnn_is_there_if_it_is_installed(monkeypatch, version):
+    from types import SimpleNamespace
+
+    from flambeau.driver.nvidia import dnn
+
+    library = None if version is None else SimpleNamespace(cudnnGetVersion=lambda: version)
+    monkeypatch.setattr(dnn, "load", lambda: (library, ""))
+    cudnn = torch.backends.cudnn
+    assert cudnn.version() == version and cudnn.is_available() is (version is not None)
+    assert not cudnn.is_acceptable(torch.ones(2))
+    with pytest.raises(TypeError, match="is_acceptable: expected a Tensor, got 3"):
+        cudnn.is_acceptable(3)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_cudnn_accepts_tensors_of_gpus_while_it_is_enabled(monkeypatch):
+    cudnn = torch.backends.cudnn
+    monkeypatch.setattr(type(cudnn), "version", lambda self: 91002)
+    x = torch.ones(2, device="cuda")
+    assert cudnn.is_acceptable(x) and cudnn.is_acceptable(x.half()) and not cudnn.is_acceptable(x.int())
+    with cudnn.flags(enabled=False):
+        assert not cudnn.is_acceptable(x)

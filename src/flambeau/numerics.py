@@ -21,7 +21,9 @@ from typing import Any
 from . import config
 from .core import thread
 from .core.locks import whole
-from .errors import ArgumentTypeError, ModeError, NotSupportedError
+from .core.tensor import TensorBase
+from .dtypes import float16, float32, float64
+from .errors import ArgumentTypeError, ModeError, NotSupportedError, shown
 from .ops import convolution, linalg, recurrent
 from .runtime import device as devices
 
@@ -546,6 +548,44 @@ class CudnnModule(ModuleType):
     benchmark_limit = Limit()
     conv = Convolution()
     rnn = Recurrent()
+
+    def version(self) -> int | None:
+        """Return the version of cuDNN, for example 91002; None if it is not installed.
+
+        Host:   returns at once; starts nothing.
+        Example:
+            >>> torch.backends.cudnn.version() is None or torch.backends.cudnn.version() > 8000
+            True
+        """
+        from .driver.nvidia import dnn
+
+        library, _ = dnn.load()
+        return None if library is None else int(library.cudnnGetVersion())
+
+    def is_available(self) -> bool:
+        """Return whether NVIDIA GPUs use cuDNN here: whether it is installed.  Virtual GPUs never do.
+
+        Host:   returns at once; starts nothing.
+        Example:
+            >>> torch.backends.cudnn.is_available() == (torch.backends.cudnn.version() is not None)
+            True
+        """
+        return self.version() is not None
+
+    def is_acceptable(self, tensor: Any) -> bool:
+        """Return whether cuDNN may be used for a tensor: it is available and enabled, and takes its device and type.
+
+        Raises: ArgumentTypeError if the argument is not a tensor.
+        Example:
+            >>> torch.backends.cudnn.is_acceptable(torch.ones(2))
+            False
+        """
+        if not isinstance(tensor, TensorBase):
+            raise ArgumentTypeError(
+                f"expected a Tensor, got {shown(tensor)}", hint="pass the operand", operator="is_acceptable"
+            )
+        is_taken = tensor.is_cuda and tensor.dtype in (float16, float32, float64)
+        return bool(self.enabled and is_taken and self.is_available())
 
     @property
     def allow_tf32(self) -> bool:
