@@ -320,3 +320,9 @@ def test_values_are_detached():
         detach_variable([x])
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         check_backward_validity([x.detach()])
+
+
+@pytest.mark.parametrize("contexts", [None, (), contextlib.nullcontext()])
+def test_contexts_are_two(contexts):
+    with pytest.raises(ArgumentTypeError, match="checkpoint: context_fn must return two context managers"):
+        checkpoint(torch.sin, torch.ones(1), use_reentrant=False, context_fn=lambda: contexts)

@@ -105,7 +105,8 @@ def checkpoint(
     early_stop: whether recomputation stops after the last value that backward needs.
     preserve_rng_state (a keyword): whether random numbers are the same in both runs; True by default.
     Host:   returns at once.
-    Raises: ArgumentError for options that conflict; CheckpointError, in backward, if the runs differ.
+    Raises: ArgumentError for options that conflict; ArgumentTypeError unless context_fn returns two context managers;
+            CheckpointError, in backward, if the runs differ.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> y = torch.utils.checkpoint.checkpoint(lambda x: (x * x).exp(), x * 0, use_reentrant=False)
@@ -417,7 +418,14 @@ def _call_framed(
             hint='leave it out for "default"',
             operator="checkpoint",
         )
-    first, second = context_fn()
+    contexts: Any = context_fn()
+    if not isinstance(contexts, (tuple, list)) or len(contexts) != 2:
+        raise ArgumentTypeError(
+            f"context_fn must return two context managers, got {shown(contexts)}",
+            hint="return one for the call and one for the recomputation",
+            operator="checkpoint",
+        )
+    first, second = contexts
     if not mode.enabled:
         with first:
             return function(*args, **kwargs)
