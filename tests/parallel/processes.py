@@ -3,8 +3,10 @@
 import faulthandler
 import os
 import pickle
+import select
 import signal
 import tempfile
+import time
 from datetime import timedelta
 
 import flambeau as torch
@@ -13,6 +15,7 @@ from flambeau.parallel import exchange, hub, process_group
 from flambeau.testing import machine
 
 PATIENCE = 120  # seconds: longer than the limits of collectives in all tests
+STACKS = 2.0  # seconds in which a process prints its stacks
 
 
 def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", machines=1):
@@ -33,15 +36,16 @@ def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", mac
 def forked(function, size):
     """The result of function(rank) in each of `size` forked processes, or the exit status of one that was killed.
 
-    A process that runs for PATIENCE seconds prints the stacks of its threads, and ends.
+    A process that runs for PATIENCE seconds prints the stacks of its threads, and is killed.
     """
     children = []
+    end = time.monotonic() + PATIENCE
     for rank in range(size):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                faulthandler.dump_traceback_later(PATIENCE, exit=True, file=2)
+                faulthandler.register(signal.SIGUSR2, file=2)  # no timer: it waits for ever if the parent has one
                 answer = pickle.dumps(function(rank))
                 with open(write, "wb") as opened:
                     opened.write(answer)
@@ -52,11 +56,26 @@ def forked(function, size):
         children.append((child, read))
     found = []
     for child, read in children:
-        with open(read, "rb") as source:
-            data = source.read()
+        data = _written(read, child, end)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         found.append(pickle.loads(data) if data else status)
     return found
+
+
+def _written(read, child, end):
+    """What a process has written to a pipe before it ended, or was killed at `end`."""
+    parts = []
+    with open(read, "rb", buffering=0) as source:
+        while True:
+            if not select.select([source], [], [], max(0.0, end - time.monotonic()))[0]:
+                os.kill(child, signal.SIGUSR2)
+                select.select([source], [], [], STACKS)
+                os.kill(child, signal.SIGKILL)
+                return b""
+            part = source.read(65536)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
 
 
 def be_on(machine):
