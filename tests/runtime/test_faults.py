@@ -10,7 +10,7 @@ import flambeau as torch
 from flambeau.core import thread
 from flambeau.data.workers import WorkerDiedError
 from flambeau.driver.virtual.faults import FORMS, parse
-from flambeau.errors import ArgumentError, FlambeauError
+from flambeau.errors import ArgumentError, ConfigError, FlambeauError
 from flambeau.testing import faults, machine
 from flambeau.utils.data import DataLoader, Dataset
 
@@ -226,3 +226,12 @@ def test_a_text_that_is_no_failure_is_an_error(text):
     with pytest.raises(ArgumentError, match="^faults: ") as caught:
         parse(text)
     assert text.split(",")[0].split(":")[-1] in str(caught.value) and caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text, cause", [("oom:0", "'oom:0' is not a failure"), ("lost_link:0:9", "name two of 1 devices")]
+)
+def test_an_error_of_the_variable_names_it(monkeypatch, text, cause):
+    monkeypatch.setenv("FLAMBEAU_FAULTS", text)
+    with pytest.raises(ConfigError, match=f"^FLAMBEAU_FAULTS='{text}': (.|\n)*{cause}"), machine(devices=1):
+        pass

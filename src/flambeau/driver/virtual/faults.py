@@ -170,11 +170,17 @@ class Faults:
         return bool(self.too_large and nbytes >= self.too_large) or self.block.strikes()
 
     def ask_once(self, text: str, devices: int) -> None:
-        """Request the failures of a text, unless another machine of the process has: only the first applies them."""
+        """Request the failures of FLAMBEAU_FAULTS, unless another machine of the process has: the first applies them.
+
+        Raises: ConfigError, which names the variable.
+        """
         global _met_in
-        wanted = parse(text)
-        for name, value in wanted.items():
-            check(name, value, devices)
+        try:
+            wanted = parse(text)
+            for name, value in wanted.items():
+                check(name, value, devices)
+        except ArgumentError as failure:
+            raise ConfigError(f"FLAMBEAU_FAULTS={text!r}: {failure.what}", hint=failure.hint) from None
         if _met_in != os.getpid():
             self.ask(wanted)
         _met_in = os.getpid()
