@@ -89,6 +89,31 @@ def test_threads_may_be_inside_one_stream_at_once():
     assert torch.cuda.current_device() == 0 and others == [(1, True)]
 
 
+@pytest.mark.devices(2)
+def test_one_guard_serves_nested_blocks_and_several_threads():
+    for guard in (torch.cuda.stream(torch.cuda.Stream(1)), torch.cuda.device(1)):
+        inside, devices = threading.Barrier(2), []
+
+        def other(guard=guard, inside=inside, devices=devices):
+            with guard:
+                inside.wait()
+            devices.append(torch.cuda.current_device())
+            inside.wait()
+
+        torch.cuda.set_device(1)
+        worker = threading.Thread(target=other)
+        with guard, guard:
+            worker.start()
+            inside.wait()
+            inside.wait()
+        worker.join()
+        assert torch.cuda.current_device() == 1 and devices == [0]
+        torch.cuda.set_device(0)
+        with guard, guard:
+            pass
+        assert torch.cuda.current_device() == 0 and torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
+
+
 def test_a_stream_that_was_not_entered_cannot_be_left():
     s = torch.cuda.Stream()
     with pytest.raises(AcceleratorError, match="was not entered by this thread"):

@@ -309,6 +309,17 @@ def _checked_index(device_type: Any, index: Any) -> int:
     return operator.index(index)
 
 
+def own_entry(entered: list[Any], ident: int) -> Any:
+    """Remove and return a thread's last entry, which begins with its id; None without one.
+
+    Several threads may be inside blocks of one object at once.
+    """
+    for at in reversed(range(len(entered))):
+        if entered[at][0] == ident:
+            return entered.pop(at)
+    return None
+
+
 class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
@@ -328,7 +339,7 @@ class DeviceGuard:
             self.index: int | None = None
         else:
             self.index = cuda_index(device)
-        self._previous: list[int] = []
+        self._previous: list[tuple[int, int]] = []  # thread and former device of each block inside
 
     @property
     def idx(self) -> int:
@@ -336,17 +347,17 @@ class DeviceGuard:
         return -1 if self.index is None else self.index
 
     def __enter__(self) -> DeviceGuard:
-        self._previous.append(thread.current_device())
+        now = thread.here()
+        self._previous.append((now.ident, now.device))
         if self.index is not None:
-            now = thread.here()
             now.device, now.chosen = self.index, True  # plain assignments, as in `device`
         return self
 
     @whole
     def __exit__(self, *error: object) -> None:
-        previous = self._previous.pop()
-        if self._restores:
-            thread.set_device(previous)
+        previous = own_entry(self._previous, thread.here().ident)
+        if self._restores and previous is not None:
+            thread.set_device(previous[1])
 
 
 class DeviceOfGuard(DeviceGuard):

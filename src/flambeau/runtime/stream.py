@@ -331,18 +331,15 @@ class Stream(Queue):
 
     @whole
     def __exit__(self, *error: object) -> None:
-        ident, entered = thread.here().ident, self._restore
-        for at in reversed(range(len(entered))):
-            if entered[at][0] == ident:  # several threads may be inside at once
-                _, device, stream = entered.pop(at)
-                restore(device, stream)
-                return
-        raise AcceleratorError(
-            f"{self!r} was not entered by this thread",
-            hint="use it in a `with` statement",
-            error_code=INVALID_HANDLE,
-            operator="Stream.__exit__",
-        )
+        entry = devices.own_entry(self._restore, thread.here().ident)
+        if entry is None:
+            raise AcceleratorError(
+                f"{self!r} was not entered by this thread",
+                hint="use it in a `with` statement",
+                error_code=INVALID_HANDLE,
+                operator="Stream.__exit__",
+            )
+        restore(*entry[1:])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.machine is self.machine and other.handle == self.handle
@@ -654,7 +651,7 @@ class StreamGuard:
         True
     """
 
-    __slots__ = ("_device", "_former", "_stream", "stream")
+    __slots__ = ("_entered", "stream")
 
     def __init__(self, stream: Any) -> None:
         stream = adopted(stream)
@@ -663,24 +660,24 @@ class StreamGuard:
                 f"expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()", operator="stream"
             )
         self.stream = stream
-        self._device = -1
-        self._former: Stream | None = None  # the current stream of the former device
-        self._stream: Stream | None = None  # that of the stream's own device
+        # of each block inside: thread, former device, and the former streams of the stream's device and of that one
+        self._entered: list[tuple[int, int, Stream, Stream]] = []
 
     def __enter__(self) -> Stream | None:
         stream = self.stream
         if stream is not None:
             check_alive(stream, thread.machine(), "stream")
-            self._device = thread.current_device()
-            self._former = thread.current_stream(self._device)
-            self._stream = thread.current_stream(stream.device_index)
+            now = thread.here()
+            own, former = thread.current_stream(stream.device_index), thread.current_stream(now.device)
+            self._entered.append((now.ident, now.device, own, former))
             enter(stream)
         return stream
 
     @whole
     def __exit__(self, *error: object) -> None:
-        if self._stream is not None and self._former is not None:
-            restore(self._device, self._stream, self._former)
+        entry = devices.own_entry(self._entered, thread.here().ident)
+        if entry is not None:
+            restore(*entry[1:])
 
 
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
