@@ -750,7 +750,7 @@ def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i0_(input: Tensor) -> Tensor:
     """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound."""
+    """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0."""
 def imag(input: Tensor) -> Tensor:

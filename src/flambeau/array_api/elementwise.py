@@ -13,8 +13,9 @@ def _of_two(name: str, operator: Any) -> Any:
     """Make the function `name` of two operands, which get one type before the operator is called."""
 
     def apply(x1: Any, x2: Any, /) -> Any:
-        """Apply an operator of two operands, each an array or a Python number, element by element.
+        """{summary}
 
+        x1, x2: arrays, or one of them a Python number.
         The operands get one type first: 0-dimensional arrays promote as others do, uint16, uint32 and uint64 promote
         with all integers but uint64 with signed ones, and a number gets the type of the array.
         Raises: DtypeError if there is no common type.
@@ -25,6 +26,9 @@ def _of_two(name: str, operator: Any) -> Any:
         return operator(*promoted(x1, x2))
 
     apply.__name__ = apply.__qualname__ = name
+    summary = str(operator.__doc__).partition("\n")[0].partition(".  ")[0].rstrip(".")
+    summary = summary.replace("input", "x1").replace("other", "x2").replace("exponent", "x2")
+    apply.__doc__ = str(apply.__doc__).format(summary=f"{summary}.")
     return apply
 
 

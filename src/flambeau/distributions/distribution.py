@@ -227,7 +227,7 @@ class Distribution:
         raise self._absent("enumerate_support")
 
     def entropy(self) -> Any:
-        """Return the entropy, in nats, of the batch shape.
+        """Return the entropy of each distribution of the batch, in nats.
 
         Raises: NotSupportedError if the class does not define it.
         Example:
@@ -237,7 +237,7 @@ class Distribution:
         raise self._absent("entropy")
 
     def perplexity(self) -> Any:
-        """Return exp(entropy), of the batch shape.
+        """Return exp(entropy) of each distribution of the batch.
 
         Raises: NotSupportedError if the class does not define `entropy`.
         Example:
@@ -316,7 +316,7 @@ class ExponentialFamily(Distribution):
         raise self._absent("_mean_carrier_measure")
 
     def entropy(self) -> Any:
-        """Return the entropy, in nats, of the batch shape, by the gradient of the log-normalizer F.
+        """Return the entropy of each distribution of the batch, in nats, by the gradient of the log-normalizer F.
 
         Raises: NotSupportedError if the class does not define `_mean_carrier_measure`.
         Example:

@@ -62,7 +62,7 @@ class _ConstantPad(_Pad):
 class ConstantPad1d(_ConstantPad):
     """Pad with one value, around the last dimension.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (before, after).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
             that cuts off more than there is.
@@ -77,7 +77,7 @@ class ConstantPad1d(_ConstantPad):
 class ConstantPad2d(_ConstantPad):
     """Pad with one value, around the last two dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
             than 2 or a negative padding that cuts off more than there is.
@@ -92,7 +92,7 @@ class ConstantPad2d(_ConstantPad):
 class ConstantPad3d(_ConstantPad):
     """Pad with one value, around the last three dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
             than 3 or a negative padding that cuts off more than there is.
@@ -107,7 +107,7 @@ class ConstantPad3d(_ConstantPad):
 class ZeroPad1d(ConstantPad1d):
     """Pad with zeros, around the last dimension.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (before, after).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
             that cuts off more than there is.
@@ -126,7 +126,7 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Pad with zeros, around the last two dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
             than 2 or a negative padding that cuts off more than there is.
@@ -145,7 +145,7 @@ class ZeroPad2d(ConstantPad2d):
 class ZeroPad3d(ConstantPad3d):
     """Pad with zeros, around the last three dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [*]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
             than 3 or a negative padding that cuts off more than there is.
@@ -164,7 +164,7 @@ class ZeroPad3d(ConstantPad3d):
 class ReflectionPad1d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last dimension.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is not smaller than the size.
@@ -179,7 +179,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 class ReflectionPad2d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last two dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is not smaller than the size.
@@ -194,7 +194,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 class ReflectionPad3d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last three dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that is not smaller than the size.
@@ -209,7 +209,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 class ReplicationPad1d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last dimension.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that leaves no elements.
@@ -224,7 +224,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last two dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that leaves no elements.
@@ -239,7 +239,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 class ReplicationPad3d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last three dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that leaves no elements.
@@ -254,7 +254,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 class CircularPad1d(_CircularPadNd):
     """Pad with the other end of the input, around the last dimension.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is larger than the size.
@@ -269,7 +269,7 @@ class CircularPad1d(_CircularPadNd):
 class CircularPad2d(_CircularPadNd):
     """Pad with the other end of the input, around the last two dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is larger than the size.
@@ -284,7 +284,7 @@ class CircularPad2d(_CircularPadNd):
 class CircularPad3d(_CircularPadNd):
     """Pad with the other end of the input, around the last three dimensions.
 
-    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that is larger than the size.

@@ -216,7 +216,7 @@ def _density(input: Any, other: Any) -> Any:
 
 @_incomplete("igamma_of")
 def igamma(input: Operand, other: Operand) -> Any:
-    """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound.
+    """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

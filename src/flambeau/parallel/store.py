@@ -167,7 +167,7 @@ class Store(ABC):
     def list_keys(self) -> list[str]:
         """Return the keys; for a PrefixStore those with its prefix, which is removed.
 
-        Raises: NotSupportedError if a store class of the program does not implement it.
+        Raises: NotSupportedError if the class of the store does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.set("loss", "1.5")
@@ -179,7 +179,7 @@ class Store(ABC):
     def append(self, key: str, value: str | bytes) -> None:
         """Append to a key's value, which is initially empty.
 
-        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+        Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
@@ -238,7 +238,7 @@ class Store(ABC):
     def queue_push(self, key: str, value: str | bytes) -> None:
         """Append a value to a key's queue.  The key may also have a value.
 
-        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+        Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
@@ -254,7 +254,7 @@ class Store(ABC):
 
         block: whether to wait for one, until the store's timeout.
         Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none;
-                NotSupportedError if a store class of the program does not implement it.
+                NotSupportedError if the class of the store does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> try:
@@ -268,7 +268,7 @@ class Store(ABC):
     def queue_len(self, key: str) -> int:
         """Return the number of values in a key's queue.
 
-        Raises: NotSupportedError if a store class of the program does not implement it; ArgumentTypeError for a key
+        Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str.
         Example:
             >>> torch.distributed.HashStore().queue_len("jobs")
@@ -306,7 +306,7 @@ class Store(ABC):
     def clone(self) -> Store:
         """Return another store of the same keys, with its own connection if stores of this class have one.
 
-        Raises: NotSupportedError if a store class of the program does not implement it.
+        Raises: NotSupportedError if the class of the store does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.clone().set("loss", "1.5")

@@ -162,7 +162,7 @@ def _further_errors(operator: Operator) -> str:
     text = "\n        ".join([line.strip() for line in lines])
     for clause in OF_OUT:
         text = text.partition(clause)[0].rstrip(" ,.\n")
-    return f"\n        Also as `{operator.name}`:\n        {text}." if text else ""
+    return f"\n        Also the errors of `{operator.name}`:\n        {text}." if text else ""
 
 
 def _summary_and_details(text: str) -> tuple[str, str]:

@@ -570,7 +570,7 @@ class Tensor:
     def i0_(self) -> Self:
         """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
     def igamma(self, other: Tensor) -> Tensor:
-        """Compute the regularized lower incomplete gamma function.  input: the shape.  other: the integral's bound."""
+        """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound."""
     def igamma_(self, other: Tensor) -> Self:
         """In-place version of `igamma`: stores the result in this tensor, in its dtype, and returns it."""
     def igammac(self, other: Tensor) -> Tensor:

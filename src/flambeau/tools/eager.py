@@ -451,7 +451,7 @@ trace_graph = _lacking(
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
 # functions of torch.fft, by name; each raises NotSupportedError
 transforms = {
-    name: _lacking(f"fft.{name}", "complex arithmetic is not there yet", "numpy.fft takes x.cpu().numpy()")
+    name: _lacking(f"fft.{name}", "complex arithmetic is not implemented", "numpy.fft takes x.cpu().numpy()")
     for name in (
         "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
         "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
@@ -559,7 +559,7 @@ class CustomOperator:
         return _Differentiable.apply(self, call.kwargs, *call.args)
 
     def register_fake(self, function: Any = None) -> Any:
-        """Accept a function that computes shapes for a compiler.
+        """Accept a function that computes shapes for a compiler.  It is not called: nothing is compiled.
 
         Example:
             >>> double = torch.library.custom_op("mine::with_fake", lambda x: x * 2)
