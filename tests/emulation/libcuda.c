@@ -121,13 +121,48 @@ static Result start(void) {
 
 /* devices and contexts */
 
-Result cuInit(unsigned flags) { return !setting("EMULATED_GPUS", 2) ? NO_DEVICE : answer ? SUCCESS : start(); }
+/* CUDA_VISIBLE_DEVICES has indexes and beginnings of UUIDs, up to the first that is none; one that is there twice leaves
+ * no device. */
+static int visible[DEVICES], count = -1;
+
+static int device_named(const char *entry, size_t length, int all) {
+  char *end, uuid[64];
+  int found = -1;
+  long index = strtol(entry, &end, 10);
+  if (end != entry) return index >= 0 && index < all ? (int)index : -1; /* what follows the digits is ignored */
+  for (int device = 0; device < all && length > 4; ++device) {
+    unsigned of = (unsigned)device + 1;
+    snprintf(uuid, sizeof uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", of, of, of, of,
+             of, of, of, of, of, of, of, of, of, of, of, of);
+    if (!strncmp(uuid, entry, length)) found = found < 0 ? device : DEVICES;
+  }
+  return found < DEVICES ? found : -1;
+}
+static void find_devices(void) {
+  int all = (int)setting("EMULATED_GPUS", 2), device;
+  const char *entry = getenv("CUDA_VISIBLE_DEVICES");
+  for (count = 0; !entry && count < all; ++count) visible[count] = count;
+  while (entry) {
+    while (*entry == ' ') ++entry;
+    if ((device = device_named(entry, strcspn(entry, ", "), all)) < 0) return;
+    for (int at = 0; at < count; ++at)
+      if (visible[at] == device) { count = 0; return; }
+    visible[count++] = device;
+    entry = strchr(entry, ',');
+    if (entry) ++entry;
+  }
+}
+
+Result cuInit(unsigned flags) {
+  if (count < 0) find_devices();
+  return !count ? NO_DEVICE : answer ? SUCCESS : start();
+}
 Result cuDriverGetVersion(int *version) { GIVE(version, 13000); }
-Result cuDeviceGetCount(int *count) { GIVE(count, (int)setting("EMULATED_GPUS", 2)); }
+Result cuDeviceGetCount(int *found) { GIVE(found, count); }
 Result cuDeviceGet(int *device, int ordinal) { GIVE(device, ordinal); }
 Result cuDeviceGetName(char *name, int size, int device) { snprintf(name, size, "Emulated GPU"); return SUCCESS; }
 Result cuDeviceTotalMem(size_t *nbytes, int device) { GIVE(nbytes, capacity()); }
-Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, device + 1, 16); return SUCCESS; }
+Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, visible[device] + 1, 16); return SUCCESS; }
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {
   static const int values[][2] = { /* of an H200; every other attribute is 1 */
     {1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535}, {8, 49152}, {10, 32},

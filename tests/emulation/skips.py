@@ -13,7 +13,7 @@ PROCESSES = "memory and events that processes share"
 PARTITIONS = "green contexts"
 GRAPHS = "the driver's nodes of graphs"
 TIME = "the time that work takes"
-VISIBLE = "CUDA_VISIBLE_DEVICES, and processes that see no GPU"
+COUNTING = "a count of devices without a start of CUDA"
 MAPPING = "checks of mapped addresses"
 POOL = "the driver's pool of memory"
 
@@ -33,13 +33,10 @@ LACKING = {
     "tests/semantics/memory/test_expandable_segments.py::test_unmapped_memory_is_returned_to_the_device": MAPPING,
     "tests/semantics/memory/test_expandable_segments.py::test_values_survive_growth_and_lie_across_pages": MAPPING,
     "tests/semantics/multiprocessing/*": PROCESSES,
-    "tests/semantics/test_accelerator.py::test_without_one_there_is_none": VISIBLE,
     "tests/semantics/test_copies.py::test_events_measure_the_device_and_not_the_host": TIME,
-    "tests/semantics/test_data_parallel.py::test_without_a_gpu_the_module_is_called": VISIBLE,
     "tests/semantics/test_devices.py::test_choosing_a_device_after_another_was_used_may_be_reported*": NVML,
     "tests/semantics/test_devices.py::test_or_refused": NVML,
     "tests/semantics/test_devices.py::test_streams_of_a_part_of_the_multiprocessors": PARTITIONS,
-    "tests/semantics/test_devices.py::test_without_its_device_the_error_says_how_to_load_it": VISIBLE,
     "tests/semantics/test_events.py::test_a_record_in_a_capture_does_not_count_before_the_replay": TIME,
     "tests/semantics/test_events.py::test_an_event_for_other_processes_has_a_handle_before_it_is_recorded": PROCESSES,
     "tests/semantics/test_events.py::test_an_external_event_measures_time_within_a_graph": TIME,
@@ -49,11 +46,13 @@ LACKING = {
     "tests/semantics/test_memory.py::test_without_caching_what_was_freed_goes_back_to_the_driver": POOL,
     "tests/semantics/test_monitoring.py::*": NVML,
     "tests/semantics/test_numerics.py::test_each_thread_has_a_handle_of_cublas_per_device": LIBRARIES,
-    "tests/semantics/test_pinned.py::test_without_a_gpu_a_loader_warns_and_pins_nothing": VISIBLE,
     "tests/semantics/test_processes.py::*leaves_children_free": NVML,
     "tests/semantics/test_processes.py::test_a_variable_has_availability_found_out_without_a_start": NVML,
     "tests/semantics/test_sharing.py::*": PROCESSES,
-    "tests/semantics/test_start.py::*": VISIBLE,
+    "tests/semantics/test_start.py::test_a_uuid_that_is_there_twice_unknown_or_of_several": COUNTING,
+    "tests/semantics/test_start.py::test_importing_makes_no_call_of_the_driver": COUNTING,
+    "tests/semantics/test_start.py::test_odd_lists_of_visible_devices": COUNTING,
+    "tests/semantics/test_start.py::test_the_count_follows_the_environment_until_the_start_and_then_stays": COUNTING,
     "tests/semantics/test_streams.py::test_an_event_of_such_a_program_has_timing_if_asked": TIME,
     "tests/testing/test_contract.py::TestNvidia::test_a_graph_has_numbers_and_is_written": GRAPHS,
     "tests/testing/test_contract.py::TestNvidia::test_a_thread_has_a_handle_of_cublas_on_each_device": LIBRARIES,
