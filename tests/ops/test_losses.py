@@ -90,6 +90,13 @@ def test_gradients_of_classes(reduction):
     assert gradcheck(lambda g: nll_backward(g, target, weight, total, (2, 3, 2), 2, reduction == "none"), [grad])
 
 
+def test_squared_differences_of_bools_are_refused(device):
+    x = torch.tensor([True, False], device=device)
+    for reduction in ("none", "mean"):
+        with pytest.raises(DtypeError, match="mse_loss: bool operands are not supported"):
+            torch.nn.functional.mse_loss(x, x, reduction=reduction)
+
+
 def test_classes_may_be_bytes():
     x, target = double(LOGITS), tensor(TARGET)
     for loss in (nll_loss, cross_entropy):

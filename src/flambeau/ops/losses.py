@@ -14,7 +14,7 @@ from ..host import np
 from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_bool, to_float
+from .pointwise import floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_bool, to_float
 from .softmax import log_softmax
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -96,7 +96,7 @@ def _terms() -> Iterator[Sample]:
 
 
 @pointwise(
-    dtype=promoted, cuda="(input - target) * (input - target)", samples=_terms, dtypes=FLOATING_TYPES,
+    dtype=numbers, cuda="(input - target) * (input - target)", samples=_terms, dtypes=FLOATING_TYPES,
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def squared_difference(input: Value, target: Value) -> Any:
