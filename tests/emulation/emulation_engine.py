@@ -4,14 +4,17 @@
 - Kernels and library calls run their NumPy references on the arrays that their packed arguments describe.
 - Captured work is kept in graphs.  A graph runs its work in the order of the calls.
 
-This is for tests of the nvidia driver, from the public call to the packed arguments.  Machine code, vendors' libraries
-and other processes' memory are not emulated.
+This is for tests of the nvidia driver, from the public call to the packed arguments.  Machine code and vendors'
+libraries are not emulated.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import itertools
+import mmap
+import multiprocessing.util
 import os
 import struct
 import sys
@@ -29,8 +32,8 @@ DEVICES = 8
 LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, LIBRARY = range(7)
 (
     STREAM_QUERY, STREAM_WAIT, EVENT_QUERY, EVENT_WAIT, DEVICE_WAIT, BEGIN, END, STATUS, ALLOCATE, FREE, ELAPSED, NODES,
-    PLACE, INSTANTIATE,
-) = range(14)  # fmt: skip
+    PLACE, INSTANTIATE, SHARE,
+) = range(15)  # fmt: skip
 # CUresult
 SUCCESS, INVALID_HANDLE, ILLEGAL_STATE, NOT_READY, ASSERT, UNKNOWN = 0, 400, 401, 600, 710, 999
 CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED, CAPTURE_MERGE, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = range(900, 905)
@@ -43,6 +46,7 @@ LATCH = 0  # the number of the kernel of tests/latch.py
 FIRST_GRAPH = 0x7000_0000_0000
 PATIENCE = 60.0  # seconds that a wait takes at most
 PAUSE = 20e-6
+PAUSE_OF_FOLLOWER = 1e-3
 
 Key = tuple[int, int]  # device and stream
 Clock = dict[Key, int]
@@ -75,12 +79,44 @@ class Work:
 
 
 class Event:
-    """recorded, done: the number of its latest record, queued and run.  capture: what recorded it, at `clock`."""
+    """capture: what recorded it, at `clock`.  file: what holds its counts, if other processes may open it, or -1."""
 
-    def __init__(self) -> None:
-        self.recorded = self.done = self.time_ns = 0
+    def __init__(self, file: int) -> None:
+        self.time_ns = 0
         self.capture: Capture | None = None
         self.clock: Clock = {}
+        self._counts = memoryview(mmap.mmap(file, mmap.PAGESIZE)).cast("Q") if file >= 0 else [0, 0]
+
+    @property
+    def recorded(self) -> int:
+        """The number of its latest record."""
+        return self._counts[0]
+
+    @recorded.setter
+    def recorded(self, number: int) -> None:
+        self._counts[0] = number
+
+    @property
+    def done(self) -> int:
+        """The number of its latest record that has run."""
+        return self._counts[1]
+
+    @done.setter
+    def done(self, number: int) -> None:
+        self._counts[1] = number
+
+
+class Events(dict[int, Event]):
+    """Events by their handles."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__()
+        self._file_of = library.emulation_event
+        self._file_of.argtypes = [ctypes.c_uint64]
+
+    def __missing__(self, handle: int) -> Event:
+        event = self[handle] = Event(self._file_of(handle))
+        return event
 
 
 class Capture:
@@ -122,7 +158,8 @@ class Engine:
         self.operations: list[Any] = []
         self.lock = threading.RLock()
         self.streams: defaultdict[Key, deque[Work]] = defaultdict(deque)
-        self.events: defaultdict[int, Event] = defaultdict(Event)
+        self.events = Events(library)
+        self.follower: threading.Thread | None = None
         self.graphs: dict[int, list[Work]] = {}
         self.captured: dict[Key, Capture] = {}
         self.handles = itertools.count(FIRST_GRAPH, 16)
@@ -250,6 +287,21 @@ class Engine:
                 if device == work.device:
                     queue.clear()
 
+    def _follow(self) -> None:
+        """Run work from now on also while the program does not ask: other processes wait for it."""
+
+        def follow() -> None:
+            while True:
+                time.sleep(PAUSE_OF_FOLLOWER)
+                with self.lock:
+                    self.run()
+
+        if self.follower is None:
+            atexit.register(self.run)
+            multiprocessing.util.Finalize(None, self.run, exitpriority=0)  # processes of multiprocessing skip atexit
+            self.follower = threading.Thread(target=follow, name="emulation", daemon=True)
+            self.follower.start()
+
     # what is asked
 
     def _answer(self, question: int, device: int, a: int, b: int, result: Any) -> int:
@@ -280,6 +332,9 @@ class Engine:
             return SUCCESS
         if question == NODES:
             result[0] = len(self.graphs[a])
+            return SUCCESS
+        if question == SHARE:
+            self._follow()
             return SUCCESS
         if question == INSTANTIATE:
             result[0] = next(self.handles)

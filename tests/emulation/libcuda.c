@@ -11,22 +11,25 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef int Result;
 typedef uint64_t Handle;
 enum {
-  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, ALREADY_REGISTERED = 712, NOT_REGISTERED = 713,
-  NOT_SUPPORTED = 801
+  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, ALREADY_REGISTERED = 712,
+  NOT_REGISTERED = 713, NOT_SUPPORTED = 801
 };
 enum { DEVICES = 8, RANGES = 4096, DEPTH = 64, LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 enum { MOST_BLOCKS = 65535, MOST_THREADS = 1024, MOST_SHARED = 232448 }; /* of a launch: y and z, a block, bytes */
-enum { MEMORY_TYPE = 2, HOST_MEMORY = 1, DEVICE_MEMORY = 2, DISABLE_TIMING = 2 };
+enum { MEMORY_TYPE = 2, HOST_MEMORY = 1, DEVICE_MEMORY = 2, DISABLE_TIMING = 2, INTERPROCESS = 4 };
 #define FIRST 0x100000000000ULL /* the address of device 0's memory; the next device's is SPAN further */
 #define SPAN 0x010000000000ULL
 #define PAGE (2ULL << 20)
@@ -38,7 +41,7 @@ enum { MEMORY_TYPE = 2, HOST_MEMORY = 1, DEVICE_MEMORY = 2, DISABLE_TIMING = 2 }
 enum { LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, LIBRARY };
 enum {
   STREAM_QUERY, STREAM_WAIT, EVENT_QUERY, EVENT_WAIT, DEVICE_WAIT, BEGIN, END, STATUS, ALLOCATE, FREE, ELAPSED, NODES,
-  PLACE, INSTANTIATE
+  PLACE, INSTANTIATE, SHARE
 };
 typedef Result (*Answer)(int question, int device, uint64_t a, uint64_t b, uint64_t *result);
 
@@ -57,7 +60,8 @@ static Answer answer;
 static int captures;
 static Result failures[DEVICES];
 static uint64_t handles = 0x100000, reserved[DEVICES], used[DEVICES];
-static struct { uint64_t low, high; } blocks[RANGES], pinned[RANGES];
+static struct { uint64_t low, high; } pinned[RANGES];
+static struct { uint64_t low, high; int file, is_opened; } blocks[RANGES]; /* is_opened: of another process */
 static __thread Handle contexts[DEPTH];
 static __thread int depth, capture_mode;
 
@@ -96,8 +100,12 @@ static Result queue(int kind, Handle stream, uint64_t a, uint64_t b, uint64_t c,
 void emulation_start(Answer function) { answer = function; }
 void emulation_fail(int device, Result code) { failures[device] = code; }
 Result emulation_failure(int device) { return failures[device]; }
+static Result compute(int kind, Handle stream, uint64_t number, const void *data, uint64_t nbytes) {
+  Result result = queue(kind, stream, number, 0, 0, data, nbytes);
+  return result || !setting("CUDA_LAUNCH_BLOCKING", 0) || captures ? result : ask(STREAM_WAIT, stream, 0, NULL);
+}
 Result emulation_library(Handle stream, uint64_t number, const void *addresses, uint64_t nbytes) {
-  return queue(LIBRARY, stream, number, 0, 0, addresses, nbytes);
+  return compute(LIBRARY, stream, number, addresses, nbytes);
 }
 Entry *emulation_take(void) { /* the oldest entry, which emulation_drop frees */
   pthread_mutex_lock(&mutex);
@@ -121,8 +129,8 @@ static Result start(void) {
 
 /* devices and contexts */
 
-/* CUDA_VISIBLE_DEVICES has indexes and beginnings of UUIDs, up to the first that is none; one that is there twice leaves
- * no device. */
+/* CUDA_VISIBLE_DEVICES has indexes and beginnings of UUIDs, up to the first entry that is neither.  A device that is
+ * there twice leaves none. */
 static int visible[DEVICES], count = -1;
 
 static int device_named(const char *entry, size_t length, int all) {
@@ -131,9 +139,9 @@ static int device_named(const char *entry, size_t length, int all) {
   long index = strtol(entry, &end, 10);
   if (end != entry) return index >= 0 && index < all ? (int)index : -1; /* what follows the digits is ignored */
   for (int device = 0; device < all && length > 4; ++device) {
-    unsigned of = (unsigned)device + 1;
-    snprintf(uuid, sizeof uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", of, of, of, of,
-             of, of, of, of, of, of, of, of, of, of, of, of);
+    uint64_t bytes = 0x0101010101010101ULL * ((unsigned)device + 1);
+    unsigned four = (unsigned)bytes, two = four & 0xFFFF;
+    snprintf(uuid, sizeof uuid, "GPU-%08x-%04x-%04x-%04x-%04x%08x", four, two, two, two, two, four);
     if (!strncmp(uuid, entry, length)) found = found < 0 ? device : DEVICES;
   }
   return found < DEVICES ? found : -1;
@@ -205,11 +213,16 @@ static void unpin(uint64_t address) {
   for (int at = 0; at < RANGES; ++at)
     if (pinned[at].low == address) pinned[at].high = 0;
 }
-static uint64_t reserve(uint64_t nbytes, int device) { /* addresses are not used again */
-  uint64_t rounded = (nbytes + PAGE - 1) / PAGE * PAGE;
-  uint64_t at = FIRST + device * SPAN + __atomic_fetch_add(&reserved[device], rounded, __ATOMIC_RELAXED);
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  return mmap((void *)at, rounded, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? 0 : at;
+static uint64_t rounded(uint64_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE; }
+static uint64_t reserve(uint64_t nbytes, int device, int file) { /* addresses are not used again */
+  uint64_t at = FIRST + device * SPAN + __atomic_fetch_add(&reserved[device], rounded(nbytes), __ATOMIC_RELAXED);
+  int flags = (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | MAP_FIXED;
+  return mmap((void *)at, rounded(nbytes), PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED ? 0 : at;
+}
+static int shared_file(uint64_t nbytes) {
+  int file = memfd_create("emulated", MFD_CLOEXEC);
+  if (file >= 0 && ftruncate(file, (off_t)rounded(nbytes))) close(file), file = -1;
+  return file;
 }
 static Result take(int device, uint64_t nbytes) {
   if (used[device] + nbytes > capacity()) return OUT_OF_MEMORY;
@@ -227,23 +240,28 @@ Result cuMemAlloc(uint64_t *address, size_t nbytes) {
   pthread_mutex_lock(&mutex);
   while (at < RANGES - 1 && blocks[at].high) ++at;
   result = take(device, nbytes);
-  if (!result) blocks[at].low = *address = reserve(nbytes, device), blocks[at].high = *address + nbytes;
+  if (!result) {
+    blocks[at].file = shared_file(nbytes), blocks[at].is_opened = 0;
+    blocks[at].low = *address = reserve(nbytes, device, blocks[at].file), blocks[at].high = *address + nbytes;
+  }
   pthread_mutex_unlock(&mutex);
   return result;
 }
-Result cuMemFree(uint64_t address) {
+static Result drop(uint64_t address, int is_opened) {
   Result failed = ask(FREE, address, capture_mode, NULL), result = INVALID_VALUE;
   if (failed) return failed;
   pthread_mutex_lock(&mutex);
   for (int at = 0; at < RANGES && result; ++at)
-    if (blocks[at].high && blocks[at].low == address) {
+    if (blocks[at].high && blocks[at].low == address && blocks[at].is_opened == is_opened) {
       uint64_t nbytes = blocks[at].high - address;
-      munmap((void *)address, (nbytes + PAGE - 1) / PAGE * PAGE);
-      used[device_of(address)] -= nbytes, blocks[at].high = 0, result = SUCCESS;
+      munmap((void *)address, rounded(nbytes));
+      close(blocks[at].file);
+      used[device_of(address)] -= is_opened ? 0 : nbytes, blocks[at].high = 0, result = SUCCESS;
     }
   pthread_mutex_unlock(&mutex);
   return result;
 }
+Result cuMemFree(uint64_t address) { return drop(address, 0); }
 Result cuMemAllocAsync(uint64_t *address, size_t nbytes, Handle stream) { return cuMemAlloc(address, nbytes); }
 Result cuMemFreeAsync(uint64_t address, Handle stream) { return cuMemFree(address); }
 Result cuDeviceGetDefaultMemPool(Handle *pool, int device) { GIVE(pool, POOL + device); }
@@ -252,7 +270,7 @@ Result cuMemPoolSetAttribute(Handle pool, int attribute, void *value) { return S
 Result cuMemPoolSetAccess(Handle pool, const void *access, size_t count) { return SUCCESS; }
 Result cuMemPoolTrimTo(Handle pool, size_t nbytes) { return SUCCESS; }
 Result cuMemAddressReserve(uint64_t *address, size_t nbytes, size_t alignment, uint64_t hint, uint64_t flags) {
-  *address = reserve(nbytes, device_now());
+  *address = reserve(nbytes, device_now(), -1);
   return *address ? SUCCESS : OUT_OF_MEMORY;
 }
 Result cuMemAddressFree(uint64_t address, size_t nbytes) { munmap((void *)address, nbytes); return SUCCESS; }
@@ -291,6 +309,71 @@ Result cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
   if (!is_device(address) && !is_pinned(address, 1)) return INVALID_VALUE;
   if (attribute == MEMORY_TYPE) GIVE((int *)value, is_device(address) ? DEVICE_MEMORY : HOST_MEMORY);
   GIVE((int *)value, is_device(address) ? device_of(address) : 0);
+}
+
+/* memory and events that processes share: files without a name, which others open in /proc */
+
+typedef struct {
+  char magic[8];
+  int process, file, device, is_event;
+  uint64_t nbytes, inode;
+  char unused[24];
+} Shared;
+
+static uint64_t inode_of(int file) {
+  struct stat found;
+  return file >= 0 && !fstat(file, &found) ? found.st_ino : 0;
+}
+static Result share(Shared *handle, int file, uint64_t nbytes, int device, int is_event) {
+  Shared made = {"emulate", getpid(), file, device, is_event, nbytes, inode_of(file), ""};
+  if (!made.inode) return INVALID_VALUE;
+  *handle = made;
+  return ask(SHARE, 0, 0, NULL);
+}
+static int opened(const Shared *handle, int is_event) { /* the file of a handle, or -1 */
+  char path[64];
+  if (memcmp(handle->magic, "emulate", 8) || handle->is_event != is_event || handle->process == getpid()) return -1;
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", handle->process, handle->file);
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (inode_of(file) == handle->inode) return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+Result cuIpcGetMemHandle(Shared *handle, uint64_t address) {
+  for (int at = 0; at < RANGES; ++at)
+    if (blocks[at].high && !blocks[at].is_opened && blocks[at].low <= address && address < blocks[at].high)
+      return share(handle, blocks[at].file, blocks[at].high - blocks[at].low, device_of(address), 0);
+  return INVALID_VALUE;
+}
+Result cuIpcOpenMemHandle(uint64_t *address, Shared handle, unsigned flags) {
+  int at = 0, file = opened(&handle, 0);
+  if (file < 0) return handle.process == getpid() ? INVALID_CONTEXT : INVALID_VALUE;
+  pthread_mutex_lock(&mutex);
+  while (at < RANGES - 1 && blocks[at].high) ++at;
+  blocks[at].file = file, blocks[at].is_opened = 1;
+  blocks[at].low = *address = reserve(handle.nbytes, device_now(), file), blocks[at].high = *address + handle.nbytes;
+  pthread_mutex_unlock(&mutex);
+  return ask(SHARE, 0, 0, NULL);
+}
+Result cuIpcCloseMemHandle(uint64_t address) { return drop(address, 1); }
+
+static struct { Handle event; int file; } events[RANGES];
+int emulation_event(Handle event) { /* the file with an event's counts, which it gets here; -1 unless it is shared */
+  int at = 0;
+  if (!(event & INTERPROCESS)) return -1;
+  while (at < RANGES - 1 && events[at].event && events[at].event != event) ++at;
+  if (events[at].event != event) events[at].event = event, events[at].file = shared_file(PAGE);
+  return events[at].file;
+}
+Result cuIpcGetEventHandle(Shared *handle, Handle event) {
+  return event & INTERPROCESS ? share(handle, emulation_event(event), PAGE, 0, 1) : INVALID_VALUE;
+}
+Result cuIpcOpenEventHandle(Handle *event, Shared handle) {
+  int at = 0, file = opened(&handle, 1);
+  if (file < 0) return handle.process == getpid() ? INVALID_CONTEXT : INVALID_VALUE;
+  while (at < RANGES - 1 && events[at].event) ++at;
+  events[at].event = *event = next() | DISABLE_TIMING | INTERPROCESS, events[at].file = file;
+  return ask(SHARE, 0, 0, NULL);
 }
 
 /* streams, events and work */
@@ -342,7 +425,10 @@ Result cuThreadExchangeStreamCaptureMode(int *mode) {
   capture_mode = *mode;
   GIVE(mode, former);
 }
-Result cuEventCreate(Handle *event, unsigned flags) { *event = next() | (flags & DISABLE_TIMING); return failure(); }
+Result cuEventCreate(Handle *event, unsigned flags) {
+  *event = next() | (flags & (DISABLE_TIMING | INTERPROCESS));
+  return failure();
+}
 Result cuEventDestroy(Handle event) { return SUCCESS; }
 Result cuEventRecordWithFlags(Handle event, Handle stream, unsigned flags) {
   return queue(RECORD, stream, event, flags, 0, NULL, 0);
@@ -369,12 +455,9 @@ Result cuLaunchKernel(Handle function, unsigned x, unsigned y, unsigned z, unsig
   if (!x || !y || !z || y > MOST_BLOCKS || z > MOST_BLOCKS || shared > MOST_SHARED) return INVALID_VALUE;
   if (!threads_x || !threads_y || !threads_z || threads_z > 64) return INVALID_VALUE;
   if (threads_x * threads_y * threads_z > MOST_THREADS) return INVALID_VALUE;
-  if (extra) {
-    Result result = queue(LAUNCH, stream, (function - MODULE) / 16, 0, 0, extra[1], *(size_t *)extra[3]);
-    return result || !setting("CUDA_LAUNCH_BLOCKING", 0) || captures ? result : ask(STREAM_WAIT, stream, 0, NULL);
-  }
+  if (extra) return compute(LAUNCH, stream, (function - MODULE) / 16, extra[1], *(size_t *)extra[3]);
   uint64_t latch[] = {*(uint64_t *)arguments[0], *(uint64_t *)arguments[1]};
-  return queue(LAUNCH, stream, 0, 0, 0, latch, sizeof latch);
+  return compute(LAUNCH, stream, 0, latch, sizeof latch);
 }
 Result cuGraphInstantiateWithFlags(Handle *executable, Handle graph, uint64_t flags) {
   return ask(INSTANTIATE, graph, 0, executable);
