@@ -269,14 +269,14 @@ class Engine:
         return True
 
     def _compute(self, work: Work) -> None:
-        if work.kind == LIBRARY:
-            called = self.operations[work.a]
-            values = called.accesses(struct.unpack(f"@{len(work.data) // 8}Q", work.data))
-        else:
-            called = self.kernels[work.a]
-            values = called.bind(work.data[: called.nbytes])
-        arguments = [list(map(_array, value)) if isinstance(value, list) else _array(value) for value in values]
         try:
+            if work.kind == LIBRARY:
+                called = self.operations[work.a]
+                values = called.accesses(struct.unpack(f"@{len(work.data) // 8}Q", work.data))
+            else:
+                called = self.kernels[work.a]
+                values = called.bind(work.data)
+            arguments = [list(map(_array, value)) if isinstance(value, list) else _array(value) for value in values]
             with np.errstate(all="ignore"):
                 called.reference(*arguments)
         except Exception:  # noqa: BLE001  (a device-side assert, or a mistake of the reference)
