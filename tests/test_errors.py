@@ -106,7 +106,7 @@ WALKS = {
 
 @pytest.mark.parametrize("make", [lambda: _deep(100_000), lambda: _endless([]), lambda: _endless({})])
 @pytest.mark.parametrize("name", WALKS)
-def test_containers_that_nest_too_deeply_are_refused(name, make):
+def test_containers_that_nest_too_deeply_are_refused(gpus, name, make):
     with pytest.raises(ArgumentError) as caught:
         WALKS[name](make())
     assert caught.value.operator == name and "nested more than 64 deep" in caught.value.fact

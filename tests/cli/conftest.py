@@ -1,6 +1,7 @@
 """Runs the command line, in processes of its own, and writes programs for it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,14 @@ import pytest
 from tests.forks import Wanted
 
 SOURCES = str(Path(__file__).parents[2] / "src")
+
+
+@pytest.fixture(autouse=True)
+def handler_of_sigterm():
+    """Restore the handler: a command that runs in this process leaves its own."""
+    former = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, former)
 
 
 @pytest.fixture

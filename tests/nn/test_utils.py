@@ -32,7 +32,7 @@ def test_modules_of_pytorch_have_their_functions():
         assert getattr(importlib.import_module(f"flambeau.nn.utils.{path}"), name) is getattr(utils, name)
 
 
-def test_wrong_arguments_are_refused_before_they_are_used():
+def test_wrong_arguments_are_refused_before_they_are_used(gpus):
     layer, conv, whole = nn.Linear(2, 3), nn.Conv2d(2, 3, 3), torch.ones(3, 4, dtype=torch.int64)
     norm = nn.BatchNorm2d(4).eval()
     rnn = utils.rnn
