@@ -16,7 +16,6 @@ COUNTING = "a count of devices without a start of CUDA"
 MAPPING = "checks of mapped addresses"
 POOL = "the driver's pool of memory"
 ENDED = "work that a process leaves behind when it ends"
-FILES = "memory without files: emulated memory has a descriptor for each block"
 
 LACKING = {
     "tests/core/test_submission.py::test_finalizers_of_other_threads_do_not_wait_either": TIME,
@@ -62,7 +61,7 @@ LACKING = {
     "tests/testing/test_contract.py::TestNvidia::test_the_pool_allocates_in_the_order_of_a_stream": POOL,
     "tests/testing/test_contract.py::TestNvidia::test_wrong_uses_of_reserved_addresses_are_refused": MAPPING,
     "tests/testing/test_kernels.py::test_a_kernel_that_does_not_compile_is_reported": COMPILED,
-    "tests/testing/test_kills.py::test_rounds_leak_nothing*": FILES,
+    "tests/testing/test_kills.py::*": ENDED,
     "tests/testing/test_user_kernels.py::*on_hardware*": COMPILED,
 }
 
