@@ -43,7 +43,6 @@ REPOSITORY = {
     "assertions", "benchmarks", "calibration", "compiled", "contributing", "counts", "docs", "docstrings",
     "error_texts", "examples", "imports", "layers", "mutations", "packages", "scripts", "surface", "tiers",
 }  # fmt: skip
-MISPLACED = {"parallel/test_asynchronous.py"}  # to be named after its module
 
 
 def module_of(path: Path) -> str:
@@ -176,7 +175,7 @@ def is_placed(test: Path) -> bool:
 
 def test_each_test_file_mirrors_a_module_or_lies_in_a_room():
     found = {str(test) for path in TESTS.rglob("test_*.py") if not is_placed(test := path.relative_to(TESTS))}
-    assert found == MISPLACED
+    assert found == set()
 
 
 @pytest.mark.parametrize(
