@@ -39,6 +39,7 @@ from benchmarks import (
     report,
     scaling,
     sharing_rows,
+    simplicity,
     startup,
     times,
 )
@@ -563,3 +564,18 @@ def test_a_wrong_result_of_a_collective_is_an_error(gpus):
     )
     with pytest.raises(AssertionError, match=r"all_reduce, large of wrong gives \[5.0, 5.0\] in place of 2.0"):
         collectives.checked(side, collectives.rows_of(2)[0], 64, 2)
+
+
+@pytest.mark.parametrize(("where", "most"), [("the CPU", 6), ("a GPU, driver aside", 10), ("a virtual GPU", 10)])
+def test_a_warm_call_runs_code_of_few_modules(where, most):
+    modules = {module for module, _ in simplicity.warm_call(*simplicity.WARM_CALLS[where])}
+    assert "flambeau.core.plan" in modules and len(modules) <= most, modules
+
+
+def test_the_compiled_core_stays_small(monkeypatch):
+    monkeypatch.setattr(simplicity, "WARM_CALLS", {})
+    found = simplicity.counts(with_build=False)
+    assert len(found["compiled modules"]) <= 16 and found["lines of compiled modules"] <= 4500
+    assert {path.partition("/")[0] for path in found["compiled modules"]} == {"core"}
+    assert found["import cycles"] == found["import cycles with imports in functions"] == []
+    assert 0 < found["type: ignore"] <= 20

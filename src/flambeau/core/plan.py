@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from _signal import SIGALRM, SIGINT, getsignal  # signal's getsignal costs ten times as much
 from collections.abc import Sequence
 from functools import partial
 from struct import Struct
@@ -35,10 +36,7 @@ _FIXED, _WHOLE, _SHAPED, _NUMBER, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, DRAWN  
 
 
 class Place:
-    """Position of an address in an argument buffer.
-
-    at: bytes from the buffer's start;  operand: its index among the operands;  start: bytes into the operand.
-    """
+    """Position of an address in an argument buffer: byte `at`, of operand number `operand`, `start` bytes into it."""
 
     __slots__ = ("at", "operand", "start")
 
@@ -199,8 +197,10 @@ class HostCall:
 
 def _called(function: Any, arguments: list[Any]) -> Any:
     """Call a host function.  Its exceptions become errors of the operator, but for those of signal handlers."""
-    if type(function) in OF_PYTHON:
-        signals.look()
+    if type(function) in OF_PYTHON and (
+        getsignal(SIGINT) is not signals.interrupt or getsignal(SIGALRM) is not signals.alarm
+    ):
+        signals.replace_handlers()
     try:
         return thread.quietly(function, arguments)
     except Exception as error:  # noqa: BLE001  (translated and raised)
