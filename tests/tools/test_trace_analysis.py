@@ -7,14 +7,13 @@ import pytest
 import flambeau as torch
 from flambeau.testing import machine
 from flambeau.tools.trace import (
-    Arrow,
     Call,
     HostWait,
     MemoryPoint,
-    Span,
     Trace,
 )
 from flambeau.tools.trace_analysis import Analysis, common, duration, percent, union
+from tests.tools.traces import made
 
 MIB = 1 << 20
 
@@ -23,20 +22,6 @@ MIB = 1 << 20
 def two():
     with machine(devices=2) as made:
         yield made
-
-
-def made(**options):
-    """Two kernels with a copy between them: [0, 100), [300, 400), the copy [200, 300) on another stream."""
-    calls = [Call(1, name, at, at + 10, f"a.py:{number}") for number, (name, at) in enumerate(CALLS, 1)]
-    spans = [
-        Span(0, 0, "add", 10, 100, 64, "a.py:1", 0),
-        Span(0, 7, "copy h2d", 200, 300, 64, "a.py:2", 1),
-        Span(0, 0, "mul", 300, 400, 64, "a.py:3", 2),
-    ]
-    return Trace(spans=spans, calls=calls, arrows=[Arrow(1, 2, "a.py:9")], modelled=True, **options)
-
-
-CALLS = (("add", 0), ("copy h2d", 190), ("mul", 205))
 
 
 def test_figures_of_a_device():

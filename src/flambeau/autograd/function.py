@@ -469,18 +469,8 @@ class InplaceFunction(Function):
     """A Function whose `apply` may write its input; `Function` may, too.
 
     Example:
-        >>> class Twice(torch.autograd.function.InplaceFunction):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.mark_dirty(x)
-        ...         return x.mul_(2)
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         return 2 * grad
-        >>> x = torch.tensor(3.0, requires_grad=True)
-        >>> Twice.apply(x.clone()).backward()
-        >>> x.grad
-        tensor(2.)
+        >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
+        True
     """
 
 

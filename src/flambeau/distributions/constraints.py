@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import bool_
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, shown
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
 from ..importer import listing
 from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
 from ..tensor import checks
@@ -161,7 +161,7 @@ class _IndependentConstraint(Constraint):
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        _constraints("independent", "base_constraint", [base_constraint])
+        checks.instances("independent", "base_constraint", Constraint, [base_constraint], "as in constraints.real")
         checks.count("independent", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -485,23 +485,13 @@ class _PositiveDefinite(_Symmetric):
         return linalg_cholesky_ex(value).info.eq(0)
 
 
-def _constraints(name: str, what: str, given: Any) -> list[Constraint]:
-    """Return a list of constraints.  Raises ArgumentTypeError for anything else."""
-    parts = list(checks.listed(name, what, "constraints", given))
-    for index, part in enumerate(parts):
-        if not isinstance(part, Constraint):
-            raise ArgumentTypeError(
-                f"{what}[{index}] must be a Constraint, got {shown(part)}", hint="as in constraints.real", operator=name
-            )
-    return parts
-
-
 class _Parts(Constraint):
     """Constraints of parts along a dimension."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        self.cseq = _constraints(type(self).__name__[1:].lower(), "cseq", cseq)
-        checks.integer(type(self).__name__[1:].lower(), "dim", dim)
+        name = type(self).__name__[1:].lower()
+        self.cseq = checks.instances(name, "cseq", Constraint, cseq, "as in constraints.real")
+        checks.integer(name, "dim", dim)
         self.dim = dim
 
     @property

@@ -39,23 +39,13 @@ __all__ = [
     "identity_transform",
 ]  # fmt: skip
 __dir__ = listing(globals())
+HINT = "as in ExpTransform()"
 
 
 def _check_cache_size(cache_size: Any) -> None:
     """Raise ArgumentError unless a size is 0 or 1."""
     if cache_size not in (0, 1):
         raise ArgumentError(f"cache_size must be 0 or 1, got {cache_size}", hint="leave it out", operator="Transform")
-
-
-def _transforms(name: str, what: str, given: Any) -> list[Transform]:
-    """Return a list of transforms.  Raises ArgumentTypeError for anything else."""
-    parts = list(checks.listed(name, what, "transforms", given))
-    for index, part in enumerate(parts):
-        if not isinstance(part, Transform):
-            raise ArgumentTypeError(
-                f"{what}[{index}] must be a Transform, got {shown(part)}", hint="as in ExpTransform()", operator=name
-            )
-    return parts
 
 
 def _check_event(transform: Transform, shape: Sequence[int], count: int) -> None:
@@ -279,7 +269,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        given = _transforms("ComposeTransform", "parts", parts)
+        given = checks.instances("ComposeTransform", "parts", Transform, parts, HINT)
         self.parts = [part.with_cache(cache_size) for part in given] if cache_size else given
         self.bijective = all(part.bijective for part in self.parts)
 
@@ -378,7 +368,8 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        (base,) = _transforms("IndependentTransform", "base_transform", [base_transform])
+        given = checks.instances("IndependentTransform", "base_transform", Transform, [base_transform], HINT)
+        (base,) = given
         checks.count("IndependentTransform", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
         self.base_transform = base.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -964,7 +955,7 @@ class _Parts(Transform):
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         super().__init__(cache_size)
-        given = _transforms(type(self).__name__, "tseq", tseq)
+        given = checks.instances(type(self).__name__, "tseq", Transform, tseq, HINT)
         checks.integer(type(self).__name__, "dim", dim)
         self.transforms = [transform.with_cache(cache_size) if cache_size else transform for transform in given]
         self.dim = dim

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import dtypes
 from ..core.tensor import TensorBase
@@ -32,6 +32,7 @@ from ..host import is_numpy_loaded, np
 from ..runtime.device import as_device
 from ..strides import is_integer, wrap_dim
 
+Instance = TypeVar("Instance")
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # errors that a wrong device raises
 
 
@@ -136,6 +137,17 @@ def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
             f"{what} must be a list of {of}, got {shown(values)}", hint="pass a list: [...]", operator=name
         )
     return tuple(values)
+
+
+def instances(name: str, what: str, cls: type[Instance], values: Any, hint: str) -> list[Instance]:
+    """Return a list of instances of a class.  Raises ArgumentTypeError for anything else."""
+    parts = list(listed(name, what, f"{cls.__name__.lower()}s", values))
+    for index, part in enumerate(parts):
+        if not isinstance(part, cls):
+            raise ArgumentTypeError(
+                f"{what}[{index}] must be a {cls.__name__}, got {shown(part)}", hint=hint, operator=name
+            )
+    return parts
 
 
 def tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:

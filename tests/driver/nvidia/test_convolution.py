@@ -8,22 +8,11 @@ import pytest
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import compile_cubin
-from flambeau.host import address_of, bytes_at
-from flambeau.kernel import row_major
+from flambeau.host import address_of
 from flambeau.library_operation import CONVOLUTIONS, OF_INPUT, OF_OUTPUT, OF_WEIGHT, Convolution
+from tests.driver.nvidia.host_arrays import array_of, strides
 
 NUMBERS = dtypes.ALL[1:]
-
-
-def strides(array):
-    return tuple(step // array.itemsize for step in array.strides)
-
-
-def array_of(access):
-    """The NumPy array that an access names, on host memory."""
-    steps = [step * access.dtype.itemsize for step in row_major(access)]
-    flat = bytes_at(access.address, access.nbytes).view(access.dtype.numpy)
-    return np.lib.stride_tricks.as_strided(flat, tuple(access.shape), steps)
 
 
 def operands(dtype, spatial):

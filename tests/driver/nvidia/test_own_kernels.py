@@ -20,22 +20,12 @@ from flambeau.driver.nvidia.own_kernels import (
     small_kernel,
     values_of,
 )
-from flambeau.host import address_of, bytes_at
-from flambeau.kernel import Grid, row_major
+from flambeau.host import address_of
+from flambeau.kernel import Grid
 from flambeau.library_operation import Attention, AttentionBackward, Gemm
+from tests.driver.nvidia.host_arrays import array_of, strides
 
 NUMBERS = dtypes.ALL[1:]
-
-
-def strides(array):
-    return tuple(step // array.itemsize for step in array.strides)
-
-
-def array_of(access):
-    """The NumPy array that an access names, on host memory."""
-    steps = [step * access.dtype.itemsize for step in row_major(access)]
-    flat = bytes_at(access.address, access.nbytes).view(access.dtype.numpy)
-    return np.lib.stride_tricks.as_strided(flat, tuple(access.shape), steps)
 
 
 def run_reference(kernel, buffer):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import flambeau as torch
-from flambeau import driver
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import Driver
 from flambeau.driver.virtual import following
@@ -20,19 +19,6 @@ from flambeau.library_operation import Gemm
 from flambeau.testing import check, machine
 
 RACES = Path(__file__).parents[3] / "examples" / "races"
-
-
-@pytest.fixture
-def followed(monkeypatch):
-    """Machines that start get a followed driver."""
-    made = []
-
-    def make(choice, schedule=None):
-        made.append(FollowedDriver(choice, VirtualDriver(virtual_gpus(choice.count, races="real"))))
-        return made[-1]
-
-    monkeypatch.setattr(driver, "make", make)
-    return made
 
 
 def kinds(found):

@@ -1,27 +1,8 @@
 """The model that follows calls: what work of one stream costs, and which launches it keeps."""
 
-import pytest
-
 import flambeau as torch
-from flambeau import driver
-from flambeau.config import virtual_gpus
 from flambeau.driver.virtual import deferred, following
-from flambeau.driver.virtual.driver import VirtualDriver
-from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.testing import check, machine
-
-
-@pytest.fixture
-def followed(monkeypatch):
-    """Machines that start get a followed driver."""
-    made = []
-
-    def make(choice, schedule=None):
-        made.append(FollowedDriver(choice, VirtualDriver(virtual_gpus(choice.count, races="real"))))
-        return made[-1]
-
-    monkeypatch.setattr(driver, "make", make)
-    return made
 
 
 def test_work_of_one_stream_is_neither_compared_nor_made_into_commands(followed, monkeypatch):
