@@ -339,7 +339,9 @@ def _has_halves_and_more(case: Case, *_: Any) -> bool:
 
 
 def _has_infinite_half(case: Case, *_: Any) -> bool:
-    return any(each.dtype == "float16" and "inf" in str(each.values) for each in case.tensors.values())
+    halves = [each for each in case.tensors.values() if each.dtype == "float16"]
+    is_beyond = "alpha=0" in case.text and any(float(number) > 65504 for number in re.findall(r"\d+", case.text))
+    return any("inf" in str(each.values) for each in halves) or bool(halves) and is_beyond
 
 
 def _has_infinity(case: Case, *_: Any) -> bool:
