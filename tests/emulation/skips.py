@@ -39,6 +39,7 @@ LACKING = {
     "tests/semantics/test_devices.py::test_choosing_a_device_after_another_was_used_may_be_reported*": NVML,
     "tests/semantics/test_devices.py::test_or_refused": NVML,
     "tests/semantics/test_devices.py::test_streams_of_a_part_of_the_multiprocessors": PARTITIONS,
+    "tests/semantics/test_devices.py::test_the_architectures_that_there_are_kernels_for": COMPILED,
     "tests/semantics/test_events.py::test_a_record_in_a_capture_does_not_count_before_the_replay": TIME,
     "tests/semantics/test_events.py::test_an_external_event_measures_time_within_a_graph": TIME,
     "tests/semantics/test_events.py::test_elapsed_time_is_in_milliseconds_of_the_device": TIME,
