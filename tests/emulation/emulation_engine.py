@@ -354,7 +354,8 @@ class Engine:
         broken = [
             capture
             for capture in self.captured.values()
-            if mode != RELAXED and not capture.code
+            if mode != RELAXED
+            and not capture.code
             and (capture.mode == GLOBAL or capture.mode == THREAD_LOCAL and capture.thread == threading.get_ident())
         ]
         for capture in broken:
