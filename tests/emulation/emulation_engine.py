@@ -335,6 +335,7 @@ class Engine:
             return SUCCESS
         if question == SHARE:
             self._follow()
+            self.run()
             return SUCCESS
         if question == INSTANTIATE:
             result[0] = next(self.handles)
