@@ -113,6 +113,19 @@ def test_containers_that_nest_too_deeply_are_refused(gpus, name, make):
     assert caught.value.hint == "a container must not contain itself"
 
 
+def test_a_recursion_error_while_a_value_of_another_class_is_walked_reaches_the_program():
+    class Node:
+        pass
+
+    pytree = torch.utils._pytree
+    pytree.register_pytree_node(Node, lambda node: ([Node()], None), lambda children, context: Node())
+    try:
+        with pytest.raises(RecursionError):
+            pytree.tree_flatten(Node())
+    finally:
+        del pytree.SUPPORTED_NODES[Node]
+
+
 def test_a_recursion_error_of_a_function_that_a_walk_calls_reaches_the_program():
     def endless(value):
         return endless(value)

@@ -176,10 +176,11 @@ class walking(naming):  # noqa: N801  (reads as a part of `with`)
 
 
 def _nests_too_deeply(value: Any) -> bool:
-    level = {id(value): value}
-    for _ in range(MAX_NESTING):
-        entries = [entry for each in level.values() for entry in (each.values() if isinstance(each, dict) else each)]
-        level = {id(entry): entry for entry in entries if isinstance(entry, (list, tuple, dict))}
+    """Return whether lists, tuples and dicts nest more than MAX_NESTING deep.  It looks at each once per level."""
+    level = [value]
+    for _ in range(MAX_NESTING + 1):
+        containers = {id(each): each for each in level if isinstance(each, (list, tuple, dict))}.values()
+        level = [entry for each in containers for entry in (each.values() if isinstance(each, dict) else each)]
     return bool(level)
 
 

@@ -166,7 +166,7 @@ class Engine:
         self.answer = ANSWER(self._answer)
         library.emulation_start(self.answer)
 
-    # what is queued
+    # queueing
 
     def _take(self) -> int:
         """Put listed calls into their streams; return the code of the last one."""
@@ -218,7 +218,7 @@ class Engine:
         capture.join(key, event.clock)
         return SUCCESS
 
-    # what runs
+    # running
 
     def run(self) -> None:
         """Run all work that may run."""
@@ -302,7 +302,7 @@ class Engine:
             self.follower = threading.Thread(target=follow, name="emulation", daemon=True)
             self.follower.start()
 
-    # what is asked
+    # queries and waits
 
     def _answer(self, question: int, device: int, a: int, b: int, result: Any) -> int:
         try:

@@ -63,7 +63,7 @@ def forked(function, size):
 
 
 def _written(read, child, end):
-    """What a process has written to a pipe before it ended, or was killed at `end`."""
+    """Return the bytes that a process writes to a pipe; kill it at time `end`, and return b""."""
     parts = []
     with open(read, "rb", buffering=0) as source:
         while True:

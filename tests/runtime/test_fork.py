@@ -184,49 +184,39 @@ def test_asking_nvidia_s_driver_for_devices_counts_as_a_start(monkeypatch):
 # other threads of the parent
 
 
+def order_of_use(lock, is_held):
+    """Who uses a lock first, this thread or another one that it starts meanwhile.  is_held: whether this thread has it.
+
+    The other thread may get the id of one that exists in the parent only.
+    """
+    order = []
+
+    def use():
+        with lock:
+            order.append("other")
+
+    other = threading.Thread(target=use)
+    if not is_held:
+        lock.acquire()
+    other.start()
+    order.append("first")
+    lock.release()
+    other.join()
+    return order
+
+
 @pytest.mark.parametrize("kind", [Lock, ReentrantLock])
 def test_a_lock_that_another_thread_held_is_free(kind):
     lock = kind()
-
-    def child():
-        """Threads of the child may get the ids of those that it lacks."""
-        order = []
-
-        def use():
-            with lock:
-                order.append("other")
-
-        other = threading.Thread(target=use)
-        with lock:
-            other.start()
-            order.append("first")
-        other.join()
-        return order
-
     with held(lock):
-        assert in_child(child) == ["first", "other"]
+        assert in_child(lambda: order_of_use(lock, is_held=False)) == ["first", "other"]
 
 
 @pytest.mark.parametrize("kind", [Lock, ReentrantLock])
 def test_a_lock_that_the_forking_thread_held_stays_held(kind):
     lock = kind()
-
-    def child():
-        order = []
-
-        def use():
-            with lock:
-                order.append("other")
-
-        other = threading.Thread(target=use)
-        other.start()
-        order.append("first")
-        lock.release()
-        other.join()
-        return order
-
     with lock:
-        assert in_child(child) == ["first", "other"]
+        assert in_child(lambda: order_of_use(lock, is_held=True)) == ["first", "other"]
 
 
 def test_numbers_that_another_thread_draws_do_not_hold_up_the_child():

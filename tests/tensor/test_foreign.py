@@ -137,7 +137,7 @@ def test_a_capsule_is_taken_once_and_keeps_its_memory():
     del array
     assert memory() is not None
     del capsule
-    assert memory() is None, "a capsule that nobody took gives its memory back"
+    assert memory() is None, "an unused capsule frees its memory"
 
 
 def test_producers_are_asked_as_the_protocol_says():

@@ -18,6 +18,7 @@ from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, record_
 from flambeau.profiler import tensorboard_trace_handler as handler
 from flambeau.testing import machine
 from flambeau.tools.profiler import Profile
+from tests.tools.refusals import refuse_a_launch
 
 MIB = 1 << 20
 ADD = "add_float32_float32_float32"
@@ -196,14 +197,8 @@ def test_events_see_a_graph_as_one(by_events):
 def test_a_call_that_fails_leaves_no_span(by_events):
     with machine() as made:
         x = torch.ones(4, device="cuda")
-        wanted = made.driver.launch
-
-        def refuse(*arguments):
-            made.driver.launch = wanted
-            raise errors.AcceleratorError("refused")
-
         with torch.profile() as found:
-            made.driver.launch = refuse
+            refuse_a_launch(made.driver)
             with pytest.raises(errors.AcceleratorError, match="refused"):
                 x + x
             x * 2

@@ -15,6 +15,7 @@ from flambeau.testing import machine
 from flambeau.tools import trace_writers
 from flambeau.tools.recorder import Recorder, assigned
 from flambeau.tools.trace import join_ranks, read_json, write_json
+from tests.tools.refusals import refuse_a_launch
 
 MIB = 1 << 20
 ADD = "add_float32_float32_float32"
@@ -182,14 +183,8 @@ def test_a_failed_call_ends_and_has_no_span(scripted):
     scripted([["refused"], [ADD]])
     with machine() as made:
         x = torch.ones(4, device="cuda")
-        wanted = made.driver.launch
-
-        def refuse(*arguments):
-            made.driver.launch = wanted
-            raise errors.AcceleratorError("refused")
-
         with torch.profile() as found:
-            made.driver.launch = refuse
+            refuse_a_launch(made.driver)
             with pytest.raises(errors.AcceleratorError, match="refused"):
                 x + x
             x + x
