@@ -466,7 +466,7 @@ class Function:
 
 
 class InplaceFunction(Function):
-    """A Function whose `apply` may write its input; `Function` may, too.
+    """A base class for Functions that write an input in place.  `Function` allows this, too.
 
     Example:
         >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
