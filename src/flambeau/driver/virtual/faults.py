@@ -170,7 +170,7 @@ class Faults:
         return bool(self.too_large and nbytes >= self.too_large) or self.block.strikes()
 
     def ask_once(self, text: str, devices: int) -> None:
-        """Request the failures of FLAMBEAU_FAULTS, unless another machine of the process has: the first applies them.
+        """Request the failures of FLAMBEAU_FAULTS.  They apply to the first machine of a process only.
 
         Raises: ConfigError, which names the variable.
         """
