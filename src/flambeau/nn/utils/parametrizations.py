@@ -284,6 +284,7 @@ def spectral_norm(
     Raises: ArgumentError for a tensor that is not there or an n_power_iterations that is not positive, IndexRangeError
             for a dimension out of range, ArgumentTypeError if module is not an nn.Module.
     Example:
+        >>> _ = torch.manual_seed(0)
         >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(8, 4), n_power_iterations=20)
         >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 3)
         1.0
