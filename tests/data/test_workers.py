@@ -26,6 +26,7 @@ from flambeau.errors import AcceleratorError, ArgumentError, AutogradError, NotS
 from flambeau.multiprocessing import get_context
 from tests.data import programs
 from tests.data.programs import Called, Numbers, Stream, Told, at
+from tests.open_files import open_files
 from tests.oracle import loader_cases
 
 RECORDED = json.loads(Path(loader_cases.__file__).with_suffix(".json").read_text())
@@ -58,7 +59,7 @@ def fork_server():
 def nothing_is_left(request, monkeypatch):
     """No test leaves a process, a thread or a file; more workers than this machine has cores are no warning."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(64))
-    before, files = worker_pids(), len(os.listdir("/proc/self/fd"))
+    before, files = worker_pids(), open_files()
     yield
     gc.collect()
     channel.settle()
@@ -67,7 +68,7 @@ def nothing_is_left(request, monkeypatch):
         each.join(PATIENCE)
     assert pinning_threads() == []
     if "gpus" not in request.fixturenames:  # connections of GPU tensors are closed by a thread of their own
-        assert len(os.listdir("/proc/self/fd")) <= files
+        assert open_files() <= files
 
 
 def values(loader):
@@ -446,11 +447,11 @@ def test_rounds_of_killing_leave_nothing(method, count):
         names, maps = shared_files()
         return [name for name in names if str(os.getpid()) in name], maps
 
-    before, files = mine(), len(os.listdir("/proc/self/fd"))
+    before, files = mine(), open_files()
     assert 0 < rounds(7, count, method) < count
     gc.collect()
     channel.settle()
-    assert (mine(), len(os.listdir("/proc/self/fd"))) == (before, files)
+    assert mine() == before and open_files() <= files
 
 
 INTERRUPTED = """

@@ -1,7 +1,6 @@
 """CPU tensors in shared memory (semantics 1.18.6), by either strategy."""
 
 import errno
-import gc
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import flambeau.multiprocessing as mp
 from flambeau import channel
 from flambeau.errors import ConfigError, ProcessGoneError
 from flambeau.runtime import shared_memory
+from tests.open_files import open_files
 
 
 @pytest.fixture(params=sorted(mp.get_all_sharing_strategies()))
@@ -139,25 +139,24 @@ def test_a_killed_sender_s_message_is_an_error(others, context):
 
 
 def test_descriptors_are_given_back(other):
-    def count():
+    def files():
         channel.settle()
-        return len(os.listdir("/proc/self/fd"))
+        return open_files()
 
     other.do("kept = x", x=torch.ones(3))
-    before = count()
+    before = files()
     for _ in range(5):
         other.do("kept = x", x=torch.ones(3))
-    assert count() <= before
+    assert files() <= before
 
 
 def test_a_shared_storage_has_at_most_one_descriptor(strategy):
-    gc.collect()  # descriptors that earlier tests have left would be closed in between
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     kept = [torch.ones(3).share_memory_() for _ in range(10)]
-    assert len(os.listdir("/proc/self/fd")) - before == (10 if strategy == "file_descriptor" else 0)
+    assert len(open_files() - before) == (10 if strategy == "file_descriptor" else 0)
     view = kept[0][1:]
     del kept
-    assert len(os.listdir("/proc/self/fd")) - before == int(strategy == "file_descriptor")
+    assert len(open_files() - before) == int(strategy == "file_descriptor")
     assert view.fill_(2).tolist() == [2.0, 2.0]
 
 
@@ -169,8 +168,7 @@ def test_memory_that_the_system_does_not_share_is_an_error(monkeypatch, name, ca
     def refuse(*arguments):
         raise OSError(number, os.strerror(number))
 
-    former, files = mp.get_sharing_strategy(), named_files()
-    open_files = len(os.listdir("/proc/self/fd"))
+    former, files, before = mp.get_sharing_strategy(), named_files(), open_files()
     mp.set_sharing_strategy(name)
     monkeypatch.setattr(os, call, refuse)
     x = torch.ones(3)
@@ -183,4 +181,4 @@ def test_memory_that_the_system_does_not_share_is_an_error(monkeypatch, name, ca
         mp.set_sharing_strategy(former)
     assert isinstance(refused.value, OSError) and refused.value.errno == number
     assert not x.is_shared() and x.tolist() == [1.0, 1.0, 1.0]
-    assert named_files() == files and len(os.listdir("/proc/self/fd")) == open_files
+    assert named_files() == files and open_files() <= before

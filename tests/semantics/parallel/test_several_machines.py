@@ -1,7 +1,6 @@
 """Groups of ranks on several machines: bytes pass through the hub."""
 
 import json
-import os
 import signal
 import socket
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.parallel import hub
+from tests.open_files import open_files
 from tests.parallel.processes import die, run
 
 MIB = 1 << 20
@@ -81,14 +81,14 @@ def test_collectives_have_the_values_of_one_machine(backend, gpus):
 
 def test_large_tensors_pass_in_pieces():
     def function(rank):
-        files = len(os.listdir("/proc/self/fd"))
+        files = open_files()
         x = torch.arange(5 * MIB, dtype=torch.int32) * (rank + 1)  # 20 MiB, more than sockets take at once
         works = [dist.all_reduce(each, async_op=True) for each in (x, torch.ones(7))]
         for work in works:
             work.wait()
         for _ in range(100):
             dist.all_reduce(torch.ones(7))
-        return bool((x == torch.arange(5 * MIB, dtype=torch.int32) * 6).all()), len(os.listdir("/proc/self/fd")) - files
+        return bool((x == torch.arange(5 * MIB, dtype=torch.int32) * 6).all()), len(open_files() - files)
 
     found = run(function, 3, machines=3)
     assert [right for right, _ in found] == [True] * 3

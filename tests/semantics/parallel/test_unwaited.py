@@ -12,6 +12,7 @@ from flambeau import distributed as dist
 from flambeau.parallel import exchange, hub, process_group, several
 from flambeau.parallel.store import HAS_HUB, SECRET
 from tests.forks import SOURCES
+from tests.open_files import open_files
 from tests.parallel.processes import run
 
 # Each call is made without a wait by the ranks in `forgetful`; the other rank waits for all, and prints what it got.
@@ -185,12 +186,12 @@ def test_results_that_nothing_waits_for_do_not_pile_up():
 
 def test_files_of_many_messages_do_not_stay_open():
     def function(rank):
-        before = files()
+        before = open_files()
         tensors = [torch.ones(1) for _ in range(100)]
         for work in [dist.isend(each, 1) if rank == 0 else dist.irecv(each, 0) for each in tensors]:
             work.wait()
         dist.barrier()  # the hub has told what has been read before
-        return files() - before
+        return len(open_files() - before)
 
     assert max(run(function, 2)) <= 2 * exchange.MAX_FREE  # a mapping has a copy of its file's number
 
@@ -208,17 +209,13 @@ def test_a_subgroup_is_destroyed_once_its_collectives_are_done():
     assert run(function, 2) == [(2.0, 1.0, 2.0)] * 2
 
 
-def files():
-    return len(os.listdir("/proc/self/fd"))
-
-
 def again(rank, method, fails):
     """Destroy the group and make it again, twice; return values of collectives, and whether files have been left."""
-    found, counts = [], []
+    found, kept = [], []
     for number in range(3):
         dist.destroy_process_group()
         process_group.end_hubs()
-        counts.append(files())
+        kept.append(open_files())
         dist.init_process_group("gloo", method, timedelta(seconds=30), 2, rank)
         x = torch.ones(1)
         if fails and number == 0:
@@ -227,7 +224,7 @@ def again(rank, method, fails):
         else:
             dist.all_reduce(x)
             found.append(x.item())
-    return found, counts[2] - counts[1]
+    return found, len(kept[2] - kept[1])
 
 
 @pytest.mark.parametrize("fails", [False, True])
