@@ -1,5 +1,6 @@
 """Waiting for one non_blocking copy to the host; reading too early.  Rows 1.9.7, 1.21.2, 1.21.3"""
 
+import gc
 import pickle
 import re
 
@@ -91,6 +92,17 @@ def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
         buffer[index : index + 1].copy_(source, non_blocking=True)
         torch.cuda.synchronize()
     assert len(buffer._storage.block.pending_copies) <= 16 and buffer.tolist() == [1.0] * 100
+
+
+def test_a_tensor_that_the_garbage_collector_frees_may_have_a_pending_copy(gpus):
+    for _ in range(3):
+        cycle = [coming()]
+        cycle.append(cycle)
+        del cycle
+        gc.collect()
+        assert torch.zeros(4, pin_memory=True).tolist() == [0.0] * 4
+    torch.cuda.synchronize()
+    assert coming(5.0).wait().tolist() == [5.0] * 4
 
 
 def captured():

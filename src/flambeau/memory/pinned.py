@@ -85,6 +85,9 @@ class PinnedCache:
         self._driver = driver
         self.lock = Lock()
         self._freed: deque[HostBlock] = deque()
+        # The garbage collector finalizes all objects of a cycle.  This set keeps blocks, and with them the events of
+        # their pending copies, out of the cycle of a tensor: those events are queried after the block was freed.
+        self._in_use: set[HostBlock] = set()
         self._pending: Pending[HostBlock] = Pending(driver, record_event)
         self._by_size: list[tuple[int, int]] = []
         self._idle: dict[int, HostBlock] = {}  # by address; the block idle longest is first
@@ -119,6 +122,7 @@ class PinnedCache:
             self._show_taken(block)
         block.requested = nbytes
         block.allocated = True
+        self._in_use.add(block)
         self._active_requests.add(1)
         self._active_bytes.add(block.nbytes)
         return block
@@ -222,6 +226,7 @@ class PinnedCache:
             for copy in block.pending_copies:
                 self._pending.follow(block, *copy.place, owner=copy)
             block.pending_copies = []
+            self._in_use.discard(block)
             self._freed.popleft()
             if block.pending:
                 continue
