@@ -34,6 +34,9 @@ def test_blocks(device, gpus):
     found = torch.block_diag(*parts)
     assert found.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 5, 0, 0], [0, 0, 2, 3]]
     assert torch.block_diag().shape == (1, 0)
+    mixed = torch.block_diag(torch.tensor(1.0, dtype=torch.float64), torch.ones(2, dtype=torch.bfloat16))
+    assert mixed.dtype == torch.bfloat16 and mixed.tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert torch.block_diag(torch.tensor(1.0), torch.ones(2, dtype=torch.int8)).dtype == torch.float32
     with pytest.raises(ShapeError, match="block_diag: .*input 1 has 3"):
         torch.block_diag(parts[0], torch.zeros(1, 1, 1))
 

@@ -269,6 +269,16 @@ def test_the_flag_of_the_form_with_indices_has_no_effect():
     assert len(torch.nn.functional.max_pool2d_with_indices(x, kernel_size=2, return_indices=False)) == 2
 
 
+@pytest.mark.parametrize("norm_type", [2, 3.0, 1])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_windows_of_zeros_have_no_gradient_in_lp_pooling(device, spatial, norm_type):
+    x = torch.zeros((1, 1, *[4] * spatial), device=device)
+    x[0, 0, 3] = 2.0
+    x.requires_grad_()
+    getattr(F, f"lp_pool{spatial}d")(x, norm_type, 2).sum().backward()
+    assert x.grad.isfinite().all() and x.grad.reshape(-1)[0] == 0
+
+
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 def test_lp_pooling_of_infinite_order_is_an_extreme(device, spatial):
     x = torch.tensor([3.0, -4.0, -5.0, 2.0], device=device).reshape((1, *[1] * spatial, 4)[-spatial - 1 :])

@@ -137,8 +137,8 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
             sign = 1 if norm_type > 0 else -1
             return REGISTRY[f"max_pool{spatial}d"](input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
         means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        positive = means * (means != 0)  # a sum of 0 has a gradient of 0
-        return (positive * count).pow(1.0 / norm_type)
+        powers = means.masked_fill(means == 0, 0)  # a sum of 0 has a gradient of 0, not the infinite one of the root
+        return (powers * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:

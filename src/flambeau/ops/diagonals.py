@@ -15,7 +15,7 @@ from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
 from .join import cat, check_tensors
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import PRELUDE, THREADS, grid_over
+from .pointwise import PRELUDE, THREADS, common_type, grid_over
 from .slicing import Dense, diagonal, embed
 from .views import reshape
 
@@ -155,6 +155,8 @@ def block_diag(*tensors: Any) -> Any:
             )
     if not several:
         return empty_tensor((1, 0), dtypes.default.floating, -1)
+    common = common_type(several)  # of the tensors as given: one without dimensions gives way to others of its kind
+    several = [tensor.to(common) for tensor in several]
     matrices = [reshape(tensor, (1, -1)) if len(tensor.shape) < 2 else tensor for tensor in several]
     width, left = sum(matrix.shape[1] for matrix in matrices), 0
     bands = []
