@@ -123,6 +123,16 @@ def test_norms():
     assert reductions.norm(x, dim=1).tolist() == [5, 12]
 
 
+@pytest.mark.parametrize("p", [2, 3, 0.5, -1, 1])
+def test_the_norm_of_one_element_is_its_absolute_value(device, p):
+    x = torch.tensor([[1e30], [-1e-30]], device=device, requires_grad=True)
+    found = reductions.norm(x, p, dim=1, keepdim=True)
+    assert found.equal(x.detach().abs()) and reductions.norm(x, p, 1).shape == (2,)
+    assert reductions.norm(torch.tensor(-1e30, device=device), p).item() == np.float32(1e30)
+    found.sum().backward()
+    assert x.grad.tolist() == [[1], [-1]]
+
+
 def test_gradients_at_zero_are_zero():
     for p in (1, 2, 3, 0.5):
         assert gradient(lambda x, p=p: reductions.norm(x, p), [0.0, 0.0]) == [0, 0]

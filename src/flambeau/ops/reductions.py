@@ -783,6 +783,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
             hint="norms with p of 0 or more, except inf, have one",
             operator="norm",
         )
+    if p != 0 and all(values.shape[at] == 1 for at in dims):  # its powers could overflow
+        return values.abs() if keepdim else values.abs().squeeze(tuple(dims))
     if abs(p) != inf and p != 0:
         return vector_norm(values, dim, keepdim, p)
     if p == 0:
