@@ -158,3 +158,12 @@ def test_a_spacing_of_none_is_one():
 def test_a_gradient_along_a_dimension_twice_is_an_error():
     with pytest.raises(ShapeError, match=r"gradient: dim 1 appears multiple times in the list of dims \[1, -1\]"):
         torch.gradient(torch.ones(3, 3), dim=[1, -1])
+
+
+@pytest.mark.parametrize("shape", [(200_000,), (4, 60_000), (20_000, 4)])
+def test_long_scans_do_not_add_up_roundings(device, shape):
+    at = max(range(len(shape)), key=shape.__getitem__)
+    exact = float(np.float32(0.1)) * shape[at]
+    x = torch.full(shape, 0.1, device=device)
+    assert x.cumsum(at).select(at, -1).tolist() == pytest.approx([exact] * 4 if len(shape) > 1 else exact, rel=5e-6)
+    assert x.logcumsumexp(at).select(at, -1).reshape(-1)[0].item() == pytest.approx(np.log(shape[at]) + 0.1, rel=5e-6)

@@ -119,10 +119,11 @@ struct Meaning {{
         chunks: int, reverse: int, count: int,
     ) -> None:  # fmt: skip
         ufunc, step = getattr(np, scan.ufunc), -1 if reverse else 1
-        values = input.astype(wide.numpy, copy=False).reshape(rows, size)[:, ::step]
-        scanned = np.empty((rows, size), wide.numpy)
+        computes = np.dtype("float64") if wide.is_floating_point else wide.numpy  # roundings of float32 would add up
+        values = input.astype(computes, copy=False).reshape(rows, size)[:, ::step]
+        scanned = np.empty((rows, size), computes)
         for part, piece in _host_parts(values, chunk, chunks):
-            accumulated = ufunc.accumulate(piece, axis=1, dtype=wide.numpy)
+            accumulated = ufunc.accumulate(piece, axis=1)
             if result is None:
                 totals[:, part] = accumulated[:, -1]
                 continue
