@@ -61,6 +61,15 @@ def test_a_factor_is_used_unless_it_is_recomputed():
     assert again.equal(F.interpolate(x, size=7, mode="linear"))
 
 
+@pytest.mark.parametrize("antialias", [False, True])
+def test_dimensions_that_keep_their_size_are_copied_by_linear_modes(device, antialias):
+    x = torch.arange(18.0, device=device).view(1, 2, 3, 3)
+    assert F.interpolate(x, scale_factor=1.3, mode="bilinear", antialias=antialias).equal(x)
+    found = F.interpolate(x, scale_factor=(1.3, 2), mode="bilinear", antialias=antialias)
+    assert found.equal(F.interpolate(x, size=(3, 6), mode="bilinear", antialias=antialias))
+    assert F.interpolate(x, scale_factor=1.3, mode="bicubic", antialias=antialias).equal(x) is antialias
+
+
 def test_bytes_are_rounded():
     x = torch.tensor([[[[0, 255]]]], dtype=torch.uint8)
     assert F.interpolate(x, size=(1, 4), mode="bilinear").flatten().tolist() == [0, 64, 191, 255]

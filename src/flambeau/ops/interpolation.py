@@ -330,6 +330,8 @@ def interpolate(
         )
     own, align = input.dtype, bool(align_corners)
     kind = KIND_OF.get(mode, mode) + ("-antialias" if antialias else "")
+    if antialias or kind == "linear":  # dimensions that keep their size are copied, whatever the factor
+        factors = [None if have == wanted else factor for have, wanted, factor in zip(images, sizes, factors)]
     moves = None if mode == "area" and len(sizes) == 3 else channels_to_end(input.shape, input.strides)
     values: Any = input
     if moves is not None:
