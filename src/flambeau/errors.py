@@ -306,7 +306,7 @@ class LinAlgError(FlambeauError, RuntimeError):
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):
-    """A call that was deferred to initialization failed there; `__cause__` has the error."""
+    """A call that was deferred until CUDA was initialized failed then; `__cause__` is its error."""
 
     is_named = False
 
@@ -395,7 +395,7 @@ class AcceleratorError(FlambeauError, RuntimeError):
 
 
 class CudaError(AcceleratorError):
-    """An error code of CUDA's runtime.  code: the cudaError_t, which is `error_code` too."""
+    """An error of the CUDA runtime, from `torch.cuda.check_error`.  code: the cudaError_t, kept as `error_code`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"CUDA error: {cuda_text(code)} ({int(code)})", hint=CODES_HINT, error_code=int(code))

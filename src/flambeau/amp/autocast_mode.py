@@ -118,7 +118,7 @@ def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype
 def cuda_custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward`: former name of `torch.amp.custom_bwd(device_type="cuda")`.  Warns: FutureWarning.
 
-    The gradient runs in the same autocast mode as the `forward` that `custom_fwd` decorates.
+    `backward` then runs with the autocast state of the `forward` that `custom_fwd` decorates.
     Raises: in the call, the errors of `bwd`.
     Example:
         >>> import warnings

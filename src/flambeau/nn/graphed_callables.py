@@ -34,11 +34,13 @@ def make_graphed_callables(
     pool: Any = None,
     capture_error_mode: str = "global",
 ) -> Any:
-    """Make functions or modules run as CUDA graphs, with gradients; a module is changed and returned itself.
+    """Make functions or modules run as CUDA graphs, with gradients; return the results.  A module is changed in place.
 
-    callables: one, or a tuple, in the order of later calls;  sample_args: a tuple of tensors, or one such tuple each.
-    Calls take tensors of the same shapes, dtypes and devices.  An argument may require a gradient only if its sample
-    does.  A module runs its graph while `training` has the value of the capture, and its own forward otherwise.
+    callables: a function or module, or a tuple of them in the order in which the program will call them.
+    sample_args: a tuple of tensors, or a tuple of such tuples, one for each callable.
+    Calls take tensors with the shapes, dtypes and devices of the samples.  An argument may require a gradient only if
+    its sample does.  A module runs its graph while `training` is as it was at the capture, and its own forward
+    otherwise.
     Each callable is captured on the device of its first sample, or else of its first parameter.
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
     Host:   waits for the device several times; the callables themselves return at once.

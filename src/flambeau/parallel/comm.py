@@ -277,7 +277,7 @@ def _target(name: str, destination: Any) -> int:
 def broadcast(
     tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None
 ) -> tuple[Any, ...]:
-    """Copy a tensor to several devices; its own device gets the tensor itself.
+    """Copy a tensor to several GPUs; the result for the tensor's own device is the tensor itself.
 
     devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Pass exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
@@ -333,10 +333,10 @@ def broadcast_coalesced(
 ) -> list[tuple[Any, ...]]:
     """Copy every tensor to every device, packing small ones into shared buffers.
 
-    Shapes: tensors[i] is [*S_i] on devices[0]; result[d][i] is [*S_i] on devices[d], with a version count of its own.
-    Units:  buffer_size in bytes; larger means fewer copies and more temporary memory.
+    Shapes: tensors[i] is [*S_i] on devices[0]; result[d][i] is [*S_i] on devices[d], with its own version counter.
+    Units:  buffer_size in bytes; a larger one means fewer copies and more temporary memory.
     Host:   returns at once.
-    Memory: on devices[0], one buffer at a time, until its copies are done; results share the buffers' copies.
+    Memory: one buffer at a time on devices[0], until it is copied; on the others, results are parts of the copies.
     Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device, DeviceIndexError
             if one does not exist; ArgumentTypeError for other values than tensors or a `buffer_size` that is not an
             int, ValueRangeError for a negative one.
@@ -373,9 +373,9 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     destination: the device of one of the inputs, the current device by default.
     Shapes: all inputs have one shape, which is the result's.
     Host:   returns at once.
-    Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for no input, one on the CPU or
-            one of another size; DeviceMismatchError if none is on the destination, DeviceIndexError if that does not
-            exist.
+    Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for no input, an input on the
+            CPU, or different shapes; DeviceMismatchError if no input is on the destination, DeviceIndexError if there
+            is no such device.
     Example:
         >>> inputs = [torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1")]
         >>> torch.cuda.comm.reduce_add(inputs, 1)
@@ -416,8 +416,9 @@ def _check_addends(inputs: Sequence[Any], target: int) -> None:
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Any]], destination: Any = None, buffer_size: int = BUFFER_BYTES
 ) -> tuple[Any, ...]:
-    """Sum tensors over devices, packing small ones into shared buffers.
+    """Sum corresponding tensors of several GPUs on one of them, packing small ones into shared buffers.
 
+    inputs: one list of tensors for each GPU.  destination: as in `reduce_add`.
     Shapes: inputs[d][i] is [*S_i] on one device for each d; result[i] is [*S_i] on the destination.
     Units:  buffer_size in bytes.
     Host:   returns at once.
@@ -479,7 +480,8 @@ def scatter(
     """Split a tensor along `dim`, one part per device; a part for the tensor's own device is a view.
 
     chunk_sizes: the parts' sizes, one per device; by default equal, with a last one that may be smaller or missing.
-    streams: a stream or None per device, on which a CPU tensor is copied; the caller must order later uses after it.
+    streams: for each device, the stream on which its part is copied, or None for the current one.  Later uses of the
+    part on other streams must wait for this stream.
     out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
     Shapes: the parts' sizes along `dim` add up to the tensor's; their other sizes are the tensor's.
     Host:   returns at once; waits for a pageable CPU tensor.
@@ -529,10 +531,11 @@ def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> 
 
 
 def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
-    """Join tensors of several GPUs along `dim` on one device.
+    """Concatenate tensors of several GPUs along `dim` on one device.
 
-    destination: the current device if not given, "cpu" for the CPU;  out: a tensor to write instead.
-    Shapes: the input's, with the sizes along `dim` added.
+    destination: the device of the result, the current one by default, "cpu" for the CPU;  out: a tensor to write
+    instead.
+    Shapes: the inputs' shape; its size along `dim` is the sum of theirs.
     Host:   returns at once; waits if the destination is the CPU.
     Raises: ArgumentTypeError if an input is on the CPU or the tensors are not a list, ValueRangeError for no tensors,
             ShapeError if sizes differ outside `dim` or do not fit `out`; IndexRangeError if `dim` is out of range;

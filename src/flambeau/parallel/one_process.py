@@ -68,7 +68,7 @@ def unique_id() -> bytes:
 
 
 def is_available(tensors: Any) -> bool:
-    """Return whether collectives accept these tensors: contiguous, and each on a different GPU.
+    """Return whether the functions of this module accept these tensors: contiguous, and each on a different GPU.
 
     Warns: without NCCL and without virtual GPUs.
     Raises: ArgumentTypeError unless `tensors` is a list of tensors.
@@ -192,7 +192,7 @@ def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = N
 
     outputs: tensors to write; the inputs if None.  op: 0 to 4 for sum, product, maximum, minimum, average.
     streams: one per input, or None for the current ones.
-    Shapes: all inputs and outputs have as many elements.
+    Shapes: all inputs and outputs have the same number of elements.
     Host:   returns at once.
     Raises: ArgumentTypeError unless inputs is a list of tensors; CollectiveError (RuntimeError) for no tensors, and for
             tensors on the CPU, on the same GPU, with gaps, or of different sizes or types; ValueRangeError for an
@@ -225,8 +225,9 @@ def reduce(
 ) -> None:
     """Reduce tensors of several GPUs; write the result on the GPU of inputs[root].
 
-    output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, warns: entry `root` is used.
-    Shapes: all inputs and the output have as many elements.
+    output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, is deprecated: its entry `root` is
+    written.
+    Shapes: all inputs and the output have the same number of elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input; CollectiveError for outputs that do not fit.
     Example:
@@ -254,7 +255,7 @@ def reduce(
 def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
     """Copy inputs[root] into the tensors of the other GPUs.
 
-    Shapes: all tensors have as many elements.
+    Shapes: all tensors have the same number of elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input.
     Example:

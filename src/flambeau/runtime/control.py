@@ -184,7 +184,7 @@ def device_count() -> int:
 
 
 def init() -> None:
-    """Start the machine now instead of at its first use.
+    """Initialize CUDA now instead of at its first use.
 
     Raises: NoDeviceError if there is no GPU.
     Example:
@@ -196,7 +196,7 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Return whether the machine has started; False in a process that was forked from one where it had.
+    """Return whether CUDA has been initialized; False in a child process that was forked afterwards.
 
     Example:
         >>> x = torch.ones(1, device="cuda")
@@ -222,7 +222,8 @@ def ipc_collect() -> None:
 def ipc_report() -> Report:
     """Report memory shared with other processes: exported, imported and in flight.
 
-    The result lists storages that others hold (`lent`), storages of others (`borrowed`), and tensors in flight.
+    The result lists this process's storages that other processes hold (`lent`), storages of other processes that this
+    process holds (`borrowed`), and tensors that were sent and not yet received (`in_flight`).
     Example:
         >>> torch.cuda.ipc_report()
         Report(lent=[], borrowed=[], in_flight=[])
@@ -341,8 +342,8 @@ def default_stream(device: Any = None) -> Stream:
 def set_stream(stream: Stream | None) -> None:
     """Make a stream and its device current for this thread.  None changes nothing.
 
-    Raises: ArgumentTypeError if it is neither a stream nor None, AcceleratorError if it belongs to a machine that is
-            gone.
+    Raises: ArgumentTypeError if it is neither a stream nor None, AcceleratorError if its device no longer
+            exists, as after `torch.virtual.reset()`.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.set_stream(side)
@@ -434,7 +435,7 @@ def current_blas_handle() -> int:
 def get_arch_list() -> list[str]:
     """Return the architectures that kernels are available for, prebuilt or compiled on demand, such as "sm_90".
 
-    Empty without a GPU.  Does not start CUDA.
+    The list is empty without a GPU.  This call does not start CUDA.
     Example:
         >>> "sm_90" in torch.cuda.get_arch_list()
         True
@@ -470,8 +471,9 @@ def check_error(res: int) -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether the current device supports bfloat16.  With emulation every GPU does.  False without a GPU.
+    """Return whether the current device supports bfloat16; False without a GPU.
 
+    including_emulation: count emulation, which every GPU supports; if False, the hardware must support bfloat16.
     Example:
         >>> torch.cuda.is_bf16_supported()
         True

@@ -43,13 +43,13 @@ def _allocator(device: Any) -> CachingAllocator:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Return every counter of a device's caching allocator by name; empty before the machine has started.
+    """Return every counter of a device's caching allocator by name; empty before CUDA is initialized.
 
     A key is `metric.pool.column`.  Metrics that end in `_bytes` count bytes; the others count blocks or segments.
     Pools are "all", "small_pool" and "large_pool".  Columns are "current", "peak", and the totals "allocated" and
     "freed".
     `max_split_size` is in bytes, and -1 without a limit; keys that begin with `num_` count events.
-    device: an index or a device, which is checked once the machine has started; None is the current device.
+    device: an index or a device, which is checked once CUDA is initialized; None is the current device.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -60,7 +60,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """Like `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
+    """Return `memory_stats` as nested dictionaries, one level for each part of a key.
 
     Raises: the errors of `memory_stats`.
     Example:
@@ -72,7 +72,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """Like `host_memory_stats`, with a dictionary for each part of a key.
+    """Return `host_memory_stats` as nested dictionaries, one level for each part of a key.
 
     Example:
         >>> x = torch.ones(1000, pin_memory=True)
@@ -109,7 +109,7 @@ def get_allocator_backend() -> str:
 def memory_allocated(device: Any = None) -> int:
     """Return the bytes that tensors occupy on a device; blocks are multiples of 512 bytes.
 
-    device: an index or a device; None is the current device.  0 before the machine has started.
+    device: an index or a device; None is the current device.  The result is 0 before CUDA is initialized.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -138,7 +138,7 @@ def max_memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes that the caching allocator holds on a device: blocks of tensors, and idle memory.
 
-    device: an index or a device; None is the current device.  0 before the machine has started.
+    device: an index or a device; None is the current device.  The result is 0 before CUDA is initialized.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -233,9 +233,9 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Return idle memory of every device to the driver; does nothing before the machine has started.
+    """Return idle memory of every device to the driver; does nothing before CUDA is initialized.
 
-    Host:   waits for work that may still use it.
+    Host:   waits for work that may still use the memory.
     Raises: AcceleratorError if work that the call waits for failed.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -286,7 +286,7 @@ def set_allocator_settings(env: str) -> None:
 
     Settings that the text omits return to their defaults, except this process's memory limit.  Live blocks are
     unaffected.
-    This call does not start CUDA; settings made before take effect when it starts.
+    This call does not start CUDA; settings that are made before CUDA starts take effect at its start.
     Raises: ConfigError for an unknown key or a wrong value, ArgumentTypeError if `env` is not a str.  Nothing is
             changed then.
     Example:
@@ -321,9 +321,9 @@ def _configure(machine: Machine, settings: Settings) -> None:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
-    """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
+    """Allocate `size` bytes of device memory for use on `stream` (None: the current one); return the address.
 
-    size: in bytes.
+    `caching_allocator_delete` frees them.
     Raises: OutOfMemoryError if there is no room; ArgumentTypeError if `size` is not an int, or `stream` is neither a
             Stream nor the number of a CUstream; ArgumentError if `size` is negative; DeviceIndexError if there is no
             such device.
@@ -387,10 +387,10 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def host_memory_stats() -> dict[str, int]:
-    """Return every counter of the pinned memory cache by name; empty before the machine has started.
+    """Return every counter of the pinned memory cache by name; empty before CUDA is initialized.
 
     A key is `metric.column`.  `allocated_bytes` and `active_bytes` count bytes, `allocations` and `active_requests`
-    blocks.
+    count blocks.  Their columns are those of `memory_stats`.
     `host_alloc_time` and `host_free_time` are in microseconds; keys that begin with `num_` count calls of the driver.
     Example:
         >>> x = torch.ones(1000, pin_memory=True)
@@ -403,8 +403,7 @@ def host_memory_stats() -> dict[str, int]:
 def reset_peak_host_memory_stats() -> None:
     """Set the peaks of the pinned memory cache's statistics to the current values.
 
-    Does nothing before the machine has started.
-
+    Does nothing before CUDA is initialized.
     Example:
         >>> torch.cuda.reset_peak_host_memory_stats()
     """
@@ -413,7 +412,7 @@ def reset_peak_host_memory_stats() -> None:
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Set the totals of the pinned memory cache's statistics to 0; does nothing before the machine has started.
+    """Set the totals of the pinned memory cache's statistics to 0; does nothing before CUDA is initialized.
 
     Example:
         >>> torch.cuda.reset_accumulated_host_memory_stats()
@@ -423,7 +422,7 @@ def reset_accumulated_host_memory_stats() -> None:
 
 
 def empty_host_cache() -> None:
-    """Return idle pinned memory to the driver; does nothing before the machine has started.
+    """Return idle pinned memory to the driver; does nothing before CUDA is initialized.
 
     Example:
         >>> torch.cuda.empty_host_cache()
@@ -479,13 +478,13 @@ def record_memory_history(
     global_record_annotations: bool = False,
     skip_actions: Iterable[str] | None = None,
 ) -> None:
-    """Record every allocation and free on all devices from now on, for `snapshot`; with None, stop.
+    """Record every allocation and free on all devices from now on, for `_snapshot`; with None, stop.
 
     enabled: "state" keeps the stacks of live blocks only, "all" also the events.  context: which stacks are kept:
     "state" those of live blocks, "alloc" also of allocations, "all" also of frees, None no stacks.  stacks: "python" or
     "all" for all Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: the
-    number of latest events that are kept.  skip_actions: actions that are not recorded.  `device`, `compile_context`
-    and `global_record_annotations` have no effect.
+    number of latest events that are kept.  clear_history: discard the events that were recorded before.  skip_actions:
+    actions that are not recorded.  `device`, `compile_context` and `global_record_annotations` have no effect.
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 140 bytes an event, and each distinct stack once.
     Raises: ArgumentError for any other value of `enabled`, `context`, `stacks` or an action, or if `max_entries` is not
@@ -568,7 +567,7 @@ def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[s
 
 
 def dump_snapshot(filename: Any = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
-    """Write `snapshot()` to a file as a pickle, which `flambeau memory` and PyTorch's viewer read.
+    """Write `_snapshot()` to a file as a pickle, which `flambeau memory` and PyTorch's viewer read.
 
     The file is replaced atomically: after a failure, the former file remains.
     Raises: OSError if the file cannot be written.
@@ -686,6 +685,7 @@ def allocation_traceback(data_ptr: int) -> list[dict[str, Any]] | None:
 def set_memory_metadata(metadata: str) -> None:
     """Attach a text to the events that are recorded from now on, as their `user_metadata`; "" for none.
 
+    It has no effect unless `_record_memory_history` is recording.
     Example:
         >>> torch.cuda.memory._record_memory_history()
         >>> torch.cuda.memory._set_memory_metadata("epoch 3")
@@ -698,7 +698,7 @@ def set_memory_metadata(metadata: str) -> None:
 
 
 def get_memory_metadata() -> str:
-    """Return the text that `set_memory_metadata` set.
+    """Return the text that `_set_memory_metadata` set; "" if there is none.
 
     Example:
         >>> torch.cuda.memory._get_memory_metadata()

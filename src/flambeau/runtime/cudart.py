@@ -23,7 +23,7 @@ class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
 
 
 class cudaStatus:  # noqa: N801  (the field's name for it)
-    """Error codes that `check_error` accepts.
+    """Error codes of the CUDA runtime, for `check_error`.
 
     Example:
         >>> torch.cuda.cudaStatus.SUCCESS
@@ -93,9 +93,10 @@ class Cudart:
 
 
 def cudart() -> type[Cudart]:
-    """Return the CUDA runtime interface.  Starts the machine.
+    """Return an object with functions of the CUDA runtime, such as `cudaMemGetInfo`; initializes CUDA.
 
-    Raises: NoDeviceError if there is no GPU. The functions of the interface return error codes.
+    `cudaHostRegister` and `cudaHostUnregister` return error codes instead of raising.
+    Raises: NoDeviceError if there is no GPU.
     Example:
         >>> free, total = torch.cuda.cudart().cudaMemGetInfo(0)
         >>> free <= total

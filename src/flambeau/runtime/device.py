@@ -321,7 +321,7 @@ def own_entry(entered: list[Any], ident: int) -> Any:
 
 
 class DeviceGuard:
-    """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
+    """`with cuda.device(i):` makes device i current for this thread, and restores the former device on exit.
 
     A negative index changes nothing, on entry or exit.  None keeps the current device, and restores it on exit.
     device: an index or a device.

@@ -572,7 +572,7 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 
 
 def manual_seed_all(seed: Any) -> None:
-    """Seed every CUDA device's generator, now or when the machine starts.
+    """Seed every CUDA device's generator, now, or when CUDA is initialized.
 
     Raises: as Generator.manual_seed.
     Example:
@@ -613,7 +613,7 @@ def cuda_generator(device: object = None) -> Generator:
 
 
 def seed_current(seed: Any) -> None:
-    """Seed the current CUDA device's generator, now or when the machine starts.
+    """Seed the current CUDA device's generator, now, or when CUDA is initialized.
 
     Raises: as Generator.manual_seed.
     Example:
@@ -642,7 +642,7 @@ def seed() -> int:
 
 
 def seed_current_randomly() -> None:
-    """Seed the current CUDA device's generator from a random seed, now or when the machine starts.
+    """Seed the current CUDA device's generator from a random seed, now, or when CUDA is initialized.
 
     Raises: AcceleratorError in a capture.
     Example:
@@ -655,7 +655,7 @@ def seed_current_randomly() -> None:
 
 
 def seed_all() -> None:
-    """Seed every CUDA device's generator from one random seed, now or when the machine starts.
+    """Seed every CUDA device's generator from one random seed, now, or when CUDA is initialized.
 
     Raises: AcceleratorError in a capture.
     Example:

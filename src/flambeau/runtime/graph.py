@@ -112,7 +112,7 @@ class GraphDebugging:
         def _captured(self, name: str) -> Machine: ...
 
     def enable_debug_mode(self) -> None:
-        """Keep the graph of later captures, so that `debug_dump` can write it.
+        """Keep the graphs of later captures, so that `debug_dump` can write them.
 
         Example:
             >>> import tempfile
@@ -128,7 +128,10 @@ class GraphDebugging:
         self._in_debug_mode = True
 
     def debug_dump(self, debug_path: str) -> None:
-        """Write the graph to a file in Graphviz's DOT language.  Warns if the graph was not kept.
+        """Write the graph to a file in Graphviz's DOT language.
+
+        The graph must have been captured with keep_graph=True or after `enable_debug_mode`.  Otherwise, this call warns
+        and writes nothing.
 
         Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
         Example:
@@ -277,7 +280,7 @@ _pool_numbers = itertools.count(1)
 
 
 def graph_pool_handle() -> PoolId:
-    """Return a new memory pool id, which graphs share through `pool=`.
+    """Return the id of a new memory pool; graphs that are captured with `pool=` set to this id share the pool.
 
     Example:
         >>> pool = torch.cuda.graph_pool_handle()
@@ -327,7 +330,8 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
 class CUDAGraph(GraphDebugging):
     """A CUDA graph: `with cuda.graph(g):` captures into it, `g.replay()` launches it.
 
-    keep_graph: instantiate at the first replay, or in `instantiate`, instead of at the end of the capture.
+    keep_graph: keep the captured graph for `debug_dump` and `raw_cuda_graph`.  It is then instantiated by `instantiate`
+    or by the first replay, instead of at the end of the capture.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
         >>> with torch.cuda.graph(graph):
@@ -364,10 +368,11 @@ class CUDAGraph(GraphDebugging):
         """Begin capturing the current stream.
 
         pool: the memory pool to use, `g.pool()` of another graph or a `graph_pool_handle()`; None for a new one.
-        capture_error_mode: "global", "thread_local" or "relaxed": which threads' unsafe calls invalidate the capture.
+        capture_error_mode: "global", "thread_local" or "relaxed": unsafe calls of all threads, of this one or of none
+        invalidate the capture.
         check_input_liveness: replays report memory that was freed since the capture; on virtual GPUs only.
         Host:   waits for the current stream.
-        Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
+        Raises: AcceleratorError if the current stream is the default stream, the graph has been captured already, or
                 another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for an invalid pool.
         Example:
             >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
@@ -439,8 +444,8 @@ class CUDAGraph(GraphDebugging):
         """End the capture.  The current stream must be the one where it began.
 
         Host:   returns at once.
-        Raises: AcceleratorError if a call invalidated the capture (the error names it), or if a stream that joined it
-                was not waited for.  The graph is empty then.
+        Raises: AcceleratorError if a call invalidated the capture (the error names the call), or if the capture stream
+                did not wait for a stream that joined the capture.  The graph is empty then.
         Example:
             >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
             >>> with torch.cuda.stream(side):
@@ -511,11 +516,11 @@ class CUDAGraph(GraphDebugging):
     # called by operations while they are captured
 
     def covers(self, device: int) -> bool:
-        """Return whether work on a device's current stream is captured."""
+        """Return whether work on the current stream of a device is being captured.  device: its index, or -1 (CPU)."""
         return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
-        """Keep the memory of a captured copy alive, since every replay uses it."""
+        """Keep alive the host memory of a captured copy: every replay uses it."""
         self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:
@@ -523,7 +528,10 @@ class CUDAGraph(GraphDebugging):
         self._events.append(event)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
-        """Draw `count` counters in each replay; see `RandomStates.draw`."""
+        """Let each replay draw `count` random counters from a generator, for a kernel that is being captured.
+
+        Returns: the device address of the generator's state, 0, and the offset of the first counter in a replay.
+        """
         return self._random.draw(generator, count)
 
     def register_generator_state(self, generator: Generator) -> None:
@@ -580,8 +588,8 @@ class CUDAGraph(GraphDebugging):
 
         Host:   returns at once.
         Order:  after the work on that stream, and after the graph's last replay.
-        Raises: AcceleratorError if nothing is captured, the stream is capturing, or, with FLAMBEAU_STRICT=1, a declared
-                input was freed or not written since the last replay.
+        Raises: AcceleratorError if nothing is captured, the stream is capturing, or, with FLAMBEAU_STRICT=1, an
+                input declared by `static_inputs` was freed, or was not written since the last replay.
         Example:
             >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
             >>> with torch.cuda.graph(graph):
@@ -624,8 +632,8 @@ class CUDAGraph(GraphDebugging):
         """Declare the tensors that get new values before each replay.  It may be called before or after the capture.
 
         With FLAMBEAU_STRICT=1, a replay raises if one of them was freed, or was not written since the last replay (or
-        the capture).  Each replay then fills them with poison (NaN, or -1).  `flambeau check` reports such a replay,
-        and leaves the values.  Otherwise this does nothing.
+        the capture).  After its work, each replay fills them with poison (NaN, or -1).  `flambeau check` reports
+        such a replay instead of raising, and keeps the values.  Otherwise, the declaration has no effect.
         Raises: ArgumentTypeError for an argument that is not a tensor.
         Example:
             >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
@@ -649,7 +657,7 @@ class CUDAGraph(GraphDebugging):
     # memory
 
     def pool(self) -> PoolId:
-        """Return the id of the graph's memory pool, which other captures pass to share the pool.
+        """Return the id of the graph's memory pool; a capture with `pool=` set to this id shares the pool.
 
         Raises: AcceleratorError if nothing was captured.
         Example:
@@ -702,9 +710,10 @@ class CUDAGraph(GraphDebugging):
 
 
 class graph:  # noqa: N801  (the field's name for it)
-    """`with cuda.graph(g):` captures the block's work on the device's capture stream, which is current inside.
+    """`with cuda.graph(g):` captures the work of the block into g, on a stream that is current inside the block.
 
-    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: the stream to capture on.
+    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.
+    stream: the stream to capture on; None for a stream of the current device that is reserved for captures.
     Host:   on entry, waits for the device and returns idle memory to the driver.
     Raises: ArgumentTypeError if `cuda_graph` is not a CUDAGraph or `stream` is not a stream; on entry and exit, the
             errors of `capture_begin` and `capture_end`.

@@ -18,10 +18,11 @@ SIZE_HINT = "ask for 1 to cuda.get_device_properties().multi_processor_count"
 
 
 class GreenContext:
-    """A subset of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
+    """A subset of a device's multiprocessors, to which the work on the context's streams is limited.
 
-    num_sms: the number of its multiprocessors.  Contexts of equal size have the same multiprocessors; a larger context
+    `GreenContext.create(num_sms=16)` makes one.  Contexts of equal size have the same multiprocessors; a larger context
     includes those of a smaller one.
+    num_sms: the number of the context's multiprocessors.
     Example:
         >>> context = torch.cuda.GreenContext.create(num_sms=16)
         >>> context.num_sms

@@ -23,7 +23,7 @@ class CUDAPluggableAllocator:
     path_to_so_file: the library.  alloc_fn_name: `void* f(ssize_t size, int device, cudaStream_t stream)`, which
     returns NULL if there is no memory.  free_fn_name: `void f(void* ptr, ssize_t size, int device, cudaStream_t s)`.
     Pass it to `change_current_allocator` or to `MemPool`.
-    Raises: ArgumentError if there is no such library or function, ArgumentTypeError if an argument is not a text or a
+    Raises: ArgumentError if there is no such library or function, ArgumentTypeError if an argument is not a str or a
             path.
     Example:
         >>> allocator = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free")
@@ -59,10 +59,10 @@ class CUDAPluggableAllocator:
 
 
 def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
-    """Let a library allocate all device memory, in place of the caching allocator.
+    """Let a shared library allocate all device memory, in place of the caching allocator.
 
-    Call it before the first use of CUDA.  Nothing is cached then: each tensor is one call of the library.  Freed memory
-    is returned at the next allocation.
+    Call it before the first use of CUDA.  Device memory is then not cached: each tensor is one call of the library.
+    Freed memory is returned to the library at the next allocation.
     Raises: ArgumentTypeError if it is not a CUDAPluggableAllocator; NotSupportedError after CUDA has started, and on
             virtual GPUs.
     Example:
@@ -97,15 +97,15 @@ def _need_hardware(operator: str) -> None:
 
 
 class MemPool:
-    """A pool of device memory, apart from the shared one; `use_mem_pool` lets a thread allocate from it.
+    """A separate pool of device memory; `use_mem_pool` lets a thread allocate from it.
 
     Freed blocks return to the pool.  After the object is deleted, `empty_cache` returns the pool's idle memory to the
     driver; memory of live tensors stays until they are freed.
 
     allocator: the `allocator()` of a CUDAPluggableAllocator that supplies the pool's segments; None for the driver.
-    use_on_oom: other requests may take the pool's idle blocks instead of failing for lack of memory.  no_split: each
-    request gets a segment of its own, new or idle.
-    Raises: ArgumentTypeError if `allocator` is not that of a CUDAPluggableAllocator; NotSupportedError with an
+    use_on_oom: when memory runs out, allocations outside the pool may take its idle blocks instead of failing.
+    no_split: each allocation gets a whole segment, new or idle, instead of a part of one.
+    Raises: ArgumentTypeError if `allocator` is not from a CUDAPluggableAllocator; NotSupportedError with an
             allocator on virtual GPUs.
     Example:
         >>> pool = torch.cuda.MemPool()
@@ -138,7 +138,7 @@ class MemPool:
         return self._id
 
     def use_count(self) -> int:
-        """Return the number of users: this object, each graph and each `use_mem_pool` that is using the pool.
+        """Return the number of users of the pool: this object, each graph and each active `use_mem_pool` block.
 
         Example:
             >>> pool = torch.cuda.MemPool()
@@ -164,9 +164,9 @@ class MemPool:
         return memory_snapshot(self._id, include_traces)
 
     def hold(self, index: int) -> CachingAllocator:
-        """Return the allocator of a device, after registering the pool with it.
+        """Register the pool with the allocator of a device; return this allocator.
 
-        index: of the device, which must exist.
+        index: the index of the device.
         Raises: DeviceIndexError if there is no such device, NotSupportedError if its allocator has no pools.
         Example:
             >>> pool = torch.cuda.MemPool()

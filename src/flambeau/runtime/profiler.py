@@ -121,7 +121,7 @@ def range_end(range_id: int) -> None:
 
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
-    """Show a block or the calls of a function as a range, in the timelines of profilers.
+    """Show a `with` block, or each call of a decorated function, as a range in the timelines of profilers.
 
     msg: the range's text; `str.format` inserts the other arguments.
     Raises: the errors of `str.format`, if the text does not fit the other arguments.
@@ -175,7 +175,7 @@ def _now() -> int | None:
 
 
 def start() -> None:
-    """Start collection by an attached profiler, such as Nsight Systems.  Starts the machine.
+    """Start collection by an attached profiler, such as Nsight Systems.  Initializes CUDA.
 
     `flambeau.profile()` collects on its own and ignores this call.
     Raises: NoDeviceError if there is no GPU, AcceleratorError if the driver refuses.
@@ -190,7 +190,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Stop collection by an attached profiler, such as Nsight Systems.  Starts the machine.
+    """Stop collection by an attached profiler, such as Nsight Systems.  Initializes CUDA.
 
     Raises: NoDeviceError if there is no GPU, AcceleratorError if the driver refuses.
     Example:

@@ -354,11 +354,11 @@ class Stream(Queue):
 
 
 class Event:
-    """A point in a stream's work.
+    """A marker in a stream's work, for which other streams and the host can wait, and which can measure time.
 
-    enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
-    interprocess: it can be sent to another process (needs enable_timing False).
-    external: in a capture, each replay performs the record or the wait; it orders nothing inside the capture.
+    enable_timing: the event can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
+    interprocess: the event can be sent to another process; enable_timing must be False.
+    external: each replay performs a record or wait that was captured; inside the graph, it orders nothing.
     Raises: ArgumentError if both enable_timing and interprocess are True.
     Example:
         >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -435,9 +435,9 @@ class Event:
     def ipc_handle(self) -> bytes:
         """Return a handle, as bytes, by which other processes open this event with `from_ipc_handle`.
 
-        Keep the event alive until they have opened it.  An event that was never recorded is made on the current device.
+        Keep the event alive until they have opened it.  If it was never recorded, it now belongs to the current device.
         Host:   returns at once.
-        Raises: ArgumentError if it was made without interprocess=True.
+        Raises: ArgumentError if the event was made without interprocess=True.
         Example:
             >>> type(torch.cuda.Event(interprocess=True).ipc_handle())
             <class 'bytes'>
@@ -458,8 +458,8 @@ class Event:
         """Open another process's event; both processes may record it and wait for it.
 
         device: the device to open it on.  handle: the result of `ipc_handle` in the other process.
-        Raises: ArgumentError for a malformed handle, ArgumentTypeError if it is not bytes; ProcessGoneError if its
-                process has ended.
+        Raises: ArgumentError for a malformed handle, ArgumentTypeError if the handle is not bytes; ProcessGoneError if
+                the other process has ended.
         """
         if not isinstance(handle, bytes):
             raise ArgumentTypeError(
@@ -509,7 +509,7 @@ class Event:
         return is_done
 
     def synchronize(self) -> None:
-        """Wait until the work before the latest record is done.  An event that was never recorded is not waited for.
+        """Wait until the work before the latest record is done; return at once if the event was never recorded.
 
         Host:   waits.
         Raises: AcceleratorError if the work failed, or during a capture.
@@ -528,7 +528,7 @@ class Event:
             mistakes.collected.waits_for_nothing(0, "the host", self)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the time from this event to `end_event`, in milliseconds; both must be done.
+        """Return the time from this event to `end_event`, in milliseconds; the work before both must be done.
 
         Host:   returns at once.
         Raises: ArgumentTypeError if `end_event` is not an Event; ArgumentError if either has no timing or was never
@@ -642,8 +642,8 @@ def restore(device: int, *streams: Stream) -> None:
 class StreamGuard:
     """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
 
-    Raises: ArgumentTypeError if it is neither a stream nor None; on entry, AcceleratorError if it belongs to a machine
-            that is gone.
+    Raises: ArgumentTypeError if `s` is neither a stream nor None; on entry, AcceleratorError if the device of `s` no
+            longer exists, as after `torch.virtual.reset()`.
     Example:
         >>> side = torch.cuda.Stream()
         >>> with torch.cuda.stream(side):
@@ -683,9 +683,9 @@ class StreamGuard:
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
-    The machine keeps the object alive; a stream passed as an int must outlive its use here.
-    Raises: ArgumentTypeError for anything else; DeviceIndexError if there is no such device; AcceleratorError if a
-            virtual GPU has no such stream.
+    An object is kept alive as long as it is needed; a stream passed as an int must outlive its use here.
+    Raises: ArgumentTypeError for anything else; DeviceIndexError if there is no such device; on virtual GPUs,
+            AcceleratorError if there is no such stream.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream

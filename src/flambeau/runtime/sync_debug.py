@@ -26,8 +26,9 @@ setting = SyncDebug()
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Set the reaction to an implicit host wait: "default" or 0 for none, "warn" or 1, "error" or 2.
+    """Ignore, report or refuse calls that make the host wait for a GPU implicitly, such as `item`.
 
+    debug_mode: "default" or 0 ignores them, "warn" or 1 warns, "error" or 2 raises an error.
     Raises: ModeError for any other text or number, ArgumentTypeError for any other type.
     Example:
         >>> torch.cuda.set_sync_debug_mode("error")
@@ -53,8 +54,9 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Return the reaction to an implicit host wait: 0 for none, 1 for a warning, 2 for an error.
+    """Return the reaction to calls that make the host wait for a GPU implicitly, such as `item`.
 
+    Returns: 0 for none, 1 for a warning, 2 for an error.
     Example:
         >>> torch.cuda.get_sync_debug_mode()
         0

@@ -77,8 +77,9 @@ def streams() -> dict[int, Stream]:
 def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
-    Without a function, return an `initializer` for thread pools, which makes them current for the rest of its thread.
-    Raises: ArgumentTypeError if it cannot be called.
+    Without a function, return a function that makes them current in the thread that calls it: pass it as `initializer`
+    to a thread pool.
+    Raises: ArgumentTypeError if `function` is not callable.
     Example:
         >>> side, found = torch.cuda.Stream(), []
         >>> from threading import Thread

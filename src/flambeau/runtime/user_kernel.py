@@ -180,8 +180,9 @@ class CudaKernel:
         return self._code
 
     def run_reference(self, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]) -> None:
-        """Run the reference on NumPy arrays and numbers.
+        """Run the kernel's NumPy reference.
 
+        arguments: NumPy arrays and numbers, one for each parameter of the kernel.
         grid, block: the numbers of blocks, and of threads in a block, in one to three dimensions.
         Raises: KernelReferenceError if the reference raises, NotSupportedError if there is none; ArgumentError,
                 ArgumentTypeError for a wrong grid or block.
@@ -398,11 +399,12 @@ def kernel(
     """Make a kernel from CUDA C++ source; on virtual GPUs its NumPy reference runs instead.
 
     source: code with a `__global__` function `name`; for a template, name an instance: "scale<float>".
-    parameters: descriptions of parameters, by name, where the source does not suffice: "r", "w" or "rw" for an array
-    that the kernel reads, writes entirely, or both; then a type, for macros and typedefs; then sizes.  With "w
-    float32[rows, n]", the kernel accesses rows * n elements, and the reference gets an array of this shape.  By default
-    a `const` pointer is "r", any other is "rw", and the reference gets arrays of the tensors' shapes.
-    reference: a function that takes the same number of arguments, NumPy arrays and numbers, and writes its results into
+    parameters: descriptions of parameters, by name, where the source does not say enough.  A description starts with
+    "r", "w" or "rw": the kernel reads the array, writes all of it, or does both.  A type may follow, for a parameter
+    whose type is a macro or typedef, and then sizes.  With "w float32[rows, n]", the kernel accesses rows * n elements,
+    and the reference gets an array of this shape.  By default, a `const` pointer is "r", any other pointer is "rw", and
+    the reference gets arrays with the shapes of the tensors.
+    reference: a function with the kernel's parameters that takes NumPy arrays and numbers, and writes its results into
     the arrays.  If it has keyword-only parameters `grid` and `block`, it gets those of the launch.  A DeviceAssertError
     that it raises stops the device, as an assertion of the kernel does.
     options: NVRTC options, such as "-DTILE=16" and "-I/path/of/headers".  CUDA's headers are found if a package of

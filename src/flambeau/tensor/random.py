@@ -83,8 +83,9 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """Like `torch.get_rng_state`, for the current CUDA device if none is named.
+    """Return the state of a CUDA device's generator, as a uint8 tensor of 16 elements on the CPU.
 
+    device: an index or a device; the current CUDA device by default.
     Raises: DeviceIndexError for a device that does not exist, ArgumentError for one that is not a GPU.
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -97,8 +98,9 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """Like `torch.set_rng_state`, for the current CUDA device if none is named.
+    """Set the state of a CUDA device's generator.
 
+    new_state: a result of `get_rng_state`.  device: an index or a device; the current CUDA device by default.
     Raises: ArgumentTypeError if the state is not a tensor of uint8, DeviceIndexError for a device that does not exist.
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -123,8 +125,9 @@ def get_rng_state_all() -> list[Any]:
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Restore states that get_rng_state_all returned, on every device or on none.
+    """Set the states of the CUDA devices' generators to those that `get_rng_state_all` returned.
 
+    If one of the states is invalid, no generator is changed.
     Raises: the errors of set_rng_state; DeviceIndexError for more states than devices.
     Example:
         >>> states = torch.cuda.get_rng_state_all()

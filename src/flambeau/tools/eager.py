@@ -149,7 +149,7 @@ def same(value: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def substitute(original_fn: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """Return a decorator that returns its argument: the original function runs.
+    """Return a decorator that returns its argument: `original_fn` is not replaced, since nothing is compiled.
 
     Example:
         >>> torch.compiler.substitute_in_graph(len)(max) is max
@@ -187,7 +187,7 @@ def no_backends(*args: Any, **kwargs: Any) -> list[str]:
 
 
 class Setting(ContextDecorator):
-    """A setting of a compiler, which has no effect: a function, a context manager and a decorator.
+    """Accept a setting of a compiler and ignore it; use it as a function, a context manager or a decorator.
 
     Example:
         >>> with torch.compiler.set_stance("force_eager"):
