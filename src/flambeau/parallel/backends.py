@@ -11,8 +11,9 @@ from .process_group import group_count, is_nccl_available, member
 
 
 class BackendConfig:
-    """The backend of each type of device.  backend: one name for all types, or pairs as in "cpu:gloo,cuda:nccl".
+    """A table of the backend for each type of device.
 
+    backend: one name, for all types of devices that it supports, or pairs as in "cpu:gloo,cuda:nccl".
     Raises: ArgumentError for a type that is given twice, for a part that is not a pair, and for a value that is not a
             str.
     Example:
@@ -42,7 +43,7 @@ class BackendConfig:
         return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
 
     def get_device_backend_map(self) -> dict[str, Backend]:
-        """Return the backend of each type of device.
+        """Return a dictionary of the backend for each type of device.
 
         Example:
             >>> torch.distributed.BackendConfig("cpu:gloo,cuda:nccl").get_device_backend_map()
@@ -66,7 +67,7 @@ def get_backend_config(group: Any = None) -> str:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Return whether a group may name this backend, or all of a list such as "cpu:gloo,cuda:nccl".
+    """Return whether a backend, or each backend of a list such as "cpu:gloo,cuda:nccl", is available.
 
     Raises: ArgumentError for a value that is not a str, and for a list that names a type of device twice.
     Example:
@@ -79,7 +80,7 @@ def is_backend_available(backend: str) -> bool:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """Return the usual backend for a device.
+    """Return the default backend for a device: "gloo" for the CPU, "nccl" for a GPU.
 
     Raises: ValueRangeError for a device that is neither a CPU nor a GPU, DeviceNameError for a text that names no
             device.

@@ -182,9 +182,10 @@ def _ended(manager: CoalescingManager, value: Any, async_op: bool) -> Any:
 
 
 class P2POp:
-    """A message for `batch_isend_irecv`.
+    """A message to be sent or received by `batch_isend_irecv`.
 
-    op: isend or irecv.  peer: the rank of the other process;  group_peer: its rank in the group, in place of `peer`.
+    op: isend or irecv.  peer: the global rank of the other process.  group_peer: its rank in the group, in place of
+    `peer`.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`; ArgumentError unless one of `peer` and
             `group_peer` is given; ArgumentTypeError for a value that is not a tensor.
     Example:

@@ -21,7 +21,8 @@ class CollectiveOptions:
 class AllreduceOptions(CollectiveOptions):
     """Options of `ProcessGroup.allreduce`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    reduceOp: a ReduceOp.
     Example:
         >>> options = torch.distributed.AllreduceOptions()
         >>> options.reduceOp.name
@@ -36,7 +37,8 @@ class AllreduceOptions(CollectiveOptions):
 class AllreduceCoalescedOptions(AllreduceOptions):
     """Options of `ProcessGroup.allreduce_coalesced`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.AllreduceCoalescedOptions().reduceOp.name
         'SUM'
@@ -46,7 +48,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 class AllgatherOptions(CollectiveOptions):
     """Options of `ProcessGroup.allgather`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.distributed_c10d.AllgatherOptions().asyncOp
         True
@@ -56,7 +58,7 @@ class AllgatherOptions(CollectiveOptions):
 class AllToAllOptions(CollectiveOptions):
     """Options of `ProcessGroup.alltoall`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.AllToAllOptions().asyncOp
         True
@@ -64,9 +66,10 @@ class AllToAllOptions(CollectiveOptions):
 
 
 class BarrierOptions(CollectiveOptions):
-    """Options of `ProcessGroup.barrier`.  device_ids, device: ignored, as a barrier waits on the host.
+    """Options of `ProcessGroup.barrier`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    device_ids, device: have no effect, as a barrier waits on the host.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.BarrierOptions().device_ids
         []
@@ -79,9 +82,10 @@ class BarrierOptions(CollectiveOptions):
 
 
 class BroadcastOptions(CollectiveOptions):
-    """Options of `ProcessGroup.broadcast`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
+    """Options of `ProcessGroup.broadcast`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    rootRank: the rank of the sender in the group.  rootTensor: has no effect, as a call has one tensor.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.BroadcastOptions().rootRank
         0
@@ -94,9 +98,11 @@ class BroadcastOptions(CollectiveOptions):
 
 
 class ReduceOptions(BroadcastOptions):
-    """Options of `ProcessGroup.reduce`.  rootRank: in the group;  rootTensor: 0, as a call has one tensor.
+    """Options of `ProcessGroup.reduce`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
+    rootRank: the rank of the receiver in the group.  rootTensor: has no effect, as a call has one tensor.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.ReduceOptions().rootRank
         0
@@ -110,7 +116,8 @@ class ReduceOptions(BroadcastOptions):
 class ReduceScatterOptions(AllreduceOptions):
     """Options of `ProcessGroup.reduce_scatter`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.  reduceOp: a ReduceOp.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    reduceOp: a ReduceOp.
     Example:
         >>> torch.distributed.ReduceScatterOptions().reduceOp.name
         'SUM'
@@ -118,9 +125,10 @@ class ReduceScatterOptions(AllreduceOptions):
 
 
 class GatherOptions(CollectiveOptions):
-    """Options of `ProcessGroup.gather`.  rootRank: in the group.
+    """Options of `ProcessGroup.gather`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    rootRank: the rank of the receiver in the group.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.GatherOptions().rootRank
         0
@@ -132,9 +140,10 @@ class GatherOptions(CollectiveOptions):
 
 
 class ScatterOptions(GatherOptions):
-    """Options of `ProcessGroup.scatter`.  rootRank: in the group.
+    """Options of `ProcessGroup.scatter`.
 
-    timeout: a timedelta, the group's if negative.  asyncOp: False waits for the result.
+    rootRank: the rank of the sender in the group.
+    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
     Example:
         >>> torch.distributed.ScatterOptions().rootRank
         0

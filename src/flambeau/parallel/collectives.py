@@ -274,10 +274,10 @@ def next_name(group: Group, kind: str) -> str:
 class ProcessGroup(Group):
     """A group of a job's processes that includes this one.
 
-    Its collectives return a Work.  Ranks are those in the group; a timeout is that of the group unless one is given.
-    A timeout is a timedelta.  Collectives raise GroupError once the group is destroyed, ArgumentTypeError for arguments
-    of wrong types, ValueRangeError for ranks that are not in the group.  `wait` of the result raises CollectiveError if
-    calls differ, a process has ended, or the timeout has expired.
+    Its collectives return a Work.  Their ranks are ranks in the group, not global ones.  Timeouts are timedeltas; a
+    call without a timeout has that of the group.  Collectives raise GroupError once the group is destroyed,
+    ArgumentTypeError for arguments of wrong types, ValueRangeError for ranks that are not in the group.  `wait` of the
+    result raises CollectiveError if the processes' calls differ, a process has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> group = torch.distributed.new_group([0])
@@ -385,8 +385,9 @@ class ProcessGroup(Group):
     def reduce(
         self, tensors: Any, root: Any = 0, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Reduce a tensor to one process, in place.  root: its rank, or ReduceOptions in place of opts.
+        """Reduce a tensor over all processes, into the tensor of one process.
 
+        root: the rank of this process, or ReduceOptions in place of opts.
         Raises: the errors of `allreduce`; ValueRangeError for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -405,9 +406,10 @@ class ProcessGroup(Group):
         return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Copy every process's tensor into a list of tensors.  timeout: may be AllgatherOptions, in place of opts.
+        """Copy every process's tensor into a list of tensors.
 
-        Shapes: each output has the shape of the input, or as many elements.
+        timeout: a timedelta, or AllgatherOptions in place of opts.
+        Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; ShapeError for an
                 output of another size.
         Example:
@@ -453,7 +455,7 @@ class ProcessGroup(Group):
         return self._together("all_gather_coalesced", input_list, opts, begin, output_lists)
 
     def all_gather_single(self, output: Any, input: Any, opts: Any = None) -> Work:
-        """Copy every process's tensor into one tensor.
+        """Copy every process's tensor into one tensor, in rank order.
 
         Shapes: the output has `size()` times the elements of the input.
         Raises: ArgumentTypeError for another value than a tensor, ShapeError for an output of another size.
@@ -477,7 +479,7 @@ class ProcessGroup(Group):
     _allgather_base = all_gather_single
 
     def all_gather_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        """Copy every process's tensors into one output tensor per input, as one operation.
+        """Copy every process's tensors into one output tensor per input tensor, as one operation.
 
         Raises: as allreduce_coalesced.
         Example:
@@ -501,8 +503,8 @@ class ProcessGroup(Group):
     ) -> Work:
         """Copy every process's tensor into a list of tensors on one process; the others pass an empty list.
 
-        root: its rank, or GatherOptions in place of opts.
-        Shapes: each output has the shape of the input, or as many elements.
+        root: the rank of the receiver, or GatherOptions in place of opts.
+        Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an output of another size.
         Example:
@@ -527,10 +529,10 @@ class ProcessGroup(Group):
     def scatter(
         self, output_tensors: Any, input_tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Copy one entry of a process's list of tensors into each process's tensor; the others pass an empty list.
+        """Send entry i of one process's list of tensors to rank i; the other processes pass an empty list.
 
-        root: its rank, or ScatterOptions in place of opts.
-        Shapes: each input has the shape of the output, or as many elements.
+        root: the rank of the sender, or ScatterOptions in place of opts.
+        Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an input of another size.
         Example:
@@ -551,9 +553,10 @@ class ProcessGroup(Group):
     def reduce_scatter(
         self, output_tensors: Any, input_tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Reduce a list of tensors; each process gets one result.  op: may be ReduceScatterOptions, in place of opts.
+        """Reduce a list of tensors over all processes; rank i gets the result of entry i.
 
-        Shapes: each input has the shape of the output, or as many elements.
+        op: a ReduceOp, or ReduceScatterOptions in place of opts.
+        Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process, ArgumentTypeError
                 for another value than a ReduceOp; ShapeError for an input of another size.
         Example:
@@ -574,7 +577,7 @@ class ProcessGroup(Group):
         return Work([_copy(name, output, inputs[0])])
 
     def reduce_scatter_single(self, outputTensor: Any, inputTensor: Any, opts: Any = None) -> Work:
-        """Reduce a tensor; each process gets a part of it.
+        """Reduce a tensor over all processes; each process gets one part of the result, in rank order.
 
         Shapes: the input has `size()` times the elements of the output.
         Raises: ArgumentTypeError for another value than a tensor or a ReduceOp, ShapeError for an input of another
@@ -598,7 +601,7 @@ class ProcessGroup(Group):
     _reduce_scatter_base = reduce_scatter_single
 
     def reduce_scatter_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        """Reduce several tensors, as one operation; each process gets a part of each.
+        """Reduce several tensors over all processes, as one operation; each process gets a part of each result.
 
         Raises: as allreduce_coalesced.
         Example:
@@ -647,9 +650,11 @@ class ProcessGroup(Group):
         *,
         opts: Any = None,
     ) -> Work:
-        """Send one part of a tensor to each process, receive one from each.  timeout: may be AllToAllOptions.
+        """Send some rows of a tensor to each process and receive some rows from each.
 
-        output_split_sizes, input_split_sizes: rows for each process; equally many if empty.
+        output_split_sizes, input_split_sizes: the numbers of rows from and to each process; equally many if None or
+        empty.
+        timeout: a timedelta, or AllToAllOptions in place of opts.
         Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows,
                 ArgumentError for two dtypes; CollectiveError if a sent and a received size differ.
         Example:
@@ -685,7 +690,7 @@ class ProcessGroup(Group):
         return _begun(several.barrier(group) if self.is_shared else Work(), opts)
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-        """Wait for all processes.  If one does not arrive, the error lists the calls of all.
+        """Wait for all processes.  If one does not arrive, the error lists the call of each process.
 
         timeout: a timedelta; None is that of the group.
         Host:   waits.
@@ -757,10 +762,11 @@ class ProcessGroup(Group):
         group_desc: str | None = None,
         device_types: Any = None,
     ) -> ProcessGroup | None:
-        """Make a group of some of this group's processes, all of which call this.  Returns: None in other processes.
+        """Make a group of some of this group's processes; all of them must call this.
 
-        ranks: numbers in this group.
-        Raises: ValueRangeError for a rank that does not exist or that is there twice, ArgumentTypeError for a timeout
+        ranks: the ranks in this group of the new group's processes.
+        Returns: the new group, or None in a process that is not in it.
+        Raises: ValueRangeError for a rank that does not exist or is repeated, ArgumentTypeError for a timeout
                 that is not a timedelta, GroupError if the group has been destroyed.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -789,7 +795,7 @@ class ProcessGroup(Group):
         return subgroup
 
     def get_group_store(self) -> Store:
-        """Return the store of the group's processes, with the group's name before each key.
+        """Return a store that the group's processes share; the group's name precedes each key.
 
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -824,8 +830,9 @@ class ProcessGroup(Group):
         return self._counts.get("", -1) + 1
 
     def shutdown(self) -> None:
-        """End the group in this process once its collectives are done.  Host: waits for those on the host.
+        """End the group in this process once its collectives are done.
 
+        Host: waits for collectives that run on the host.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD

@@ -17,7 +17,7 @@ Hook = Callable[[Any, GradBucket], Future]
 
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket over the processes, as DistributedDataParallel does without a hook.
+    """Average a bucket of gradients over the processes, as DistributedDataParallel does without a hook.
 
     process_group: None for the default group.
     Shapes: the future's tensor has the shape of `bucket.buffer()`.
@@ -35,7 +35,7 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket in float16: half the bytes are sent.
+    """Average a bucket of gradients in float16, so that half the bytes are sent.
 
     process_group: None for the default group.
     Raises: as `allreduce_hook`.
@@ -53,7 +53,7 @@ def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket in bfloat16: half the bytes are sent, and the range is that of float32.
+    """Average a bucket of gradients in bfloat16: half the bytes are sent, and the range is that of float32.
 
     process_group: None for the default group.
     Raises: as `allreduce_hook`.
@@ -106,7 +106,7 @@ HOOKS = {"ALLREDUCE": allreduce_hook, "FP16_COMPRESS": fp16_compress_hook, "BF16
 
 
 class DDPCommHookType(Enum):
-    """The hooks that `register_ddp_comm_hook` knows.
+    """Names of the comm hooks that `register_ddp_comm_hook` accepts.
 
     Example:
         >>> torch.distributed.algorithms.ddp_comm_hooks.DDPCommHookType.FP16_COMPRESS.name
@@ -117,7 +117,7 @@ class DDPCommHookType(Enum):
 
 
 class BuiltinCommHookType(IntEnum):
-    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows.
+    """Names of the comm hooks that `DistributedDataParallel._register_builtin_comm_hook` accepts.
 
     Example:
         >>> torch.distributed.BuiltinCommHookType.FP16_COMPRESS.name
@@ -139,8 +139,9 @@ def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
-    """Register one of the hooks of this package in a DistributedDataParallel.
+    """Register one of the hooks in `default_hooks` in a DistributedDataParallel.
 
+    model: the DistributedDataParallel.  state: the process group; None for the default group.
     Raises: ArgumentTypeError for another value than a DDPCommHookType; ModeError if there already is a hook.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

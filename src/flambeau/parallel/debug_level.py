@@ -11,7 +11,7 @@ VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
 
 
 class DebugLevel(IntEnum):
-    """The levels of TORCH_DISTRIBUTED_DEBUG.
+    """Debug levels, the values of the environment variable TORCH_DISTRIBUTED_DEBUG.  They have no effect.
 
     Example:
         >>> torch.distributed.DebugLevel.INFO.name
@@ -25,7 +25,7 @@ _level: DebugLevel | None = None
 
 
 def get_debug_level() -> DebugLevel:
-    """Return the debug level, initially that of TORCH_DISTRIBUTED_DEBUG.  It has no effect.
+    """Return the debug level, initially that of TORCH_DISTRIBUTED_DEBUG.  The level has no effect.
 
     Raises: ArgumentError (ValueError) if TORCH_DISTRIBUTED_DEBUG has an unknown level.
     Example:
@@ -59,8 +59,9 @@ def set_debug_level(level: DebugLevel) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """Set the level to that of TORCH_DISTRIBUTED_DEBUG.  Raises ArgumentError (ValueError) for an unknown level.
+    """Set the debug level to that of the environment variable TORCH_DISTRIBUTED_DEBUG, or to OFF without it.
 
+    Raises: ArgumentError (ValueError) for an unknown level.
     Example:
         >>> torch.distributed.set_debug_level_from_env()
         >>> torch.distributed.get_debug_level().name

@@ -186,7 +186,7 @@ class AllToAllSingle(Function):
 
 @for_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
-    """Return the reduction of all processes' tensors.
+    """Return the reduction of all processes' tensors; gradients flow through the result.
 
     Shapes: the result has the shape of the tensor.
     Host:   waits for the other processes if the tensor is on the CPU, like every collective.
@@ -205,7 +205,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
 
 @for_members
 def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
-    """Return the reduction of all processes' tensors in process `dst`; results of the others have no meaning.
+    """Return the reduction of all processes' tensors in process `dst`; the results of other processes are undefined.
 
     Raises: as all_reduce.
     Example:
@@ -219,8 +219,9 @@ def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> 
 
 @for_members
 def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
-    """Return the tensor of process `src`.  Its gradient is the sum of all processes' gradients, and zero elsewhere.
+    """Return the tensor of process `src` in all processes.
 
+    In `src`, the gradient is the sum of the gradients of all processes; in the others, it is zero.
     Shapes: the result has the shape of the tensor, which is the same in all processes.
     Raises: ArgumentTypeError for another value than a tensor, ValueRangeError for a rank that is not in the group;
             CollectiveError if calls differ.
@@ -250,7 +251,7 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
 
 @for_members
 def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
-    """Return this process's entry of the list of process `src`.  The others pass a list of tensors of the same shape.
+    """Return entry i of the list of process `src` in rank i.  The others pass lists of tensors of the same shapes.
 
     Shapes: the result has the shape of one tensor.
     Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; the errors of
@@ -267,7 +268,7 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
 
 @for_members
 def all_gather(tensor: Any, group: Any = None) -> Any:
-    """Return all processes' tensors as a tuple.
+    """Return the tensors of all processes as a tuple, in rank order; gradients flow through the results.
 
     Shapes: each result has the shape of the tensor, which is the same in all processes.
     Raises: the errors of `broadcast`.
@@ -282,7 +283,7 @@ def all_gather(tensor: Any, group: Any = None) -> Any:
 
 @for_members
 def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
-    """Reduce the lists of all processes entry by entry, and return this process's entry, which is written to `output`.
+    """Reduce all processes' lists entry by entry; rank i writes the result of entry i to `output`, and returns it.
 
     Raises: as all_reduce.
     Example:
@@ -298,7 +299,7 @@ def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: 
 
 @for_members
 def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> Any:
-    """Send one tensor to each process, and return those received as a tuple; they are written to the output list.
+    """Send one tensor to each process; write those received into output_tensor_list, and return them as a tuple.
 
     Raises: ArgumentTypeError or ValueRangeError unless both are lists of one tensor per process; CollectiveError if a
             sent and a received size differ.
@@ -318,7 +319,7 @@ def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = Non
 def all_to_all_single(
     output: Any, input: Any, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
 ) -> Any:
-    """Send some rows of a tensor to each process, and return those received, which are written to `output`.
+    """Send some rows of a tensor to each process; write the rows received into `output`, and return them.
 
     output_split_sizes, input_split_sizes: the number of rows per process; None means equally many.
     Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows;

@@ -22,9 +22,10 @@ MENTIONED = 8  # ranks of a group that the description of a call lists
 
 
 class ReduceOp(IntEnum):
-    """The reductions of collectives.
+    """The reduction operations of collectives.
 
-    BAND, BOR and BXOR are of integers and bools.  PREMUL_SUM is made by `_make_nccl_premul_sum`.
+    BAND, BOR and BXOR apply to integers and bools.  `_make_nccl_premul_sum` makes a PREMUL_SUM, which multiplies each
+    process's values by a factor before the sum.
     Example:
         >>> torch.distributed.ReduceOp.SUM.name
         'SUM'
@@ -67,7 +68,7 @@ setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumera
 
 
 class Backend(str):
-    """Names of backends.
+    """The name of a backend, a str in lower case.  `Backend.GLOO` and `Backend.NCCL` are the available ones.
 
     Raises: ArgumentError for a name that is not a str.
     Example:
@@ -158,7 +159,7 @@ class Group:
         return self._rank
 
     def size(self) -> int:
-        """Return the number of processes.
+        """Return the number of processes in the group.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -180,7 +181,7 @@ class Group:
         return self.backend
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Set how long later collectives wait for other ranks.
+        """Set how long later collectives wait for other processes.
 
         timeout: a timedelta.
         Raises: ArgumentTypeError for another value.
@@ -194,12 +195,15 @@ class Group:
         self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
-        """Return the key of the next collective, or of the next message of a kind; it is equal on all members."""
+        """Return a key for the next collective, or message of a kind; all processes of the group get an equal key."""
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
     def within(self, name: str, timeout: timedelta | None) -> Self:
-        """Return a copy of this group with the timeout of a call; the group itself for None or a negative timeout."""
+        """Return a copy of this group with another timeout; the group itself if the timeout is None or negative.
+
+        name: the operation, for errors.
+        """
         if timeout is None or checked_timeout(name, timeout) < timedelta(0):
             return self
         other = copy(self)
@@ -212,7 +216,7 @@ class Group:
         return [stream.handle for stream in self._streams.values()]
 
     def stream(self, device: int, kind: str = "") -> Stream:
-        """Return the stream for the group's collectives on a device, or for its messages of a kind."""
+        """Return the stream on which the group's collectives run on a device, or its messages if a kind is given."""
         if (device, kind) not in self._streams:
             what = f"messages {kind.rstrip('/')}" if kind else "collectives"
             self._streams[device, kind] = Stream(device, name=f"{what} of group {self.group_name}")
@@ -232,9 +236,9 @@ GroupMember = Groups()
 
 
 class Work:
-    """A collective that was called with async_op=True.
+    """A collective or message in progress, as returned by `isend`, `irecv` and calls with async_op=True.
 
-    `wait` raises the errors of the collective.
+    `wait` raises the errors of the operation.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -306,7 +310,7 @@ class Work:
         return self.is_completed()
 
     def exception(self) -> Exception | None:
-        """Return the error because of which there will be no outputs; None if nothing has failed.
+        """Return the error with which the operation failed; None if it has not failed.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -320,7 +324,7 @@ class Work:
     def source_rank(self) -> int:
         """Return the rank in the group of the process that sent the received message.
 
-        Host: waits for the message if it is received from any process.
+        Host: waits for the message if the receive did not name the sender.
         Raises: GroupError (RuntimeError, ValueError) if the call is not a receive.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -366,7 +370,7 @@ class Work:
         return self.value
 
     def get_future(self) -> Future:
-        """Return the future of the collective's outputs.
+        """Return a Future whose value is the collective's outputs.
 
         Raises: GroupError inside the `_coalescing_manager` that collects the call.
         Example:

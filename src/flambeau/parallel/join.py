@@ -20,7 +20,7 @@ SKEW = 1000  # iterations without inputs after which a warning is issued
 
 
 class JoinHook:
-    """The calls that a process makes after its inputs have ended.
+    """Base class of hooks that make a process's collective calls after its inputs have ended.
 
     Example:
         >>> class AddZero(torch.distributed.algorithms.join.JoinHook):
@@ -38,8 +38,9 @@ class JoinHook:
         """
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Finish after the inputs of all processes have ended.  is_last_joiner: whether this process ended last.
+        """Finish the work; called once, after the inputs of all processes have ended.
 
+        is_last_joiner: whether the inputs of this process were among the last to end.
         Example:
             >>> class Report(torch.distributed.algorithms.join.JoinHook):
             ...     def post_hook(self, is_last_joiner):
@@ -58,8 +59,9 @@ class JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """Base of classes that make collective calls once per input, and can make them without one.
+    """Base class of objects that make collective calls for each input, for use in `Join`.
 
+    `join_hook` returns the hook that makes matching calls once the inputs have ended.
     Example:
         >>> join = torch.distributed.algorithms.join
         >>> class AddZero(join.JoinHook):
@@ -87,8 +89,9 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return the hook that makes the calls once this process's inputs have ended.  kwargs: those of the Join.
+        """Return the JoinHook that makes the collective calls once this process's inputs have ended.
 
+        kwargs: the other keyword arguments of the Join.
         The class must also define `join_device` and `join_process_group`.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -110,8 +113,9 @@ class Joinable(ABC):
 
 
 class Join:
-    """A context manager in which processes may have different numbers of inputs.
+    """A context manager for training in which processes may have different numbers of inputs.
 
+    A process without further inputs makes matching collective calls until the inputs of all have ended.
     joinables: modules such as DistributedDataParallel, all of one process group.
     throw_on_early_termination: whether all processes raise ModeError as soon as the inputs of one have ended.
     enable: False if all processes are known to have equally many inputs.  Other arguments are passed to `join_hook`.
@@ -196,7 +200,7 @@ class Join:
     def notify_join_context(joinable: Joinable) -> Any:
         """Tell the other processes that this one has an input; call this before the collective calls of an iteration.
 
-        Returns the Work of an all_reduce; None outside a Join, and for all joinables but the first.
+        Returns: the Work of an all_reduce; None outside a Join, and for all joinables but the first.
         Raises: ModeError with throw_on_early_termination, if the inputs of a process have ended.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

@@ -85,7 +85,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return whether there are virtual GPUs, or NVIDIA GPUs and NCCL.
+    """Return whether the "nccl" backend is available: on virtual GPUs, or on NVIDIA GPUs if NCCL is installed.
 
     Example:
         >>> torch.distributed.is_nccl_available()
@@ -116,14 +116,15 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default group, of all processes of the job.  Host: waits until all processes have called this.
+    """Make the default group, which consists of all processes of the job.
 
-    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT, file:///PATH of a new file, or a
-    URL of `register_rendezvous_handler`.
+    backend: "gloo" for tensors on any device, which pass through the host; "nccl" for tensors on GPUs; None for "nccl"
+    if `is_nccl_available()`, else "gloo".
+    init_method: the address where the processes meet: env:// (the default) for that in MASTER_ADDR and MASTER_PORT,
+    tcp://HOST:PORT, file:///PATH of a new file, or a URL whose scheme has a handler of `register_rendezvous_handler`.
     world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, as a timedelta; 30 minutes by default.
-    backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
-    `is_nccl_available`, else "gloo".
+    Host:   waits until all processes have called this.
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
             ArgumentTypeError for a rank or a size that is not an int, and a timeout that is not a timedelta;
             NotSupportedError for "nccl" of several processes on NVIDIA GPUs without NCCL; GroupError (RuntimeError,
@@ -232,7 +233,7 @@ def _backend(name: str, backend: Any) -> str:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Remove a group; without one, all groups.
+    """Destroy a group; with None, destroy all groups.
 
     Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for another value than
             a group.
@@ -335,11 +336,11 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Make another group, of some of the job's processes.  All processes of the job call this, in the same order.
+    """Make a group of some of the job's processes.  All processes of the job must call this, in the same order.
 
-    ranks: its members, None for all; sorted unless `sort_ranks` is False.
+    ranks: the global ranks of its members, None for all; sorted unless `sort_ranks` is False.
     timeout: a timedelta; the default group's if None.
-    use_local_synchronization: whether only the members call it.
+    use_local_synchronization: if True, only the members call this.
     backend: the default group's if None.
     Host:   waits for all processes of the job, unless `use_local_synchronization` is True.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is not a member.
@@ -388,10 +389,10 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group into groups of equal size with consecutive ranks.  All processes of the job call this.
+    """Divide a group into groups of equal size with consecutive ranks.  All processes of the job must call this.
 
-    group_size: the number of GPUs if None.
-    Returns: this process's group, and all of them: see `new_subgroups_by_enumeration`.
+    group_size: the number of processes in each group; None for the number of GPUs.
+    Returns: this process's group, and the list of all groups, as `new_subgroups_by_enumeration` does.
     Raises: ValueRangeError unless the size divides the number of processes; the errors of `new_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -419,9 +420,11 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Make several disjoint groups.  All processes of the job call this, with equal lists.
+    """Make several disjoint groups.  All processes of the job must call this, with equal lists.
 
-    Returns: this process's group, or None; and all groups, with GroupMember.NON_GROUP_MEMBER for other groups.
+    ranks_per_subgroup_list: a list of the global ranks of each group.
+    Returns: this process's group, or None if it is in no list; and a list with an entry for each group, which is
+             GroupMember.NON_GROUP_MEMBER for the groups that do not include this process.
     Raises: ValueRangeError for an argument that is not a list of lists, and for a rank that is in two groups; the
             errors of `new_group`.
     Example:
@@ -453,9 +456,9 @@ def split_group(
     group_desc: str | None = None,
     backend: str | None = None,
 ) -> ProcessGroup | None:
-    """Split a group: make one group per list of its ranks.  All processes of the group call this, with equal lists.
+    """Split a group: make one group per list of ranks.  All processes of the group must call this, with equal lists.
 
-    split_ranks: ranks in the parent group, which is the default group if None.
+    parent_pg: the group to split; the default group if None.  split_ranks: lists of ranks in this group.
     Host:   waits for all processes of the group.
     Returns: this process's group, or None if it is in no list.
     Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; RankError for a rank that is
@@ -612,7 +615,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
-    """Return the global rank of a group's member.
+    """Return the global rank of the process that has the rank `group_rank` in a group.
 
     Raises: ValueRangeError for a rank that is not in the group, RankError for a value that is not an integer;
             GroupError before `init_process_group`.
@@ -627,7 +630,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
-    """Return the rank in a group of a global rank.
+    """Return the rank in a group of the process that has the rank `global_rank` in the job.
 
     Raises: ValueRangeError for a process that is not in the group, RankError for a value that is not an integer;
             GroupError before `init_process_group`.
@@ -641,9 +644,9 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Return this process's rank on this machine: LOCAL_RANK, else `fallback_rank`.
+    """Return this process's rank among those of its host: the environment's LOCAL_RANK, else `fallback_rank`.
 
-    Raises: GroupError (RuntimeError, ValueError) without either.
+    Raises: GroupError (RuntimeError, ValueError) if there is neither.
     Example:
         >>> torch.distributed.get_node_local_rank(0)
         0
@@ -751,7 +754,7 @@ def reduce(
 def broadcast(
     tensor: Any, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Send the tensor of one process to all processes, which receive it in theirs.
+    """Copy the tensor of one process into the tensors of the other processes.
 
     src: the sender's global rank.  group_src: its rank in the group, in place of src.
     group, async_op: as in `all_reduce`.
@@ -978,8 +981,7 @@ def barrier(
     """Wait for all processes.
 
     async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
-    device_ids: has no effect.  timeout: of this call; None for that of the group.
-    timeout: a timedelta for this call; None for the group's.
+    device_ids: has no effect.  timeout: a timedelta for this call; None for the group's.
     Host:   waits; once GPUs have run collectives, also for the current stream.
     Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout that is not a timedelta;
             CollectiveError if calls differ, a process has ended, or the timeout has expired.
@@ -993,9 +995,9 @@ def barrier(
 
 @for_members
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """Wait for all processes.  If one does not arrive, the error lists the calls of all.
+    """Wait for all processes.  If one does not arrive, the error lists the call of each process.
 
-    timeout: of this call; None for that of the group.  wait_all_ranks: has no effect.
+    timeout: a timedelta for this call; None for the group's.  wait_all_ranks: has no effect.
     Host:   waits.
     Raises: as `barrier`.
     Example:
@@ -1211,8 +1213,9 @@ def irecv(
 ) -> Work | None:
     """Begin to receive a tensor from one process; a CPU tensor is written when the program waits for the result.
 
-    src: the sender's global rank; None receives the first message with the tag from any process, and `source_rank` of
-    the result is the sender.  group_src: its rank in the group, in place of src.
+    src: the sender's global rank; None receives the first message with the tag from any process, and `source_rank()` of
+    the result is the sender's rank in the group.  group_src: the sender's rank in the group, in place of src.
+    tag: the sender must pass the same.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive; the errors of `isend` for its other arguments.
     Example:
@@ -1251,7 +1254,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
 
     src: the sender's global rank; None receives the first message with the tag from any process.
     group_src: its rank in the group, in place of src.
-    Host:   waits for a tensor on the CPU, and for any without `src`.
+    Host:   waits for a tensor on the CPU; without a sender, also for a tensor on a GPU.
     Raises: the errors of `irecv`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1277,8 +1280,10 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of objects to one process.  Objects are pickled: see all_gather_object.  Host: waits.
+    """Send a list of objects to one process.  Objects are pickled: see all_gather_object.
 
+    dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
+    Host:   waits.
     Raises: NotSupportedError in a group of one process; ArgumentError without a rank, or for a list that is too large
             when pickled; ValueRangeError for a rank that is not in the group; CollectiveError if a process has ended.
     Example:
@@ -1304,10 +1309,12 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive a list of objects from one process; return the sender's global rank.  Host: waits.
+    """Receive a list of objects from one process; return the sender's global rank.
 
-    src: None receives from any process.
     Objects are unpickled, which runs code: see all_gather_object.
+    object_list: a list of the same length as the sent one, which is overwritten.
+    src: the sender's global rank; None receives from any process.  group_src: its rank in the group, in place of src.
+    Host:   waits.
     Raises: NotSupportedError in a group of one process; ArgumentError unless the list is as long as the sent one;
             ValueRangeError for a rank that is not in the group; CollectiveError if a process has ended.
     Example:
@@ -1368,7 +1375,7 @@ class DeviceMesh(Spread):
 
 
 class Placement:
-    """The layout of a tensor over the processes of one mesh dimension; values can be compared and printed.
+    """The layout of a tensor over the processes of one dimension of a DeviceMesh, for comparison and printing.
 
     Example:
         >>> from flambeau.distributed.tensor import Placement, Replicate, Shard
@@ -1411,7 +1418,7 @@ class Replicate(Placement):
 
 
 class Partial(Placement):
-    """A layout in which each process has an operand of a reduction whose result is the tensor.
+    """A layout in which the tensor is the reduction, such as the sum, of one operand in each process.
 
     Example:
         >>> from flambeau.distributed.tensor import Partial
@@ -1437,8 +1444,9 @@ class FullyShardedDataParallel(Spread):
 def _class_of_several(path: str) -> type[Spread]:
     """Make a class for imports and `isinstance` that cannot be instantiated.  path: its name in torch.distributed."""
     module, _, name = path.rpartition(".")
-    doc = f"""A class of values that are spread over several processes, for imports and `isinstance`: none is made.
+    doc = f"""A class for values distributed over processes: only for imports and `isinstance`, never instantiated.
 
+    Raises: NotSupportedError when called.
     Example:
         >>> from flambeau.distributed.{module} import {name}
         >>> {name}()
@@ -1488,7 +1496,7 @@ def _of_several(path: str) -> Callable[..., Any]:
         raise NotSupportedError("values distributed over processes are not supported", hint=SPREAD, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"""Raise NotSupportedError: tensors and modules are not spread over several processes.
+    refuse.__doc__ = f"""Raise NotSupportedError: values distributed over processes are not supported.
 
     Example:
         >>> from flambeau.distributed.{module} import {name}
@@ -1544,7 +1552,7 @@ def dump_flight_recorder() -> str:
         >>> import json
         >>> from flambeau.distributed import flight_recorder
         >>> torch.distributed.init_process_group("gloo")
-        >>> json.loads(flight_recorder.dump())["entries"]  # of several processes: one has none
+        >>> json.loads(flight_recorder.dump())["entries"]  # a group of one process records none
         []
         >>> torch.distributed.destroy_process_group()
     """

@@ -169,7 +169,7 @@ class GradBucket:
         self._buffer = bucket.flat
 
     def index(self) -> int:
-        """Return the bucket's index: buckets are reduced in this order.
+        """Return the bucket's index; buckets are reduced in the order of their indexes.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -187,7 +187,7 @@ class GradBucket:
         return self._index
 
     def buffer(self) -> Any:
-        """Return the flat tensor of all gradients of the bucket.
+        """Return the flat tensor that holds all gradients of the bucket.
 
         Shapes: one dimension, with as many elements as all gradients together.
         Example:
@@ -206,7 +206,7 @@ class GradBucket:
         return self._buffer
 
     def set_buffer(self, buffer: Any) -> None:
-        """Replace the flat tensor, for hooks that are later called with this bucket.
+        """Replace the tensor that `buffer` returns, for another hook that this hook calls with the bucket.
 
         buffer: a tensor with as many elements as the present one.
         Example:
@@ -225,7 +225,7 @@ class GradBucket:
         self._buffer = buffer
 
     def gradients(self) -> list[Any]:
-        """Return views of the buffer, one per parameter.
+        """Return the gradients of the bucket: views of the buffer, one per parameter.
 
         Shapes: those of the parameters.
         Example:
@@ -244,7 +244,7 @@ class GradBucket:
         return self._bucket.parts(self._buffer)
 
     def parameters(self) -> list[Any]:
-        """Return the parameters of the bucket.
+        """Return the parameters whose gradients are in the bucket.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

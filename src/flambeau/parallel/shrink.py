@@ -30,12 +30,13 @@ SHRINK_DEFAULT, SHRINK_ABORT = 0, 1
 def shrink_group(
     ranks_to_exclude: list[int], group: Any = None, shrink_flags: int = SHRINK_DEFAULT, pg_options: Any = None
 ) -> ProcessGroup:
-    """Replace a group by one without some of its processes, which do not call this.  Host: waits for the others.
+    """Replace a group by a new one without some of its processes; only the remaining processes call this.
 
     ranks_to_exclude: ranks in the group.  The remaining ranks keep their order, and count from 0.
     group: the default group if None.  Shrinking it destroys all other groups; the result is the new default group.
     shrink_flags: SHRINK_DEFAULT waits for the group's unfinished collectives; SHRINK_ABORT ends them, and they raise
         CollectiveError.  Both are in torch.distributed.distributed_c10d.
+    Host:   waits for the remaining processes.
     Raises: ValueRangeError for no ranks, a rank that does not exist or is repeated, all ranks, unknown flags, and a
             group of one process; ArgumentTypeError unless the ranks are a list of ints; GroupError (RuntimeError,
             ValueError) for the rank of this process, and for a group that does not exist; CollectiveError if a

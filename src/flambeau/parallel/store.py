@@ -32,8 +32,9 @@ HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the h
 
 
 class Store(ABC):
-    """Base of stores, which map keys to bytes.  `get` and `wait` wait for keys until the timeout.
+    """Base class of key-value stores, by which processes exchange small data.
 
+    `get` and `wait` wait until keys are set, at most for the timeout.
     Keys are str, values str or bytes, timeouts timedeltas.  Other types raise ArgumentTypeError in every method.
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
@@ -67,7 +68,7 @@ class Store(ABC):
 
     @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
-        """Set a key.
+        """Set the value of a key.
 
         Raises: ArgumentTypeError for a key that is not a str, or a value that is neither str nor bytes.
         Example:
@@ -92,7 +93,7 @@ class Store(ABC):
 
     @abstractmethod
     def add(self, key: str, amount: int) -> int:
-        """Add to a key's number, which is initially 0; return the sum.
+        """Add `amount` to the number that a key holds, initially 0; return the sum.
 
         Raises: DistStoreError (RuntimeError) if the key's value is not a number, ArgumentTypeError for an amount that
                 is not an integer.
@@ -104,14 +105,16 @@ class Store(ABC):
 
     @abstractmethod
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        """Set a key if it has the expected value, or if it is not set and "" is expected; return its value.
+        """Set a key to `desired_value` if its value is `expected_value`; return its value after the call.
 
+        The `expected_value` "" also stands for a key that is not set.  If the key is not set and another value is
+        expected, return `expected_value`.
         Raises: ArgumentTypeError for a key that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.compare_set("leader", "", "rank 0")
             b'rank 0'
-            >>> store.compare_set("leader", "", "rank 1")  # the key is there
+            >>> store.compare_set("leader", "", "rank 1")  # the key is set already
             b'rank 0'
         """
 
@@ -155,7 +158,7 @@ class Store(ABC):
 
     @abstractmethod
     def num_keys(self) -> int:
-        """Return the number of keys.
+        """Return the number of keys; a PrefixStore also counts the keys without its prefix.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -165,7 +168,7 @@ class Store(ABC):
         """
 
     def list_keys(self) -> list[str]:
-        """Return the keys; for a PrefixStore those with its prefix, which is removed.
+        """Return the keys; a PrefixStore returns those with its prefix, without the prefix.
 
         Raises: NotSupportedError if the class of the store does not implement it.
         Example:
@@ -177,7 +180,7 @@ class Store(ABC):
         raise self._lacking("list_keys")
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Append to a key's value, which is initially empty.
+        """Append `value` to the value of a key, which is initially empty.
 
         Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
@@ -191,7 +194,7 @@ class Store(ABC):
         raise self._lacking("append")
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Set several keys.
+        """Set the values of several keys.
 
         Raises: DistStoreError (RuntimeError) unless there are as many values as keys, ArgumentTypeError unless the keys
                 are a list of str.
@@ -236,7 +239,7 @@ class Store(ABC):
         return type(self).append is not Store.append
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Append a value to a key's queue.  The key may also have a value.
+        """Append a value to a key's queue, which is independent of the key's value.
 
         Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
@@ -252,8 +255,8 @@ class Store(ABC):
     def queue_pop(self, key: str, block: bool = True) -> bytes:
         """Remove and return the first value of a key's queue.
 
-        block: whether to wait for one, until the store's timeout.
-        Raises: QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError), if there is none;
+        block: whether to wait for a value if the queue is empty, until the store's timeout.
+        Raises: for an empty queue, QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError);
                 NotSupportedError if the class of the store does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
@@ -277,8 +280,9 @@ class Store(ABC):
         raise self._lacking("queue_len")
 
     def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
-        """Wait until `world_size` callers have called this with the key, which may be reused afterwards.
+        """Wait until `barrier` has been called `world_size` times with the key.
 
+        The key may be reused afterwards.
         timeout: a timedelta; None is the store's.
         Raises: StoreTimeoutError (RuntimeError) if the others do not call it before the timeout, ValueRangeError for a
                 `world_size` below 1, ArgumentTypeError for one that is not an integer.
@@ -304,7 +308,7 @@ class Store(ABC):
         self.wait([f"{name}/{times}"], timeout)
 
     def clone(self) -> Store:
-        """Return another store of the same keys, with its own connection if stores of this class have one.
+        """Return another object for the same stored data; a TCPStore's clone has its own connection.
 
         Raises: NotSupportedError if the class of the store does not implement it.
         Example:
@@ -460,7 +464,7 @@ class LocalStore(ContentsStore):
 
 
 class HashStore(LocalStore):
-    """A store in the memory of one process, for its threads.
+    """A key-value store in the memory of one process, for its threads.
 
     Example:
         >>> store = torch.distributed.HashStore()
@@ -484,9 +488,9 @@ class HashStore(LocalStore):
 
 
 class FileStore(LocalStore):
-    """A store in a file that the processes of one host share.
+    """A key-value store in a file that the processes of one host share.
 
-    file_name: its path; the file is made if it does not exist.  world_size: has no effect.
+    file_name: the path of the file, which is made if it does not exist.  world_size: has no effect.
     Raises: ArgumentTypeError for a name that is neither a str nor a path; OSError in each method if the file cannot be
             opened.
     Example:
@@ -551,9 +555,10 @@ class ClientStore(ContentsStore):
 
 
 class TCPStore(ClientStore):
-    """A store in one process, which other processes reach by its address.
+    """A key-value store in one process, to which other processes connect by its host name and port.
 
-    is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
+    is_master: whether this process holds the store; port 0 then chooses a free port.
+    timeout: how long `get`, `wait` and the connection wait.
     Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
             a port that is not an integer, or a timeout that is not a timedelta, ValueRangeError for a port that is not
             one of TCP's; NotSupportedError for `master_listen_fd`.
@@ -617,7 +622,7 @@ class TCPStore(ClientStore):
 
 
 class PrefixStore(Store):
-    """A view of another store that puts a prefix before each key.
+    """A view of another store that puts a prefix and a slash before each key.
 
     Raises: ArgumentTypeError for a prefix that is not a str, or another value than a store.
     Example:

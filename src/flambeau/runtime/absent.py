@@ -9,8 +9,8 @@ def is_available() -> bool:
     """Return False: flambeau does not use this backend.
 
     Example:
-        >>> torch.backends.mps.is_available(), torch.xpu.is_available()
-        (False, False)
+        >>> torch.backends.mps.is_available(), torch.xpu.is_available(), torch.distributed.is_mpi_available()
+        (False, False, False)
     """
     return False
 
