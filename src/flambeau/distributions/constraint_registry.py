@@ -20,11 +20,11 @@ Factory = Callable[[Any], Any]
 
 
 class ConstraintRegistry:
-    """A table from classes of constraints to functions that make their transforms.
+    """A registry of functions that make the transform for a constraint, by the class of the constraint.
 
-    Called with a constraint, it returns a transform from all real numbers to the constraint's region: `biject_to` a
-    bijective one, `transform_to` one that may be simpler.
-    Raises: NotSupportedError by a call with a constraint of a class that is not registered.
+    A call with a constraint returns a transform from all real numbers to the constraint's region.  `biject_to` returns
+    a bijective one, `transform_to` one that need not be bijective and may be simpler.
+    Raises: NotSupportedError in a call with a constraint of a class that is not registered.
     Example:
         >>> constraint = torch.distributions.constraints.interval(2.0, 6.0)
         >>> torch.distributions.biject_to(constraint)(torch.tensor(0.0))
@@ -35,9 +35,9 @@ class ConstraintRegistry:
         self._registry: dict[type, Factory] = {}
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Register a function from a constraint to a transform; without a function, return a decorator.
+        """Register a function that makes the transform for a constraint; without a function, return a decorator.
 
-        constraint: a class of constraints, or one instance, which stands for its class.
+        constraint: a class of constraints, or an instance of it.  factory: takes a constraint, returns a Transform.
         Raises: ArgumentTypeError for anything else.
         Example:
             >>> class Even(torch.distributions.constraints.Constraint):

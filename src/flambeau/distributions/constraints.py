@@ -60,7 +60,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A region that depends on the parameters of a distribution; its `check` raises.
+    """A constraint that depends on the parameters of a distribution; its `check` raises ArgumentError.
 
     is_discrete, event_dim: as in Constraint, if they are known.
     Example:
@@ -119,9 +119,9 @@ def is_dependent(constraint: Any) -> bool:
 
 
 class dependent_property(property, _Dependent):  # noqa: N801
-    """A property of distributions that returns a constraint made of the parameters.
+    """A decorator for a method of a distribution that returns a constraint: it makes the method a property.
 
-    Read from the class, it is itself a dependent constraint.
+    Read from an instance, the property is the constraint; read from the class, it is a `dependent` constraint.
     is_discrete, event_dim: as in Constraint, if they are known.
     Raises: in `check` of the property itself, ArgumentError.
     Example:
@@ -214,7 +214,7 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Any) -> Any:
         """Return a bool tensor, True for values in the supports of all components.
 
-        Shapes: value broadcasts with the batch shape; so does the result.
+        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: the errors of the components' constraint: ShapeError if the value does not broadcast with its bounds.
         Example:
             >>> constraints = torch.distributions.constraints
@@ -504,9 +504,9 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
-    """Constraint to tensors whose parts along a dimension satisfy a constraint each.
+    """A constraint on tensors: each of several parts along a dimension must satisfy a constraint of its own.
 
-    cseq: the constraints.  lengths: the sizes of their parts, by default 1 each.
+    cseq: the constraints.  dim: the dimension.  lengths: the sizes of the parts, by default 1 each.
     Raises: ArgumentTypeError for entries of a wrong type, ArgumentError unless there is one length for each constraint;
             in `check`, ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:

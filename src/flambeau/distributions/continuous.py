@@ -216,7 +216,7 @@ class Uniform(Distribution):
     """The uniform distribution on [low, high).
 
     low, high: numbers or tensors, which broadcast to the batch shape.
-    Raises: ArgumentError unless low < high, if arguments are checked.
+    Raises: ArgumentError unless low < high or validate_args is False.
     Example:
         >>> torch.distributions.Uniform(1.0, 5.0).cdf(torch.tensor([1.0, 2.0, 5.0]))
         tensor([0.0000, 0.2500, 1.0000])
@@ -928,7 +928,7 @@ class GeneralizedPareto(Distribution):
     def log_survival_function(self, value: Any) -> Any:
         """Return log(1 - cdf(value)), accurately where cdf is near 1.
 
-        Shapes: value broadcasts with the batch shape; so does the result.
+        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
                 broadcast.
         Example:
@@ -941,7 +941,7 @@ class GeneralizedPareto(Distribution):
     def log_cdf(self, value: Any) -> Any:
         """Return log(cdf(value)).
 
-        Shapes: value broadcasts with the batch shape; so does the result.
+        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
                 broadcast.
         Example:
@@ -1002,7 +1002,8 @@ class VonMises(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return samples, angles in [-pi, pi), without a gradient.
 
-        D. Best, N. Fisher, "Efficient Simulation of the von Mises Distribution", 1979: by rejection, on the host.
+        They are drawn on the host, by rejection: D. Best, N. Fisher, "Efficient Simulation of the von Mises
+        Distribution", 1979.
         Shapes: (*sample_shape, *batch_shape).
         Host:   waits if the parameters are on a GPU.
         Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
@@ -1035,7 +1036,7 @@ class ContinuousBernoulli(ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1]: density proportional to probs ** x * (1 - probs) ** (1 - x).
 
     probs, logits: the parameter in (0, 1), or its log-odds: exactly one of them; its shape is the batch shape.
-    lims: for probs between these, near 1/2, formulas are replaced by their Taylor series.
+    lims: for probs between these two numbers, near 1/2, Taylor series replace formulas that are inaccurate there.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean

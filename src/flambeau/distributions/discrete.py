@@ -246,7 +246,7 @@ class Binomial(_OfLogits):
 
 
 class NegativeBinomial(_OfLogits):
-    """The negative binomial distribution: the number of successes before the failure with number total_count.
+    """The negative binomial distribution: the number of successes before failure number total_count.
 
     total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
     probs, logits: the probability of a success in [0, 1), or its log-odds: exactly one of them.

@@ -24,9 +24,10 @@ from .transforms import ComposeTransform, Transform
 class Distribution:
     """Base class of distributions.
 
-    batch_shape: the shape of the independent variables, whose parameters may differ.  event_shape: that of one of them.
-    validate_args: whether parameters and values are checked; None: the class's default, which is True without python
-    -O.
+    batch_shape: the shape of a batch of independent distributions, whose parameters may differ.  event_shape: the shape
+    of one value.
+    validate_args: whether parameters and values are checked; None for the default, which is True unless Python runs
+    with -O: see `set_default_validate_args`.
     Raises: ArgumentTypeError for a shape that is not of ints; ArgumentError for a parameter outside its constraint,
             unless validate_args is False.
     Example:
@@ -86,7 +87,7 @@ class Distribution:
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return this distribution with its batch expanded to a shape; parameters become views without copies.
 
-        Shapes: batch_shape has the distribution's one as its last dimensions, or sizes of 1 there.
+        Shapes: the present batch shape broadcasts to batch_shape.
         Raises: ShapeError for a shape to which the parameters do not expand, ArgumentTypeError for one that is not of
                 ints.
         Example:
@@ -184,8 +185,8 @@ class Distribution:
         """Return the logarithm of the density at a value, or of the probability of a value of a discrete distribution.
 
         Shapes: value broadcasts with (*batch_shape, *event_shape); the result has no event dimensions.
-        Raises: ArgumentError for a value outside the support, if arguments are checked; NotSupportedError if the class
-                does not define it.
+        Raises: ArgumentError for a value outside the support, unless validate_args is False; NotSupportedError if the
+                class does not define it.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).log_prob(torch.tensor(1.0)).exp()
             tensor(0.2500)
@@ -195,9 +196,9 @@ class Distribution:
     def cdf(self, value: Any) -> Any:
         """Return the cumulative distribution function: the probability of values up to `value`.
 
-        Shapes: value broadcasts with the batch shape; so does the result.
-        Raises: ArgumentError for a value outside the support, if arguments are checked; NotSupportedError if the class
-                does not define it.
+        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
+        Raises: ArgumentError for a value outside the support, unless validate_args is False; NotSupportedError if the
+                class does not define it.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor([1.0, 2.0]))
             tensor([0.2500, 0.5000])
@@ -207,7 +208,7 @@ class Distribution:
     def icdf(self, value: Any) -> Any:
         """Return the quantiles of probabilities: the inverse of `cdf`.
 
-        Shapes: value broadcasts with the batch shape; so does the result.
+        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor([0.25, 0.5]))
@@ -218,7 +219,7 @@ class Distribution:
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return all values of a discrete distribution, in the first dimension.
 
-        expand: repeat them over the batch; otherwise its dimensions have the size 1.
+        expand: repeat the values over the batch; if False, the batch dimensions have size 1.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Categorical(torch.ones(3)).enumerate_support()
@@ -295,8 +296,8 @@ class Distribution:
 class ExponentialFamily(Distribution):
     """Base class of distributions with density exp(<t(x), theta> - F(theta) + k(x)).
 
-    A class defines `_natural_params` (theta), `_log_normalizer` (F) and `_mean_carrier_measure` (the mean of k), from
-    which `entropy` and `kl_divergence` are computed.
+    t is the sufficient statistic.  A class defines `_natural_params` (theta), `_log_normalizer` (F) and
+    `_mean_carrier_measure` (the mean of k), from which `entropy` and `kl_divergence` are computed.
     Shapes: as Distribution.
     Raises: as Distribution: ArgumentTypeError, ArgumentError.
     Example:
@@ -316,7 +317,7 @@ class ExponentialFamily(Distribution):
         raise self._absent("_mean_carrier_measure")
 
     def entropy(self) -> Any:
-        """Return the entropy of each distribution of the batch, in nats, by the gradient of the log-normalizer F.
+        """Return the entropy of each distribution of the batch, in nats, computed by a gradient of `_log_normalizer`.
 
         Raises: NotSupportedError if the class does not define `_mean_carrier_measure`.
         Example:
@@ -423,7 +424,7 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of a variable of the base distribution after transforms, which are applied in order.
+    """The distribution of the values of a base distribution after one or more transforms, applied in order.
 
     transforms: a Transform, or a list of them.
     Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need.

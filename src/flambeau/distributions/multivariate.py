@@ -443,7 +443,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
         """Return samples by M. Bartlett's decomposition, 1934, through which gradients reach the parameters.
 
-        max_try_correction: without effect.
+        max_try_correction: has no effect.
         Shapes: the result is (*sample_shape, *batch_shape, n, n).
         Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
         Example:

@@ -114,7 +114,7 @@ class Transform:
         raise NotSupportedError("sign is not defined", hint="only monotonic ones have it", operator=type(self).__name__)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return this transform with another cache_size, which is 0 or 1.
+        """Return this transform with the given cache_size, 0 or 1.
 
         Raises: ArgumentError for any other cache_size.
         Example:
@@ -159,7 +159,8 @@ class Transform:
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Return the logarithm of the absolute determinant of the Jacobian at x.
 
-        y: the image of x.  Shapes: the result has the shape of x without the event dimensions of the domain.
+        y: the result of the transform for x.
+        Shapes: the result has the shape of x without the event dimensions of the domain.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> x = torch.tensor([1.0, 2.0])
@@ -175,7 +176,7 @@ class Transform:
     def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for an argument of this shape.
 
-        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that does not fit the events,
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that the transform refuses,
                 ShapeError for one that does not broadcast with the parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
@@ -186,7 +187,7 @@ class Transform:
     def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a result of this shape.
 
-        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that does not fit the events,
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that the transform refuses,
                 ShapeError for one that does not broadcast with the parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
@@ -778,7 +779,7 @@ class CorrCholeskyTransform(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
         """Return the logarithm of the absolute determinant of the Jacobian at x.
 
-        y: the image of x.  intermediates: without effect.
+        y: the result of the transform for x.  intermediates: has no effect.
         Shapes: x [*, n * (n - 1) / 2] and y [*, n, n] give [*].
         Raises: ShapeError if y is not of square matrices.
         Example:
