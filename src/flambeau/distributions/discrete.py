@@ -614,7 +614,7 @@ class RelaxedBernoulli(TransformedDistribution):
     """A continuous relaxation of the Bernoulli distribution on (0, 1), whose samples have gradients.
 
     C. Maddison et al., "The Concrete Distribution", 2017.
-    temperature: a positive tensor; for a low one, values are near 0 and 1.
+    temperature: a positive tensor; for a low one, values are near 0 or 1.
     probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
             value outside the support.

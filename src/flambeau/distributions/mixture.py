@@ -16,8 +16,8 @@ from .library import sizes, torch
 class MixtureSameFamily(Distribution):
     """A mixture of distributions of one family: a component is drawn, and then a value of it.
 
-    mixture_distribution: a Categorical, which draws the component; its batch shape is that of the mixture.
-    component_distribution: the components, along its last batch dimension.
+    mixture_distribution: a Categorical, which draws the component; its batch shape broadcasts with the mixture's.
+    component_distribution: a Distribution whose last batch dimension numbers the components.
     Raises: ArgumentError for distributions whose shapes do not fit, or that are not a Categorical and a Distribution.
     Example:
         >>> components = torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0)

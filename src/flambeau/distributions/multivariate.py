@@ -116,7 +116,7 @@ class MultivariateNormal(_OfMatrix):
     covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or its lower Cholesky factor,
         [*batch_shape, n, n]: exactly one of them.
     Shapes: the event shape is [n].
-    Raises: ArgumentError for several or none of them, or tensors of too few dimensions.
+    Raises: ArgumentError unless exactly one of these matrices is given, or for tensors of too few dimensions.
     Example:
         >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
         >>> normal.scale_tril, normal.variance
@@ -180,7 +180,7 @@ class MultivariateNormal(_OfMatrix):
 class LowRankMultivariateNormal(Distribution):
     """The normal distribution of vectors with the covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
-    Its cost grows with the rank k of the factor, not with n.
+    It factorizes a k x k matrix instead of an n x n one, which is cheap if the rank k of the factor is low.
     loc: the mean, [*batch_shape, n].  cov_factor: [*batch_shape, n, k].  cov_diag: positive, [*batch_shape, n].
     Shapes: the event shape is [n].
     Raises: ArgumentError for tensors whose shapes do not fit.
@@ -382,7 +382,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
     df: the degrees of freedom, above n - 1, of the batch shape; it need not be an integer.
     covariance_matrix, precision_matrix, scale_tril: the covariance of the vectors, its inverse or its lower Cholesky
     factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n, n].
-    Raises: ArgumentError for several or none of them, or a df of n - 1 or less.
+    Raises: ArgumentError unless exactly one of these matrices is given, or for a df of n - 1 or less.
     Example:
         >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).mean
         tensor([[4., 0.],

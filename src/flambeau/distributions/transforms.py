@@ -891,7 +891,7 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """The transform of square matrices to lower triangles, with exp of the diagonal.
+    """The transform of square matrices to their lower triangles, with exp applied to the diagonal.
 
     Shapes: [*, n, n] to the same.
     Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
@@ -923,7 +923,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """The transform of square matrices to positive definite ones: L @ L.T of LowerCholeskyTransform's result L.
+    """The transform of square matrices to positive definite ones: L @ L.T, for L from LowerCholeskyTransform.
 
     Shapes: [*, n, n] to the same.
     Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
@@ -978,8 +978,8 @@ class _Parts(Transform):
 class CatTransform(_Parts):
     """The transform that applies one transform to each of several parts of a tensor along a dimension.
 
-    tseq: the transforms.  lengths: the sizes of their parts, by default 1 each.
-    Shapes: the dimension has the sum of the lengths as its size.
+    tseq: the transforms.  dim: the dimension.  lengths: the sizes of the parts, by default 1 each.
+    Shapes: the size of x along `dim` is the sum of the lengths.
     Raises: ArgumentError for a cache_size other than 0 and 1 or unless there is one length for each transform,
             ArgumentTypeError for entries of a wrong type; in a call, ShapeError for another size of the dimension,
             IndexRangeError for a dimension out of range.
@@ -1048,7 +1048,7 @@ class CatTransform(_Parts):
 class StackTransform(_Parts):
     """The transform that applies one transform to each entry along a dimension.
 
-    tseq: the transforms, as many as the dimension has entries.
+    tseq: the transforms, one for each entry.  dim: the dimension.
     Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for entries of a wrong type; in a call,
             ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:

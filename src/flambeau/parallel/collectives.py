@@ -50,7 +50,7 @@ def checked_tensor(name: str, what: str, value: Any) -> Any:
 def entries(name: str, what: str, values: Any, group: Group) -> list[Any]:
     """Check a list with one entry per process.
 
-    Raises: ArgumentTypeError for another value than a list; ValueRangeError for a list of another length.
+    Raises: ArgumentTypeError for a value that is not a list; ValueRangeError for a list of another length.
     """
     is_list = isinstance(values, (list, tuple))
     if not is_list or len(values) != group.size():
@@ -329,7 +329,7 @@ class ProcessGroup(Group):
     def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
         """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions in place of opts.
 
-        Raises: ArgumentTypeError for another value than a tensor or a ReduceOp, ArgumentError for several tensors;
+        Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ArgumentError for several tensors;
                 NotSupportedError for a reduction that the tensor's dtype does not have.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -366,9 +366,10 @@ class ProcessGroup(Group):
         return self._together("all_reduce_coalesced", tensors, opts, begin, tensors)
 
     def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Send a tensor of one process to all processes.  root: its rank, or BroadcastOptions in place of opts.
+        """Copy the tensor of one process into the tensors of the other processes.
 
-        Raises: ArgumentTypeError for another value than a tensor, ArgumentError for several tensors, ValueRangeError
+        root: the rank of the sender, or BroadcastOptions in place of opts.
+        Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for several tensors, ValueRangeError
                 for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -458,7 +459,7 @@ class ProcessGroup(Group):
         """Copy every process's tensor into one tensor, in rank order.
 
         Shapes: the output has `size()` times the elements of the input.
-        Raises: ArgumentTypeError for another value than a tensor, ShapeError for an output of another size.
+        Raises: ArgumentTypeError for a value that is not a tensor, ShapeError for an output of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -558,7 +559,7 @@ class ProcessGroup(Group):
         op: a ReduceOp, or ReduceScatterOptions in place of opts.
         Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process, ArgumentTypeError
-                for another value than a ReduceOp; ShapeError for an input of another size.
+                for a value that is not a ReduceOp; ShapeError for an input of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -580,7 +581,7 @@ class ProcessGroup(Group):
         """Reduce a tensor over all processes; each process gets one part of the result, in rank order.
 
         Shapes: the input has `size()` times the elements of the output.
-        Raises: ArgumentTypeError for another value than a tensor or a ReduceOp, ShapeError for an input of another
+        Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ShapeError for an input of another
                 size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -622,8 +623,8 @@ class ProcessGroup(Group):
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
         """Send one tensor to each process and receive one from each.
 
-        Raises: ArgumentTypeError or ValueRangeError unless both are lists of one tensor per process, ArgumentError for
-                tensors of several dtypes; CollectiveError if a sent and a received size differ.
+        Raises: ArgumentTypeError or ValueRangeError unless both arguments are lists of one tensor per process,
+                ArgumentError for tensors of several dtypes; CollectiveError if a sent and a received size differ.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -655,7 +656,7 @@ class ProcessGroup(Group):
         output_split_sizes, input_split_sizes: the numbers of rows from and to each process; equally many if None or
         empty.
         timeout: a timedelta, or AllToAllOptions in place of opts.
-        Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows,
+        Raises: ArgumentTypeError for a value that is not a tensor, ShapeError if a tensor does not have that many rows,
                 ArgumentError for two dtypes; CollectiveError if a sent and a received size differ.
         Example:
             >>> torch.distributed.init_process_group("gloo")

@@ -281,7 +281,7 @@ def broadcast(
 
     devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Pass exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentTypeError for another value than a tensor, or lists of other values; DeviceIndexError for a device
+    Raises: ArgumentTypeError for arguments of wrong types; DeviceIndexError for a device
             that does not exist, ArgumentError for one that is not a CUDA device; DeviceMismatchError for an `out` on
             the CPU, ShapeError for one of another shape; CollectiveError unless exactly one of `devices` and `out` is
             passed.
@@ -338,7 +338,7 @@ def broadcast_coalesced(
     Host:   returns at once.
     Memory: one buffer at a time on devices[0], until it is copied; on the others, results are parts of the copies.
     Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device, DeviceIndexError
-            if one does not exist; ArgumentTypeError for other values than tensors or a `buffer_size` that is not an
+            if one does not exist; ArgumentTypeError for values that are not tensors or a `buffer_size` that is not an
             int, ValueRangeError for a negative one.
     Example:
         >>> pair = torch.ones(2, device="cuda:0"), torch.zeros(1, device="cuda:0")
@@ -371,9 +371,9 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     """Sum tensors of several GPUs on one of them; a single input is returned unchanged.
 
     destination: the device of one of the inputs, the current device by default.
-    Shapes: all inputs have one shape, which is the result's.
+    Shapes: all inputs and the result have the same shape.
     Host:   returns at once.
-    Raises: ArgumentTypeError for another value than a list of tensors; ArgumentError for no input, an input on the
+    Raises: ArgumentTypeError for a value that is not a list of tensors; ArgumentError for no input, an input on the
             CPU, or different shapes; DeviceMismatchError if no input is on the destination, DeviceIndexError if there
             is no such device.
     Example:
@@ -482,11 +482,11 @@ def scatter(
     chunk_sizes: the parts' sizes, one per device; by default equal, with a last one that may be smaller or missing.
     streams: for each device, the stream on which its part is copied, or None for the current one.  Later uses of the
     part on other streams must wait for this stream.
-    out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
-    Shapes: the parts' sizes along `dim` add up to the tensor's; their other sizes are the tensor's.
+    out: tensors on GPUs to write instead; their sizes along `dim` set the sizes of the parts.
+    Shapes: the sizes of the parts along `dim` add up to that of the tensor; their other sizes are those of the tensor.
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentTypeError for arguments of wrong types; DeviceIndexError for a device that does not exist;
-            ArgumentError for one that is not a CUDA device, or another number of streams; IndexRangeError if `dim` is
+            ArgumentError for one that is not a CUDA device, or a wrong number of streams; IndexRangeError if `dim` is
             out of range; ShapeError if sizes do not add up or there is no device; DeviceMismatchError for an `out` on
             the CPU or a stream of another device; CollectiveError unless exactly one of `devices` and `out` is passed.
     Example:

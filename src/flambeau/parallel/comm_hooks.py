@@ -142,7 +142,7 @@ def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: A
     """Register one of the hooks in `default_hooks` in a DistributedDataParallel.
 
     model: the DistributedDataParallel.  state: the process group; None for the default group.
-    Raises: ArgumentTypeError for another value than a DDPCommHookType; ModeError if there already is a hook.
+    Raises: ArgumentTypeError for a value that is not a DDPCommHookType; ModeError if there already is a hook.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))

@@ -190,8 +190,8 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
 
     Shapes: the result has the shape of the tensor.
     Host:   waits for the other processes if the tensor is on the CPU, like every collective.
-    Raises: ArgumentTypeError for another value than a tensor; CollectiveError if calls differ; in backward
-            NotSupportedError unless op is SUM or AVG.
+    Raises: ArgumentTypeError for a value that is not a tensor; CollectiveError if the processes' calls
+            differ; in backward NotSupportedError unless op is SUM or AVG.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2, requires_grad=True)
@@ -223,8 +223,8 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
 
     In `src`, the gradient is the sum of the gradients of all processes; in the others, it is zero.
     Shapes: the result has the shape of the tensor, which is the same in all processes.
-    Raises: ArgumentTypeError for another value than a tensor, ValueRangeError for a rank that is not in the group;
-            CollectiveError if calls differ.
+    Raises: ArgumentTypeError for a value that is not a tensor, ValueRangeError for a rank that is not in the group;
+            CollectiveError if the processes' calls differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.broadcast(torch.ones(2), src=0)
@@ -301,7 +301,7 @@ def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: 
 def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> Any:
     """Send one tensor to each process; write those received into output_tensor_list, and return them as a tuple.
 
-    Raises: ArgumentTypeError or ValueRangeError unless both are lists of one tensor per process; CollectiveError if a
+    Raises: ArgumentTypeError or ValueRangeError unless both lists have one tensor per process; CollectiveError if a
             sent and a received size differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -322,7 +322,7 @@ def all_to_all_single(
     """Send some rows of a tensor to each process; write the rows received into `output`, and return them.
 
     output_split_sizes, input_split_sizes: the number of rows per process; None means equally many.
-    Raises: ArgumentTypeError for another value than a tensor, ShapeError if a tensor does not have that many rows;
+    Raises: ArgumentTypeError for a value that is not a tensor, ShapeError if a tensor does not have that many rows;
             CollectiveError if a sent and a received size differ.
     Example:
         >>> torch.distributed.init_process_group("gloo")

@@ -66,7 +66,7 @@ class DistributedDataParallel(Module, joins.Joinable):
             find_unused_parameters if this process leaves some unused.
     Order:  reductions run on the group's stream while backward continues; the caller's streams wait for them at the end
             of backward.
-    Raises: GroupError (RuntimeError) before `init_process_group`; ArgumentTypeError for another value than a module, a
+    Raises: GroupError (RuntimeError) before `init_process_group`; ArgumentTypeError for a value that is not a module, a
             group, a list of devices or a number of MiB; ArgumentError for `device_ids` that are not the GPU of all
             parameters; NotSupportedError for `mixed_precision`, `device_mesh`, `delay_all_reduce_named_params` and
             `param_to_hook_all_reduce`; AutogradError (RuntimeError) if no parameter requires a gradient; in forward, if

@@ -79,7 +79,7 @@ class StoreTimeoutError(DistStoreError, DistNetworkError):
 
 
 def checked_timeout(name: str, timeout: Any) -> timedelta:
-    """Return a timeout.  Raises ArgumentTypeError for another value than a timedelta."""
+    """Return a timeout.  Raises ArgumentTypeError for a value that is not a timedelta."""
     if not isinstance(timeout, timedelta):
         raise ArgumentTypeError(
             f"timeout must be a datetime.timedelta, got {shown(timeout)}",

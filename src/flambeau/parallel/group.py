@@ -258,7 +258,7 @@ class Work:
 
         timeout: a timedelta for this wait; None is that of the group.
         Host:   waits for outputs on the CPU; for outputs on a GPU only with TORCH_NCCL_BLOCKING_WAIT=1 or a `timeout`.
-        Raises: CollectiveError if calls differ, a process has ended, or the group's timeout has expired.
+        Raises: CollectiveError if the processes' calls differ, one has ended, or the group's timeout has expired.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> x = torch.ones(2, device="cuda")

@@ -36,7 +36,7 @@ def _is_virtual() -> bool:
 def version() -> tuple[int, int, int]:
     """Return NCCL's version; on virtual GPUs without NCCL, the version that they model.
 
-    Raises: NotSupportedError without NCCL and without virtual GPUs.
+    Raises: NotSupportedError if there is neither NCCL nor a virtual GPU.
     Example:
         >>> torch.cuda.nccl.version() >= (2, 20, 0)
         True
@@ -54,7 +54,7 @@ def _no_nccl(name: str) -> NotSupportedError:
 def unique_id() -> bytes:
     """Return the id of a new communicator, for other libraries that use NCCL; on virtual GPUs, 128 random bytes.
 
-    Raises: NotSupportedError without NCCL and without virtual GPUs.
+    Raises: NotSupportedError if there is neither NCCL nor a virtual GPU.
     Example:
         >>> len(torch.cuda.nccl.unique_id())
         128
@@ -70,7 +70,7 @@ def unique_id() -> bytes:
 def is_available(tensors: Any) -> bool:
     """Return whether the functions of this module accept these tensors: contiguous, and each on a different GPU.
 
-    Warns: without NCCL and without virtual GPUs.
+    Warns: if there is neither NCCL nor a virtual GPU.
     Raises: ArgumentTypeError unless `tensors` is a list of tensors.
     Example:
         >>> x = torch.ones(2, device="cuda:0")

@@ -709,7 +709,8 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     Host:     waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
     Raises:   GroupError before `init_process_group`; ArgumentTypeError for an argument of a wrong type; in a group of
               several processes NotSupportedError for a reduction that the tensor's dtype does not have, ArgumentError
-              for a tensor with gaps between its elements; CollectiveError if calls differ or a process has ended.
+              for a tensor with gaps between its elements; CollectiveError if the processes' calls differ or one has
+              ended.
               Other collectives raise the same.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -733,7 +734,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce a tensor over all processes, and write the result into the tensor of one; the others are unchanged.
+    """Reduce a tensor over all processes, into the tensor of one process; the other tensors are unchanged.
 
     dst: the global rank of the process that gets the result.  group_dst: its rank in the group, in place of dst.
     op, group, async_op: as in `all_reduce`.
@@ -931,7 +932,7 @@ def all_to_all(
 
     output_tensor_list, input_tensor_list: one tensor per process, to receive from it and to send to it.
     group, async_op: as in `all_reduce`.
-    Raises: ArgumentTypeError or ValueRangeError unless both are lists with one tensor per process; ArgumentError for
+    Raises: ArgumentTypeError or ValueRangeError unless both lists have one tensor per process; ArgumentError for
             tensors of several dtypes; CollectiveError if a sent and a received size differ; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -982,9 +983,9 @@ def barrier(
 
     async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
     device_ids: has no effect.  timeout: a timedelta for this call; None for the group's.
-    Host:   waits; once GPUs have run collectives, also for the current stream.
+    Host:   waits for the processes, and once GPUs have run collectives, for the current stream too.
     Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout that is not a timedelta;
-            CollectiveError if calls differ, a process has ended, or the timeout has expired.
+            CollectiveError if the processes' calls differ, one has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.barrier()
@@ -1033,7 +1034,8 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
     object_list: a list with one entry per process; entry i becomes the object of rank i.
     Host:   waits.
     Raises: ArgumentTypeError or ValueRangeError for another list; ArgumentError for an object that is too large when
-            pickled; GroupError before `init_process_group`; CollectiveError if calls differ or a process has ended.
+            pickled; GroupError before `init_process_group`; CollectiveError if the processes' calls differ or
+            one has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [None]
@@ -1090,12 +1092,12 @@ def broadcast_object_list(
 ) -> None:
     """Send one process's list of objects to all processes.  Objects are pickled: see all_gather_object.
 
-    object_list: the objects to send; elsewhere, a list of the same length, which is overwritten.
+    object_list: the objects to send; in the other processes, a list of the same length, which is overwritten.
     src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
     device: has no effect.
     Host:   waits.
-    Raises: ArgumentTypeError for another value than a list, ArgumentError for a list of another length; ValueRangeError
-            for a rank that is not in the group; the errors of `all_gather_object`.
+    Raises: ArgumentTypeError for a value that is not a list, ArgumentError for a list of another length;
+            ValueRangeError for a rank that is not in the group; the errors of `all_gather_object`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast_object_list(["text"], src=0)
@@ -1191,7 +1193,7 @@ def isend(
 
     dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
     tag: the receiver must pass the same.
-    Raises: NotSupportedError in a group of one process; ArgumentTypeError for another value than a tensor, or a tag
+    Raises: NotSupportedError in a group of one process; ArgumentTypeError for a value that is not a tensor, or a tag
             that is not an integer; ArgumentError without a rank; ValueRangeError for a rank that is not in the group,
             or is this process's; CollectiveError if the receiver's tensor has another size or type, or a process has
             ended.
@@ -1444,7 +1446,7 @@ class FullyShardedDataParallel(Spread):
 def _class_of_several(path: str) -> type[Spread]:
     """Make a class for imports and `isinstance` that cannot be instantiated.  path: its name in torch.distributed."""
     module, _, name = path.rpartition(".")
-    doc = f"""A class for values distributed over processes: only for imports and `isinstance`, never instantiated.
+    doc = f"""A placeholder for PyTorch's {name}: only for imports and `isinstance`, never instantiated.
 
     Raises: NotSupportedError when called.
     Example:
@@ -1496,7 +1498,7 @@ def _of_several(path: str) -> Callable[..., Any]:
         raise NotSupportedError("values distributed over processes are not supported", hint=SPREAD, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"""Raise NotSupportedError: values distributed over processes are not supported.
+    refuse.__doc__ = f"""Raise NotSupportedError: flambeau does not support values that are distributed over processes.
 
     Example:
         >>> from flambeau.distributed.{module} import {name}

@@ -210,7 +210,7 @@ def ipc_collect() -> None:
     """Release unused imports of other processes' memory, and reclaim exports that other processes have released.
 
     The library does both in the background; this call waits until both are done.
-    Host: waits for the work of this process that uses dropped imports.
+    Host: waits for the work of this process that uses the released imports.
     Example:
         >>> torch.cuda.ipc_collect()
     """

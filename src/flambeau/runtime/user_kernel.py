@@ -258,7 +258,7 @@ class CudaKernel:
         _launch(stream, handle, size, buffer, written)
 
     def set_shared_memory_config(self, shared_mem_bytes: int) -> None:
-        """Do nothing: each launch lets the kernel use the dynamic shared memory that the launch requests.
+        """Do nothing, since each launch already allows the dynamic shared memory that it requests.
 
         shared_mem_bytes: a number of bytes.
         Raises: ArgumentTypeError if it is not an int, ArgumentError if it is negative.
