@@ -258,27 +258,27 @@ __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the absolute value."""
 def abs_(input: Tensor) -> Tensor:
-    """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `abs`: stores the result in this tensor, cast to its dtype, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def acos_(input: Tensor) -> Tensor:
-    """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic cosine; NaN below 1."""
 def acosh_(input: Tensor) -> Tensor:
-    """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Return (maxima, places) of `output_size` windows that cover sequences evenly."""
+    """Return (maxima, indices) of `output_size` windows that cover sequences evenly."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute `input + alpha * other`, where `other` is a tensor or a number."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute `input + value * tensor1 / tensor2`, for floating point."""
+    """Compute `input + value * tensor1 / tensor2`; tensor1 and tensor2 may not both be integers."""
 def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input + value * tensor1 * tensor2`."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -286,7 +286,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alph
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
-    """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `addmv`: stores the result in this tensor, cast to its dtype, and returns it."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -294,25 +294,25 @@ def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
     """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """As `alias`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `alias` returns."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
+    """Return whether all elements are nonzero; True if there are no elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether all elements of two tensors are close: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Apply dropout for SELU: set elements to its saturated value with probability p."""
+    """Set each element, with probability p, to the limit of SELU for large negative inputs."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the largest value over some dimensions, or all of them; NaN if there is one."""
+    """Return the largest value over some dimensions, or all of them; NaN if any element is NaN."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the smallest value over some dimensions, or all of them; NaN if there is one."""
+    """Return the smallest value over some dimensions, or all of them; NaN if any element is NaN."""
 def aminmax(input: Tensor, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
-    """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
+    """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
+    """Return whether any element is nonzero; False if there are no elements."""
 @overload
 def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`."""
@@ -322,35 +322,35 @@ def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def arccos_(input: Tensor) -> Tensor:
-    """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic cosine; NaN below 1."""
 def arccosh_(input: Tensor) -> Tensor:
-    """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def arcsin_(input: Tensor) -> Tensor:
-    """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic sine."""
 def arcsinh_(input: Tensor) -> Tensor:
-    """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
 def arctan_(input: Tensor) -> Tensor:
-    """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def arctanh_(input: Tensor) -> Tensor:
-    """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the largest value along a dimension, or in the flattened input."""
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the smallest value along a dimension, or in the flattened input."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the indices that sort a dimension."""
+    """Return the indices that sort the elements along a dimension."""
 def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
@@ -358,37 +358,37 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Set the sizes and strides of a tensor in place, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `as_strided`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `as_strided` returns."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
+    """Return a contiguous copy of the input with `src` written to the elements that `as_strided` would select in it."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """Convert `data` to a tensor, without a copy if type and device allow it."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Like `as_tensor`; copy=True always copies.  Bytes-like objects are read as elements of `dtype`."""
+    """Convert an object to a tensor: like `as_tensor`, with a choice of whether to copy."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
-    """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic sine."""
 def asinh_(input: Tensor) -> Tensor:
-    """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
 def atan_(input: Tensor) -> Tensor:
-    """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def atanh_(input: Tensor) -> Tensor:
-    """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
-    """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
+    """Return the tensor, or a tuple of the tensors, with at least one dimension: [] becomes [1]."""
 def atleast_2d(*tensors: Tensor) -> Any:
-    """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row."""
+    """Return the tensor, or a tuple of the tensors, with at least two dimensions: [n] becomes [1, n]."""
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1]."""
+    """Return the tensor, or a tuple of the tensors, with at least three dimensions: [n] becomes [1, n, 1]."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each window of sequences."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -396,17 +396,17 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ...
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
-    """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect."""
+    """Normalize each channel: call `nn.functional.batch_norm`, whose arguments have another order."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a tensor like `input` in which each element is 1 with probability p, else 0."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """Like the function in `nn.functional`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a tensor of random numbers of successes in `count` trials, each with success probability `prob`."""
+    """Draw from the binomial distribution: numbers of successes in `count` trials with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -426,15 +426,15 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the products of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Size:
-    """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast."""
+    """Return the shape to which tensors of the given shapes broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Expand all tensors to the shape to which they broadcast."""
+    """Return views of all tensors, expanded to the shape to which they broadcast."""
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `expand`."""
+    """Return a view that is expanded to the given shape: an alias of `expand`."""
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i."""
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
-    """Return whether a result of one type may be written into a tensor of another: never to a lower category."""
+    """Return whether a result of one type may be written into a tensor of another."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return all tuples with one element of each vector, as rows; the first vector varies slowest."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -444,49 +444,49 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, o
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
 def ceil_(input: Tensor) -> Tensor:
-    """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `ceil`: stores the result in this tensor, cast to its dtype, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x where it is positive, else alpha * (exp(x / alpha) - 1)."""
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
-    """In-place version of `celu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `celu`: stores the result in `input`, cast to its dtype, and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
-    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy."""
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as separate arguments."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
+    """Return a copy in which the channels (dimension 1) of `groups` consecutive groups are interleaved."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the Cholesky factor: the former name of `linalg.cholesky`."""
+    """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of A, given its Cholesky factor L."""
+    """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the solution X of A @ X = B, given the Cholesky factor L of A."""
+    """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+    """Limit values to [min, max]; NaN is unchanged."""
 def clamp_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-    """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute min(input, max); NaN is unchanged."""
 def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
-    """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `clamp_max`: stores the result in this tensor, cast to its dtype, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute max(input, min); NaN is unchanged."""
 def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
-    """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `clamp_min`: stores the result in this tensor, cast to its dtype, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+    """Limit values to [min, max]; NaN is unchanged."""
 def clip_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-    """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Return a copy of a tensor: the method `Tensor.clone` as a function."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 1, with vectors as columns."""
+    """Concatenate tensors along dimension 1; vectors become columns."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return all choices of r elements of a vector, as rows in the order of their positions."""
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `cat`."""
+    """Concatenate tensors along a dimension: an alias of `cat`."""
 def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `cat`."""
+    """Concatenate tensors along a dimension: an alias of `cat`."""
 def conj(input: Tensor) -> Tensor:
     """Return the tensor itself: a real number is its own conjugate."""
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -494,7 +494,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """Return the tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant"."""
+    """Pad the last dimensions with a number: `nn.functional.pad` with mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -510,33 +510,33 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
-    """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions."""
+    """Call `conv1d`, `conv2d`, `conv3d` or a transposed convolution, by the number of the weight's dimensions."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Return the magnitude of `input` with the sign of `other`; integers give float32."""
+    """Return the magnitude of `input` with the sign of `other`; integers give the default floating point type."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
+    """Return the correlation coefficients, from -1 to 1, of variables, which are rows."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine."""
 def cos_(input: Tensor) -> Tensor:
-    """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the hyperbolic cosine."""
 def cosh_(input: Tensor) -> Tensor:
-    """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `cosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.cosine_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.cosine_embedding_loss`, with a number for the reduction."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+    """Return the number of nonzero elements over some dimensions, or all of them; NaN counts as nonzero."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates."""
+    """Return (values, indices) of the largest element so far along `dim`; NaN propagates."""
 def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates."""
+    """Return (values, indices) of the smallest element so far along `dim`; NaN propagates."""
 def cumprod(input: Tensor, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -544,9 +544,9 @@ def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor |
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return an angle in degrees converted to radians; integers give float32."""
+    """Return an angle in degrees converted to radians; integers give the default floating point type."""
 def deg2rad_(input: Tensor) -> Tensor:
-    """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
@@ -562,41 +562,41 @@ def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int =
 def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Return a view of a diagonal of two dimensions, which becomes the last dimension."""
+    """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension."""
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `diagonal`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `diagonal` returns."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` in a diagonal."""
+    """Return a copy of the input with `src` written to a diagonal."""
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
+    """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i]."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the derivative of the logarithm of the gamma function."""
 def dist(input: Tensor, other: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the p-norm of `input - other`."""
+    """Return the p-norm of all elements of `input - other`; p is 2 by default."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inner product of two vectors."""
 def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
+    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.dropout`: overwrites its input, and returns it."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
+    """Concatenate tensors along dimension 2; a vector [n] counts as [1, n, 1], a matrix [n, m] as [n, m, 1]."""
 def einsum(*args: Any) -> Tensor:
     """Compute sums of products of tensors by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """Return the rows of `weight` selected by `indices`; a negative padding_idx means none."""
+    """Return the rows of `weight` that `indices` selects."""
 def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
-    """Scale the rows of `input` that the indices name, in place, so that their norm is at most `max_norm`."""
+    """Scale the rows of `input` that `indices` selects, in place, so that their norm is at most `max_norm`."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return an uninitialized tensor."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `empty`, with the shape, type and device of `input` unless others are named."""
+    """Return an uninitialized tensor with the shape, type and device of `input`, unless others are named."""
 def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return an uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -608,11 +608,11 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the error function."""
 def erf_(input: Tensor) -> Tensor:
-    """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `erf`: stores the result in this tensor, cast to its dtype, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
 def erfc_(input: Tensor) -> Tensor:
-    """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `erfc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -620,19 +620,19 @@ def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute 2 to the power x."""
 def exp2_(input: Tensor) -> Tensor:
-    """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `exp2`: stores the result in this tensor, cast to its dtype, and returns it."""
 def exp_(input: Tensor) -> Tensor:
-    """In-place version of `exp`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `exp`: stores the result in this tensor, cast to its dtype, and returns it."""
 def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """As `expand`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `expand` returns."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute exp(x) - 1, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
-    """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `expm1`: stores the result in this tensor, cast to its dtype, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Apply `alpha_dropout` of whole channels."""
+    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
 def feature_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -646,7 +646,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def fix_(input: Tensor) -> Tensor:
-    """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -660,19 +660,19 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
-    """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
+    """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the larger of two values; the other one if one is NaN."""
+    """Return the larger of two values; if one of them is NaN, return the other."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the smaller of two values; the other one if one is NaN."""
+    """Return the smaller of two values; if one of them is NaN, return the other."""
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute x - trunc(x), the part after the point, with the sign of x."""
+    """Compute the fractional part, x - trunc(x), which has the sign of x."""
 def frac_(input: Tensor) -> Tensor:
-    """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -688,17 +688,17 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = 
 def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element."""
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `full`, with the shape, type and device of `input` unless others are named."""
+    """Return a tensor filled with `fill_value`, with the shape, type and device of `input` unless others are named."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `gcd`: stores the result in this tensor, cast to its dtype, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input >= other, as bool."""
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
+    """Return (a, tau): a QR decomposition in the form of Householder reflections."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the outer product of two vectors."""
 def get_default_dtype() -> _dtype:
@@ -714,7 +714,7 @@ def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input >= other, as bool."""
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for its modes."""
+    """Sample images or volumes at the points of a grid: `nn.functional.grid_sample` with numbers for its modes."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """Sample images at the positions of a grid: `torch.grid_sampler` of images."""
 def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
@@ -730,9 +730,9 @@ def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | No
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x outside [-lambd, lambd], else 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.hinge_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.hinge_embedding_loss`, with a number for the reduction."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -748,31 +748,31 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0."""
 def i0_(input: Tensor) -> Tensor:
-    """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `i0`: stores the result in this tensor, cast to its dtype, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound."""
+    """Compute the regularized lower incomplete gamma function P(a, x), where `input` is a and `other` is x."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0."""
+    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate where it is near 0."""
 def imag(input: Tensor) -> Tensor:
     """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
+    """Return a copy of the input with alpha * source added at the given indexes of a dimension."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
+    """Return a copy of the input with `source` written at the given indexes of a dimension."""
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Write a number at the given indexes of a dimension; negative ones count from the end."""
+    """Return a copy of the input with one value at the given indexes of a dimension."""
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Write or add `values` to the elements that index tensors select (see `index`)."""
+    """Return a copy of the input with `values` written or added to the elements that index tensors select."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
+    """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order."""
+    """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+    """Return a copy of the slices at the given indexes of a dimension, in the order of the indexes."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the sum of products over the last dimension of both; the product, if one is a number."""
+    """Compute the sum of products over the last dimension of both inputs; their product if one has no dimensions."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
-    """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect."""
+    """Normalize each channel of each instance: call `nn.functional.instance_norm`, whose arguments have another order."""
 def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of square matrices."""
 def is_complex(input: Tensor) -> _bool:
@@ -792,7 +792,7 @@ def is_nonzero(input: Tensor) -> _bool:
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape."""
 def is_signed(input: Tensor) -> _bool:
-    """Return whether a tensor's type holds negative numbers."""
+    """Return whether a tensor's type can hold negative numbers."""
 def is_storage(obj: Any) -> _bool:
     """Return whether `obj` is a storage, typed or not."""
 def is_tensor(obj: Any) -> _bool:
@@ -802,7 +802,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ...
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test whether each element is finite: neither infinite nor NaN."""
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Test whether each element equals one of the test elements.  NaN equals none."""
+    """Return, for each element, whether it equals one of the test elements."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -816,25 +816,25 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.kl_div`, with a number for the reduction."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """Like `nn.functional.layer_norm`.  cudnn_enable has no effect."""
+    """Normalize the last dimensions: call `nn.functional.layer_norm`."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `lcm`: stores the result in this tensor, cast to its dtype, and returns it."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute `input * 2 ** other`; integers give float32."""
+    """Compute `input * 2 ** other`; integers give the default floating point type."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `ldexp`: stores the result in this tensor, cast to its dtype, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
+    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1)."""
 def less(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def less_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -844,23 +844,23 @@ def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return `steps` evenly spaced numbers from start to end, both included."""
 def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x and their vectors."""
+    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x, and their eigenvectors as columns."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm to base 10."""
 def log10_(input: Tensor) -> Tensor:
-    """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `log10`: stores the result in this tensor, cast to its dtype, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute log(1 + x), accurate near 0."""
 def log1p_(input: Tensor) -> Tensor:
-    """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `log1p`: stores the result in this tensor, cast to its dtype, and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm to base 2."""
 def log2_(input: Tensor) -> Tensor:
-    """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `log2`: stores the result in this tensor, cast to its dtype, and returns it."""
 def log_(input: Tensor) -> Tensor:
-    """In-place version of `log`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `log`: stores the result in this tensor, cast to its dtype, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of `softmax`, accurate where softmax underflows."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -872,39 +872,39 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
 def logdet(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero."""
+    """Compute the logical and: True where both values are nonzero; NaN counts as nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical not: True where the value is 0.  NaN counts as nonzero."""
+    """Compute the logical not: True where the value is 0; NaN counts as nonzero."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero."""
+    """Compute the logical or: True where either value is nonzero; NaN counts as nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero."""
+    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(x / (1 - x))."""
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
-    """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `logit`: stores the result in this tensor, cast to its dtype, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
+    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
+    """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Solve as `linalg.lu_solve` does, with its former order of arguments."""
+    """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
+    """Return (P, L, U) from the results of `linalg.lu_factor`."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.margin_ranking_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.margin_ranking_loss`, with a number for the reduction."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input."""
+    """Return a copy of the input with `value` where the mask is true."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
+    """Return a copy of the input with the elements of `source`, in row-major order, where the mask is true."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Select the elements where the mask is true, in row-major order."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+    """Compute the matrix product over the last two dimensions."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the exponential of square matrices."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -921,23 +921,23 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest element of each window of sequences."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (maxima, indices): `max_pool1d`, and the place of each maximum in its sequence."""
+    """Return (maxima, indices): the result of `max_pool1d`, and the index of each maximum in its sequence."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest element of each window of images."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest element of each window of volumes."""
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Return the larger of two values; NaN if either is.  Equal values share the gradient."""
+    """Return the larger of two values; NaN if either is NaN."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean over some dimensions, or all of them; NaN where there are no elements."""
 @overload
 def median(input: Tensor) -> Tensor:
-    """Compute the median: of an even number of elements the lower one; NaN if there is one."""
+    """Return the median, or the lower of the two middle elements; NaN if any element is NaN."""
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Compute the median: of an even number of elements the lower one; NaN if there is one."""
+    """Return the median, or the lower of the two middle elements; NaN if any element is NaN."""
 def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Tensor, ...]:
-    """Return views of vectors, expanded to a grid with one dimension for each."""
+    """Return a view of each vector, expanded to a grid that has one dimension for each vector."""
 @overload
 def min(input: Tensor) -> Tensor:
     """Return the smallest value."""
@@ -948,7 +948,7 @@ def min(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smallest value."""
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Return the smaller of two values; NaN if either is.  Equal values share the gradient."""
+    """Return the smaller of two values; NaN if either is NaN."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the product of two matrices."""
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -958,7 +958,7 @@ def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | 
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the elements in order along the first dimension."""
+    """Return the elements in ascending order along the first dimension."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the product of two tensors, or of a tensor and a number."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -972,7 +972,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
-    """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `nan_to_num`: stores the result in this tensor, cast to its dtype, and returns it."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
 @overload
@@ -988,7 +988,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _boo
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a view of `length` indexes of a dimension from `start` on."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """As `narrow`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `narrow` returns."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
@@ -1000,11 +1000,11 @@ def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the negative of each element, -x."""
 def neg_(input: Tensor) -> Tensor:
-    """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the negative of each element, -x."""
 def negative_(input: Tensor) -> Tensor:
-    """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
 @overload
@@ -1046,7 +1046,7 @@ def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Return a view with the dimensions in another order."""
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """As `permute`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `permute` returns."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1074,9 +1074,9 @@ def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return an angle in radians converted to degrees; integers give float32."""
+    """Return an angle in radians converted to degrees; integers give the default floating point type."""
 def rad2deg_(input: Tensor) -> Tensor:
-    """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random numbers that are uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1102,13 +1102,13 @@ def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """Return the tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the reciprocal of each element, 1 / x; integers give float32."""
+    """Compute the reciprocal of each element, 1 / x; integers give the default floating point type."""
 def reciprocal_(input: Tensor) -> Tensor:
-    """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `reciprocal`: stores the result in this tensor, cast to its dtype, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the rectified linear unit, max(x, 0); NaN is unchanged."""
 def relu_(input: Tensor) -> Tensor:
-    """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the remainder of `floor_divide`, with the sign of the divisor."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
@@ -1134,7 +1134,7 @@ def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
-    """In-place version of `round`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `round`: stores the result in this tensor, cast to its dtype, and returns it."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1142,9 +1142,9 @@ def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bo
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32."""
+    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give the default floating point type."""
 def rsqrt_(input: Tensor) -> Tensor:
-    """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `rsqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute `other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1162,13 +1162,13 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., i
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """Return a view of one index of a dimension, without that dimension."""
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
-    """As `select`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `select` returns."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `src` at one index of a dimension."""
 def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
 def selu_(input: Tensor) -> Tensor:
-    """In-place version of `selu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `selu`: stores the result in `input`, cast to its dtype, and returns it."""
 def set_default_dtype(d: _dtype) -> None:
     """Set the default type, a floating point type."""
 def set_default_tensor_type(t: Any) -> None:
@@ -1182,7 +1182,7 @@ def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
-    """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `sigmoid`: stores the result in this tensor, cast to its dtype, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1190,17 +1190,17 @@ def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sine."""
 def sin_(input: Tensor) -> Tensor:
-    """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+    """Compute sin(pi x) / (pi x), and 1 at 0; integers give the default floating point type."""
 def sinc_(input: Tensor) -> Tensor:
-    """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `sinc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the hyperbolic sine."""
 def sinh_(input: Tensor) -> Tensor:
-    """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `sinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `slice`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `slice` returns."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `src` in a slice of a dimension."""
 def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1212,23 +1212,23 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool 
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `split`, but each result is a contiguous copy."""
+    """Return contiguous copies of the views that `split` returns."""
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return views of consecutive pieces of a dimension, of the listed sizes."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `split_with_sizes`, but each result is a contiguous copy."""
+    """Return contiguous copies of the views that `split_with_sizes` returns."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the square root; integers give float32."""
+    """Compute the square root; integers give the default floating point type."""
 def sqrt_(input: Tensor) -> Tensor:
-    """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `sqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the square of each element, x * x; bool gives int64."""
 def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `square`: stores the result in this tensor, cast to its dtype, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
 def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `squeeze`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `squeeze` returns."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1252,7 +1252,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...)
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """As `t`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `t` returns."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the elements of the flattened input at the given indexes; negative ones count from the end."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1260,11 +1260,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, ou
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the tangent."""
 def tan_(input: Tensor) -> Tensor:
-    """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
-    """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `tanh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1274,7 +1274,7 @@ def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...
 def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
     """Return x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
-    """In-place version of `threshold`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:
@@ -1286,7 +1286,7 @@ def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Return a view with two dimensions swapped."""
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """As `transpose`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `transpose` returns."""
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the integral of y along `dim` by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
@@ -1298,27 +1298,27 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """Like `nn.functional.triplet_margin_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum"."""
+    """Call `nn.functional.triplet_margin_loss`, with a number for the reduction."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def trunc_(input: Tensor) -> Tensor:
-    """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return views of every index of a dimension."""
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """As `unbind`, but each result is a contiguous copy."""
+    """Return contiguous copies of the views that `unbind` returns."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """Split one dimension into several; one size may be -1."""
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
-    """As `unfold`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `unfold` returns."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
@@ -1334,7 +1334,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *,
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-    """As `unsqueeze`, but the result is a contiguous copy."""
+    """Return a contiguous copy of the view that `unsqueeze` returns."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1358,7 +1358,7 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
+    """In-place version of `xlogy`: stores the result in this tensor, cast to its dtype, and returns it."""
 def zero_(input: Tensor) -> Tensor:
     """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

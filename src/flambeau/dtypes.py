@@ -23,7 +23,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = 0, 1, 2, 3
 
 
 class dtype:  # noqa: N801  (the field's name for it)
-    """The type of one element.
+    """The type of a tensor's elements.
 
     name: as in `float32`;  itemsize: bytes;  cuda: the C type that holds it in device memory;
     compute: the C type that arithmetic on it uses (half types compute in float, and round once).

@@ -379,7 +379,7 @@ class OutOfMemoryError(FlambeauError, RuntimeError):
 
 
 class AcceleratorError(FlambeauError, RuntimeError):
-    """The driver reported an error.
+    """The CUDA driver reported an error.
 
     `error_code` is the CUresult number.  `sticky` is True if this process cannot use the device any more.
     """

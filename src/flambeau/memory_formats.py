@@ -10,8 +10,9 @@ from .errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRange
 
 
 class memory_format:  # noqa: N801  (PyTorch's name for it)
-    """An order of dimensions in memory.  order: the dimensions of a channels-last format by rising stride; else ().
+    """The order of a tensor's dimensions in memory.
 
+    order: for a channels-last format, the dimensions from the smallest stride to the largest; otherwise ().
     Example:
         >>> x = torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
         >>> x.stride(), x.is_contiguous(memory_format=torch.channels_last)

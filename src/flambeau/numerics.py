@@ -132,7 +132,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """Return the precision of float32 matrix products: "highest", "high" or "medium".
 
-    Raises: ModeError if `fp32_precision` differs.
+    Raises: ModeError if `torch.backends.cuda.matmul.fp32_precision` was set to a different precision.
     Example:
         >>> torch.get_float32_matmul_precision()
         'highest'
@@ -162,7 +162,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return the mode set by `use_deterministic_algorithms`.
+    """Return whether `use_deterministic_algorithms` turned deterministic algorithms on.
 
     Example:
         >>> torch.are_deterministic_algorithms_enabled()

@@ -540,7 +540,7 @@ def autocast_decrement_nesting() -> int:
 
 # deprecated names, each for one device type
 
-_FORMER = """Former name of `torch.{now}`; it warns.
+_FORMER = """Former name of `torch.{now}`; a call emits a DeprecationWarning.
 
 Example:
     >>> import warnings
@@ -643,10 +643,10 @@ def set_autocast_xla_enabled(enabled: bool) -> None:
 
 
 class autocast:  # noqa: N801
-    """Run public calls in lower precision where that is safe: as a context manager or a decorator.
+    """Run operators in lower precision where that is safe: a context manager or a decorator.
 
     Matrix products and convolutions run in `dtype`; losses, norms and functions with a large range run in float32; the
-    guide on mixed precision lists them.  Call `backward()` outside the context: it runs in the recorded types.
+    guide on mixed precision lists them.  Call `backward()` outside the context: it uses the types of the forward pass.
     dtype: float16 or bfloat16; None is `get_autocast_dtype(device_type)`.
     enabled: False turns autocast off inside another context.
     cache_enabled: whether a parameter is cast once until the outermost context ends; None keeps the setting.

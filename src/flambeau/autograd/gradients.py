@@ -29,7 +29,8 @@ def backward(
     tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
     Shapes: each gradient has the shape of its tensor; it may be left out for a tensor of one element.
     Host:   returns at once.
-    Order:  each node runs on the stream of its forward; the current streams then wait for those of the leaves.
+    Order:  the backward of each operator runs on the stream of its forward call.  At the end the current streams
+            wait for the streams on which the gradients of leaves were added.
     Raises: AutogradError if a tensor requires no gradient, or a gradient is missing for one of several elements,
             ShapeError if a gradient has another shape, ArgumentTypeError for anything but tensors.
     Example:

@@ -196,10 +196,10 @@ class set_grad_enabled(GradMode):  # noqa: N801
 
 
 class inference_mode(_ContextDecorator):  # noqa: N801
-    """Disable recording for autograd, and make new tensors inference tensors, which autograd cannot save later.
+    """Disable recording for autograd, and make new tensors inference tensors, which autograd cannot save for backward.
 
     mode: False ends inference mode inside another `inference_mode`, and enables gradients.
-    Outside, writing an inference tensor, or a view made inside, is an error.
+    Outside inference mode, a write to an inference tensor, or to a view that was made inside, is an error.
     Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
         >>> x = torch.ones(2, requires_grad=True)

@@ -55,9 +55,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input."""
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
-    """In-place version of `celu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `celu`: stores the result in `input`, cast to its dtype, and returns it."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ..."""
+    """Return a copy in which the channels (dimension 1) of `groups` consecutive groups are interleaved."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -91,7 +91,7 @@ def dropout3d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _b
 def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input."""
 def elu_(input: Tensor, alpha: _float = ..., scale: _float = ..., input_scale: _float = ...) -> Tensor:
-    """In-place version of `elu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `elu`: stores the result in `input`, cast to its dtype, and returns it."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """Return the rows of `weight` that `input` names."""
 def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
@@ -131,7 +131,7 @@ def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:
 def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplace: _bool = ...) -> Tensor:
     """Return input limited to [min_val, max_val]; inplace: overwrite the input."""
 def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor:
-    """In-place version of `hardtanh`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `hardtanh`: stores the result in `input`, cast to its dtype, and returns it."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return input where the target is 1, and max(0, margin - input) where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _float = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -149,7 +149,7 @@ def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = .
 def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = ...) -> Tensor:
     """Return input where positive, else input * negative_slope; inplace: overwrite the input."""
 def leaky_relu_(input: Tensor, negative_slope: Tensor | Number = ...) -> Tensor:
-    """In-place version of `leaky_relu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `leaky_relu`: stores the result in `input`, cast to its dtype, and returns it."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
 def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, linear_bias: Any = ..., weight: Tensor | None = ..., reduction: str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
@@ -235,7 +235,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input."""
 def selu_(input: Tensor) -> Tensor:
-    """In-place version of `selu`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `selu`: stores the result in `input`, cast to its dtype, and returns it."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -261,7 +261,7 @@ def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
     """Return input where it exceeds the threshold, else value; inplace: overwrite the input."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
-    """In-place version of `threshold`: stores the result in `input`, in its dtype, and returns it."""
+    """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:

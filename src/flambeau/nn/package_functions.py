@@ -137,7 +137,9 @@ def lstm(
 ) -> Any:  # fmt: skip
     """Run LSTM layers with the given weights; return (results, last hidden states, last cell states).
 
-    Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
+    hx: (first hidden states, first cell states).  params: a list of the weights of all layers, in the order of
+    `nn.LSTM.all_weights`.  dropout: the probability of dropout between layers, if `train` is True.
+    For packed data: lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
     Shapes: as `nn.LSTM`.
     Host:   returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
@@ -159,8 +161,9 @@ def gru(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run GRU layers with the given weights; return (results, last states).  Arguments: see `lstm`.
+    """Run GRU layers with the given weights; return (results, last states).
 
+    hx: the first states.  The other arguments are those of `lstm`.
     Shapes: as `nn.GRU`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
@@ -243,8 +246,9 @@ def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, 
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """Compute one step of an LSTM; return (hidden state, cell state).  hx: the two states before the step.
+    """Compute one step of an LSTM, and return (hidden state, cell state).
 
+    hx: the two states before the step.
     Shapes: input [n, input_size], states [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentError unless hx has two tensors, ArgumentTypeError for an argument that is not a tensor, ShapeError
@@ -262,8 +266,9 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """Compute one step of a GRU; return the new state.  hx: the state before the step.
+    """Compute one step of a GRU, and return the new state.
 
+    hx: the state before the step.
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if
@@ -317,8 +322,9 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Compute `nn.functional.ctc_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.ctc_loss`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: as `nn.functional.ctc_loss`.
     Host: waits if the lengths are on a GPU.
     Raises: ArgumentError for another reduction, ShapeError if the shapes or lengths do not fit, DtypeError for wrong
@@ -336,9 +342,9 @@ def embedding_bag(
     weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return (`nn.functional.embedding_bag`'s result, the bag of each index, sizes of the bags, chosen indices).
+    """Return (result of `nn.functional.embedding_bag`, bag of each index, sizes of the bags, indices of the maxima).
 
-    mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
+    mode: 0 is "sum", 1 "mean", 2 "max"; the indices of the maxima are empty except in mode 2.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices; ignored by mode 2.
     sparse: must be False; gradients are dense.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].

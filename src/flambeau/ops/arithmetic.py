@@ -102,7 +102,7 @@ def _whole_scale() -> Iterator[ErrorSample]:
 
 @_sum(promoted, "input + other", ufunc="add", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
+    """Compute `input + alpha * other`, where `other` is a tensor or a number.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -223,13 +223,13 @@ def _quotient(body: Any) -> Any:
 
 @_quotient
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give float32.
+    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type.
 
     rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError with one if
-            both operands are bool.
+    Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError for a
+            rounding_mode if both operands are bool.
     Example:
         >>> x = torch.tensor([7, -7])
         >>> torch.div(x, 2)
@@ -257,8 +257,9 @@ def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False, rounds=("input",))
 def floor_divide(input: Value, other: Value) -> Any:
-    """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
+    """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device.
 
+    The result has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool.
@@ -342,7 +343,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """Compute the reciprocal of each element, 1 / x; integers give float32.
+    """Compute the reciprocal of each element, 1 / x; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -449,7 +450,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
 def sqrt(input: Operand) -> Any:
-    """Compute the square root; integers give float32.
+    """Compute the square root; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -468,7 +469,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32.
+    """Compute the reciprocal of the square root, 1 / sqrt(x); integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -608,7 +609,7 @@ def _float_power(input: Value, exponent: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError if the tensor to write is not float64.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if the tensor that is written to is not float64.
     Example:
         >>> torch.float_power(torch.tensor([1, 2, 3]), -1)
         tensor([1.0000, 0.5000, 0.3333], dtype=torch.float64)
@@ -683,8 +684,9 @@ def _of_tensors(rule: Any, cuda: str, cost: float = 1.0, **options: Any) -> Any:
     other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end.
+    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1).
 
+    Each result is computed from the nearer end.
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
@@ -753,7 +755,7 @@ def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype
     _true_quotient, "input + value * (tensor1 / tensor2)", errors=_three_errors, dtypes=dtypes.FLOATING_TYPES
 )
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = ONE) -> Any:
-    """Compute `input + value * tensor1 / tensor2`, for floating point.
+    """Compute `input + value * tensor1 / tensor2`; tensor1 and tensor2 may not both be integers.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -63,7 +63,7 @@ def _no_slope(grad: Any, needs: Any) -> Any:
 def eq(input: Value, other: Value) -> Any:
     """Compute input == other, as bool; False for NaN.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -77,7 +77,7 @@ def eq(input: Value, other: Value) -> Any:
 def ne(input: Value, other: Value) -> Any:
     """Compute input != other, as bool; True for NaN.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -91,7 +91,7 @@ def ne(input: Value, other: Value) -> Any:
 def lt(input: Value, other: Value) -> Any:
     """Compute input < other, as bool.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -105,7 +105,7 @@ def lt(input: Value, other: Value) -> Any:
 def le(input: Value, other: Value) -> Any:
     """Compute input <= other, as bool.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -119,7 +119,7 @@ def le(input: Value, other: Value) -> Any:
 def gt(input: Value, other: Value) -> Any:
     """Compute input > other, as bool.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -133,7 +133,7 @@ def gt(input: Value, other: Value) -> Any:
 def ge(input: Value, other: Value) -> Any:
     """Compute input >= other, as bool.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -254,9 +254,9 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero.
+    """Compute the logical and: True where both values are nonzero; NaN counts as nonzero.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -268,9 +268,9 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero.
+    """Compute the logical or: True where either value is nonzero; NaN counts as nonzero.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -282,9 +282,9 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero.
+    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
     Example:
@@ -296,7 +296,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Compute the logical not: True where the value is 0.  NaN counts as nonzero.
+    """Compute the logical not: True where the value is 0; NaN counts as nonzero.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -338,7 +338,7 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 def bitwise_and(input: Value, other: Value) -> Any:
     """Compute the bitwise and; for bool, logical and.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
@@ -352,7 +352,7 @@ def bitwise_and(input: Value, other: Value) -> Any:
 def bitwise_or(input: Value, other: Value) -> Any:
     """Compute the bitwise or; for bool, logical or.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
@@ -366,7 +366,7 @@ def bitwise_or(input: Value, other: Value) -> Any:
 def bitwise_xor(input: Value, other: Value) -> Any:
     """Compute the bitwise exclusive or; for bool, logical exclusive or.
 
-    Shapes: broadcast together.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for floating point.
     Example:
@@ -566,8 +566,9 @@ class MaskedFill(Pointwise):
 
 
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
-    """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input.
+    """Return a copy of the input with `value` where the mask is true.
 
+    value: a number or a tensor without dimensions, which is converted to the input's type.
     Shapes: input and mask broadcast together.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast or `value` has dimensions, DtypeError if the mask is not bool,
@@ -600,8 +601,9 @@ def _extreme(cuda: str) -> Any:
 
 @_extreme("larger(input, other)")
 def maximum(input: Value, other: Value) -> Any:
-    """Return the larger of two values; NaN if either is.  Equal values share the gradient.
+    """Return the larger of two values; NaN if either is NaN.
 
+    Equal values share the gradient equally.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -614,8 +616,9 @@ def maximum(input: Value, other: Value) -> Any:
 
 @_extreme("smaller(input, other)")
 def minimum(input: Value, other: Value) -> Any:
-    """Return the smaller of two values; NaN if either is.  Equal values share the gradient.
+    """Return the smaller of two values; NaN if either is NaN.
 
+    Equal values share the gradient equally.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -657,7 +660,7 @@ def _number_extreme(cuda: str) -> Any:
 
 @_number_extreme("larger_number(input, other)")
 def fmax(input: Operand, other: Operand) -> Any:
-    """Return the larger of two values; the other one if one is NaN.
+    """Return the larger of two values; if one of them is NaN, return the other.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -677,7 +680,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_number_extreme("smaller_number(input, other)")
 def fmin(input: Operand, other: Operand) -> Any:
-    """Return the smaller of two values; the other one if one is NaN.
+    """Return the smaller of two values; if one of them is NaN, return the other.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -782,8 +785,9 @@ def _no_bounds() -> Iterator[ErrorSample]:
 
 
 def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -> Any:
-    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max.
+    """Limit values to [min, max]; NaN is unchanged.
 
+    One bound may be None.  If min > max, the result is max.
     Shapes: the inputs broadcast together.
     Host:   returns at once.
     Raises: ValueRangeError if both are None; DtypeError if all operands are bool.

@@ -483,8 +483,8 @@ def conv1d(
 ) -> Any:  # fmt: skip
     """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias.
 
-    stride: the step between windows.  dilation: the step between a window's elements.  padding: zeros at both ends, or
-    "valid" for none, or "same" for as many as keep the size.
+    stride: the step between windows.  dilation: the step between a window's elements.  padding: the number of zeros
+    added at each end, or "valid" for none, or "same" for as many as keep the size.
     Shapes: [n, c, l] or [c, l] with weight [o, c / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l + 2 * padding - dilation * (k - 1) - 1) // stride + 1.
     Host:   returns at once.
@@ -581,12 +581,12 @@ def conv_transpose1d(
 ) -> Any:  # fmt: skip
     """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
 
-    padding: elements cut off at both ends.  output_padding: elements added at the end.
+    padding: the number of elements cut off at each end.  output_padding: the number of elements added at the end.
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Host:   returns at once.
-    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
-            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
+    Raises: ShapeError for other shapes, or a result without elements, DtypeError if the types differ or are bool,
+            ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> x = torch.tensor([[[1.0, 2.0]]])
         >>> torch.conv_transpose1d(x, torch.tensor([[[1.0, 10.0]]]), stride=2)
@@ -605,8 +605,8 @@ def conv_transpose2d(
     The arguments are those of `conv_transpose1d`, each an int or one int for each spatial dimension.
     Shapes: [n, c, h, w] or [c, h, w] with weight [c, o / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
     Host:   returns at once.
-    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
-            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
+    Raises: ShapeError for other shapes, or a result without elements, DtypeError if the types differ or are bool,
+            ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
         tensor([[[[1., 2., 1.],
@@ -627,8 +627,8 @@ def conv_transpose3d(
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [c, o / groups, *kernel] and bias [o] gives [n, o, *sizes] or
             [o, *sizes].
     Host:   returns at once.
-    Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
-            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
+    Raises: ShapeError for other shapes, or a result without elements, DtypeError if the types differ or are bool,
+            ValueRangeError for a stride, padding, dilation or groups out of range.
     Example:
         >>> torch.conv_transpose3d(torch.ones(1, 2, 3, 3, 3), torch.ones(2, 4, 2, 2, 2), stride=2).shape
         torch.Size([1, 4, 6, 6, 6])
@@ -654,9 +654,9 @@ def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> An
 
     Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
     Host:   returns at once.
-    Memory: k times the input.
+    Memory: a temporary tensor of k times the input's size.
     Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
-            bool, ValueRangeError for a stride, padding, dilation or groups out of range.
+            bool, ValueRangeError for a negative `pad`.
     Example:
         >>> torch.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
         torch.Size([4, 2, 4])

@@ -39,7 +39,7 @@ def diag_embed(input: Operand, offset: int = 0, dim1: int = -2, dim2: int = -1) 
     """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2.
 
     offset: 0 is the main diagonal; positive numbers are above it.
-    Shapes: one dimension more than the input; both are of size n + |offset|, for rows of size n.
+    Shapes: one dimension more than the input; dim1 and dim2 have size n + |offset|, for rows of size n.
     Host:   returns at once.
     Raises: ShapeError for equal dimensions, IndexRangeError for dimensions out of range.
     Example:
@@ -135,7 +135,7 @@ def diagflat(input: Operand, offset: int = 0) -> Any:
 def block_diag(*tensors: Any) -> Any:
     """Return a matrix with the given matrices along its diagonal, and zeros elsewhere.
 
-    Vectors are rows, and 0-dim tensors matrices of one element.  Without matrices, the result has the shape [1, 0].
+    Vectors count as rows, 0-dim tensors as matrices of one element.  Without matrices, the result has the shape [1, 0].
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
     Example:

@@ -173,7 +173,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     not, and None or "use_mm_for_euclid_dist_if_necessary" does so for more than 25 rows.
     Shapes: [*, n, d] and [*, m, d], whose first dimensions broadcast, give [*, n, m].
     Host:   returns at once.
-    Memory: n * m * d numbers for the gradient of distances without a matrix product.
+    Memory: the gradient of distances that were computed without a matrix product needs n * m * d numbers.
     Raises: ShapeError for fewer than two dimensions, or another number of columns, DtypeError for integers,
             ArgumentError for any other compute_mode, ValueRangeError for p below 0.
     Example:

@@ -365,7 +365,7 @@ def _bad_inner_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_inner_pairs, errors=_bad_inner_pairs, dtypes=PRODUCT_TYPES)
 def inner(input: Operand, other: Operand) -> Any:
-    """Compute the sum of products over the last dimension of both; the product, if one is a number.
+    """Compute the sum of products over the last dimension of both inputs; their product if one has no dimensions.
 
     Shapes: [*A, k] with [*B, k] gives [*A, *B].
     Host:   returns at once.

@@ -361,7 +361,7 @@ def trunc(input: Operand) -> Any:
     dtype=floating_only, cuda="input - trunc(input)", samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES
 )
 def frac(input: Operand) -> Any:
-    """Compute x - trunc(x), the part after the point, with the sign of x.
+    """Compute the fractional part, x - trunc(x), which has the sign of x.
 
     Shapes: same as the input.
     Host: returns at once.
@@ -694,8 +694,9 @@ def _no_points() -> Iterator[ErrorSample]:
     dtype=to_float, cuda="atan2(input, other)", samples=_points, errors=unbroadcastable, dtypes=dtypes.ALL, cost=20.0
 )
 def atan2(input: Operand, other: Operand) -> Any:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32.
+    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi].
 
+    Integers give the default floating point type.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError if `out` is not floating point.
@@ -737,7 +738,7 @@ def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @floating_function("input * (decltype(input))57.29577951308232", cost=1.0)
 def rad2deg(input: Operand) -> Any:
-    """Return an angle in radians converted to degrees; integers give float32.
+    """Return an angle in radians converted to degrees; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -756,7 +757,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("input * (decltype(input))0.017453292519943295", cost=1.0)
 def deg2rad(input: Operand) -> Any:
-    """Return an angle in degrees converted to radians; integers give float32.
+    """Return an angle in degrees converted to radians; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -775,7 +776,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("sinc_of(input)")
 def sinc(input: Operand) -> Any:
-    """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32.
+    """Compute sin(pi x) / (pi x), and 1 at 0; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -817,7 +818,7 @@ def _signs() -> Iterator[Sample]:
 
 @pointwise(dtype=to_float, cuda="copysign(input, other)", samples=_signs, errors=unbroadcastable, dtypes=dtypes.ALL)
 def copysign(input: Operand, other: Value) -> Any:
-    """Return the magnitude of `input` with the sign of `other`; integers give float32.
+    """Return the magnitude of `input` with the sign of `other`; integers give the default floating point type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -876,8 +877,9 @@ def _two_types() -> Iterator[ErrorSample]:
     dtypes=dtypes.ALL, differentiable=False,
 )  # fmt: skip
 def heaviside(input: Operand, values: Operand) -> Any:
-    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient.
+    """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.
 
+    The result has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError if the types differ.
@@ -953,7 +955,7 @@ def _exponents() -> Iterator[Sample]:
     dtype=to_float, cuda="scaled(input, other)", cost=4.0, samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL
 )
 def ldexp(input: Operand, other: Operand) -> Any:
-    """Compute `input * 2 ** other`; integers give float32.
+    """Compute `input * 2 ** other`; integers give the default floating point type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

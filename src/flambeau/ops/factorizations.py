@@ -451,8 +451,9 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 
 @composite(samples=_definite, errors=_not_square, dtypes=TYPES, host="waits")
 def cholesky(input: Operand, upper: bool = False) -> Any:
-    """Return the Cholesky factor: the former name of `linalg.cholesky`.
+    """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`.
 
+    upper: True returns the upper triangular factor, L^T.
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless the
@@ -477,8 +478,9 @@ def _factored_systems() -> Iterator[Sample]:
     other_names={"input": "B", "input2": "L"},
 )
 def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
-    """Compute the solution X of A @ X = B, given the Cholesky factor L of A.
+    """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T.
 
+    upper: True takes L as upper triangular, with A = L^T @ L.
     Shapes: [*, k, n] with [*, k, k] gives [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
@@ -494,8 +496,9 @@ def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
 
 @composite(samples=_squares, errors=_not_square, dtypes=TYPES, host="may wait", other_names={"input": "L"})
 def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
-    """Compute the inverse of A, given its Cholesky factor L.
+    """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T.
 
+    upper: True takes L as upper triangular, with A = L^T @ L.
     Shapes: [*, k, k] gives the same.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless L is square, DtypeError unless float32 or float64.
@@ -686,9 +689,10 @@ def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, t
     dtypes=TYPES, host="may wait", differentiable=False,
 )  # fmt: skip
 def geqrf(input: Operand) -> Any:
-    """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q.
+    """Return (a, tau): a QR decomposition in the form of Householder reflections.
 
-    Shapes: [*, m, n] gives [*, m, n] and [*, k].
+    R is the upper triangle of a; `orgqr` computes Q from (a, tau).
+    Shapes: [*, m, n] gives [*, m, n] and [*, k], where k is the smaller size.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64, AutogradError for an operand
             that requires a gradient.
@@ -1172,10 +1176,10 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="may wait", other_names={"input": "A"})
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
-    """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`.
+    """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`.
 
-    Shapes: [*, m, n] gives the same, [*, k], int32, and with get_infos [*], int32.
-    Host:   waits if the operand is on a GPU, unless get_infos; then on an NVIDIA GPU without cuSOLVER.
+    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, k] and infos [*], both int32, where k is the smaller size.
+    Host:   waits if the operand is on a GPU; with get_infos, only on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
             diagonal of U, unless get_infos.
     Example:
@@ -1233,8 +1237,9 @@ def _bad_packed() -> Iterator[ErrorSample]:
 
 @composite(samples=_packed, errors=_bad_packed, dtypes=TYPES, host="never", method=False)
 def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """Return (P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty.
+    """Return (P, L, U) from the results of `linalg.lu_factor`.
 
+    unpack_data: False leaves L and U empty.  unpack_pivots: False leaves P empty.
     Shapes: LU_data [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is the smaller size.
     Host:   returns at once.
     Raises: ShapeError if LU_data has fewer than 2 dimensions, DtypeError if it is not floating point or the pivots are
@@ -1292,7 +1297,7 @@ def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: boo
     dtypes=TYPES, host="may wait", other_names={"input": "b"},
 )  # fmt: skip
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
-    """Solve as `linalg.lu_solve` does, with its former order of arguments.
+    """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first.
 
     Shapes: b [*, k, n] with LU_data [*, k, k] and LU_pivots [*, k] gives [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.

@@ -448,9 +448,9 @@ def _index_reduce_errors() -> Iterator[ErrorSample]:
 def index_reduce(
     input: Operand, dim: int, index: Operand, source: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order.
+    """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`.
 
-    reduce: "prod", "mean", "amax" or "amin".  include_self: as in `scatter_reduce`.
+    reduce: "prod", "mean", "amax" or "amin".  include_self: whether the reduction includes the input's own slice.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -612,7 +612,7 @@ def _masked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
-    """Write the elements of `source`, in row-major order, to the elements where the mask is true.
+    """Return a copy of the input with the elements of `source`, in row-major order, where the mask is true.
 
     Shapes: input and mask broadcast; the source has at least as many elements as the mask has true ones.
     Host:   returns at once; a source that is too short raises on the CPU and triggers a device-side assert on a GPU.
@@ -849,7 +849,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL, takes_out=False)
 def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """Return a copy of the input with `src` in a diagonal.
+    """Return a copy of the input with `src` written to a diagonal.
 
     Shapes: the source has the shape of `input.diagonal(offset, dim1, dim2)`; the result has the input's.
     Host:   returns at once.
@@ -879,9 +879,9 @@ def _strided_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_strided_samples, errors=_strided_errors, dtypes=dtypes.ALL, takes_out=False)
 def as_strided_scatter(input: Operand, src: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap.
+    """Return a contiguous copy of the input with `src` written to the elements that `as_strided` would select in it.
 
-    storage_offset: of the first element in the copy; None is 0.
+    The elements must not overlap.  storage_offset: the position of the first one in the copy; None is 0.
     Shapes: the source has shape `size`; the result has the input's.
     Host:   returns at once.
     Raises: ShapeError if shapes differ, or the part exceeds the input or overlaps itself.

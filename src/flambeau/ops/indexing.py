@@ -265,8 +265,9 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: bool = False) -> Any:
-    """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end.
+    """Return a copy of the slices at the given indexes of a dimension, in the order of the indexes.
 
+    wrap: True lets negative indexes count from the end.
     Shapes: those of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type,
@@ -338,8 +339,9 @@ def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -
 def index_add(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, alpha: float = 1, wrap: bool = False
 ) -> Any:
-    """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order.
+    """Return a copy of the input with alpha * source added at the given indexes of a dimension.
 
+    The additions to a repeated index are made in order.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -386,10 +388,10 @@ def _copy_samples() -> Iterator[Sample]:
 def index_copy(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, wrap: bool = False, unique: bool = False
 ) -> Any:
-    """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts.
+    """Return a copy of the input with `source` written at the given indexes of a dimension.
 
-    The gradient is that of indexes without repetition.
-    unique: whether the caller knows that no index is repeated.
+    Of several writes to one index, the last counts.  The gradient is correct only if no index is repeated.
+    unique: True promises that no index is repeated.  wrap: True lets negative indexes count from the end.
     Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -441,8 +443,9 @@ def _fill_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
 def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Value) -> Any:
-    """Write a number at the given indexes of a dimension; negative ones count from the end.
+    """Return a copy of the input with one value at the given indexes of a dimension.
 
+    Negative indexes count from the end.
     value: a number, or a tensor without dimensions, which may have a gradient.
     Shapes: same as the input; the index is a vector.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
@@ -731,11 +734,12 @@ def _entries_to_write(at: Selection, values: Any) -> Any:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="may wait")
 def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
-    """Write or add `values` to the elements that index tensors select (see `index`).
+    """Return a copy of the input with `values` written or added to the elements that index tensors select.
 
-    Of several writes to one element the last counts.  Additions to one element are made in order.
+    indices: a tuple of index tensors, one per dimension, which select the elements of `input[indices]`.
+    accumulate: True adds.  Of several writes to one element the last counts; additions to it are made in order.
     Shapes: values broadcast to the shape of the selection.
-    Host:   as `index`; waits for the copy of an index tensor that lies on another device.
+    Host:   returns at once; waits if there is a mask, and for the copy of an index tensor that lies on another device.
     Raises: IndexRangeError if an index is out of range or of floating point, ShapeError if the values do not broadcast
             to the selected elements, DtypeError if they are of another type.
     Example:
@@ -754,9 +758,9 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input.
+    """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`.
 
-    Values without dimensions may lie on the CPU.
+    For a tensor on a GPU, values without dimensions may lie on the CPU.
     Host:   as `index_put`.
     Raises: ArgumentTypeError if `indices` is not a tuple of tensors, IndexRangeError for an index out of range or of
             floating point, ShapeError if the values do not broadcast to the selected elements, DtypeError if their

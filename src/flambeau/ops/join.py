@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def concat(tensors: Operands, dim: int = 0) -> Any:
-    """Alias of `cat`.
+    """Concatenate tensors along a dimension: an alias of `cat`.
 
     Shapes: sizes are equal except along `dim`, where the result has their sum.
     Host:   returns at once.
@@ -202,7 +202,7 @@ def concat(tensors: Operands, dim: int = 0) -> Any:
 
 @composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def concatenate(tensors: Operands, dim: int = 0) -> Any:
-    """Alias of `cat`.
+    """Concatenate tensors along a dimension: an alias of `cat`.
 
     Shapes: sizes are equal except along `dim`, where the result has their sum.
     Host:   returns at once.
@@ -695,7 +695,7 @@ def _with_three(tensor: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """Return the tensor, or the tensors as a tuple, with 0-dim ones as vectors.
+    """Return the tensor, or a tuple of the tensors, with at least one dimension: [] becomes [1].
 
     Host:   returns at once.
     Raises: ArgumentTypeError if an argument is not a tensor.
@@ -709,8 +709,9 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Return the tensor, or the tensors as a tuple, with vectors as matrices of one row.
+    """Return the tensor, or a tuple of the tensors, with at least two dimensions: [n] becomes [1, n].
 
+    [] becomes [1, 1].
     Host:   returns at once.
     Raises: ArgumentTypeError if an argument is not a tensor.
     Example:
@@ -721,9 +722,9 @@ def atleast_2d(*tensors: Any) -> Any:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Return the tensor, or several as a tuple, with at least three dimensions: [n] becomes [1, n, 1].
+    """Return the tensor, or a tuple of the tensors, with at least three dimensions: [n] becomes [1, n, 1].
 
-    [n, m] becomes [n, m, 1].
+    [] becomes [1, 1, 1], and [n, m] becomes [n, m, 1].
     Host:   returns at once.
     Raises: ArgumentTypeError if an argument is not a tensor.
     Example:
@@ -745,7 +746,7 @@ def _no_rows() -> Iterator[ErrorSample]:
 
 @composite(samples=_rows, errors=_no_rows, dtypes=dtypes.ALL, method=False)
 def dstack(tensors: Operands) -> Any:
-    """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1].
+    """Concatenate tensors along dimension 2; a vector [n] counts as [1, n, 1], a matrix [n, m] as [n, m, 1].
 
     Shapes: [a, b, n] and [a, b, m] give [a, b, n + m].
     Host:   returns at once.
@@ -760,7 +761,7 @@ def dstack(tensors: Operands) -> Any:
 
 @composite(samples=_rows, errors=_no_rows, dtypes=dtypes.ALL, method=False)
 def column_stack(tensors: Operands) -> Any:
-    """Concatenate along dimension 1, with vectors as columns.
+    """Concatenate tensors along dimension 1; vectors become columns.
 
     Shapes: [a, n] and [a, m] give [a, n + m]; a vector [a] counts as [a, 1].
     Host:   returns at once.
@@ -793,7 +794,7 @@ def row_stack(tensors: Operands) -> Any:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
-    """Return views of vectors, expanded to a grid with one dimension for each.
+    """Return a view of each vector, expanded to a grid that has one dimension for each vector.
 
     indexing: "ij" gives shape [n0, n1, ...]; "xy" exchanges the first two.  None is "ij", with a warning.
     Host:   returns at once.
@@ -891,7 +892,7 @@ def _combinations_errors() -> Iterator[ErrorSample]:
 def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> Any:
     """Return all choices of r elements of a vector, as rows in the order of their positions.
 
-    with_replacement: an element may be chosen several times.
+    with_replacement: True lets an element be chosen several times.
     Shapes: [n] gives [k, r], where k is the number of combinations.
     Host:   returns at once.
     Raises: ShapeError unless the input has one dimension, ValueRangeError for a negative r.
@@ -1109,8 +1110,9 @@ def _shuffle_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_shuffle_samples, errors=_shuffle_errors, dtypes=dtypes.ALL, takes_out=False, method=False)
 def channel_shuffle(input: Operand, groups: int) -> Any:
-    """Return a copy whose channels, dimension 1, come from the groups in turn: the first of each, the second, ...
+    """Return a copy in which the channels (dimension 1) of `groups` consecutive groups are interleaved.
 
+    The first channel of each group comes first, then the second channel of each group, and so on.
     Shapes: [n, c, *] gives the same.
     Host:   returns at once.
     Raises: ShapeError for fewer than three dimensions or if `groups` does not divide the channels, ValueRangeError
@@ -1252,8 +1254,9 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> st.Size:
-    """Return the shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
+    """Return the shape to which tensors of the given shapes broadcast.
 
+    Each shape is a tuple of ints, or an int for a shape of one dimension.
     Host:   returns at once.
     Raises: ShapeError if they do not broadcast, ValueRangeError for a negative size, ArgumentTypeError for anything but
             ints.

@@ -241,9 +241,10 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
 
 @operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
-    """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
+    """Compute the matrix product over the last two dimensions.
 
-    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
+    A vector on the left counts as a row, one on the right as a column; the result lacks its dimension of size 1.
+    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; [k] with [k] gives ().
     Host:   returns at once.
     Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
     Example:

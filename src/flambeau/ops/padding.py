@@ -322,11 +322,11 @@ def _constant_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_constant_samples, errors=_constant_errors, dtypes=dtypes.ALL, method=False)
 def constant_pad_nd(input: Operand, pad: Any, value: Any = 0) -> Any:
-    """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant".
+    """Pad the last dimensions with a number: `nn.functional.pad` with mode "constant".
 
     Shapes: as `nn.functional.pad`.
     Host:   returns at once.
-    Raises: ShapeError for an odd or too large number of entries, or one that cuts off more than there is.
+    Raises: ShapeError if `pad` has an odd or too large number of entries, or cuts off more elements than there are.
     Example:
         >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 1), 7)
         tensor([7, 1, 2, 7])

@@ -400,7 +400,8 @@ def max_pool1d(
 ) -> Any:
     """Return the largest element of each window of sequences.
 
-    stride: the step between windows, kernel_size if None.  padding: elements at both ends that are never the largest.
+    stride: the step between windows; None is kernel_size.  padding: the number of elements, never the largest, added at
+    each end.
     dilation: the step between a window's elements.  ceil_mode: whether the last window may end outside the sequence.
     Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m = (l + 2 * padding - dilation * (kernel_size - 1) -
             1) / stride + 1, rounded down, or up with ceil_mode.
@@ -420,8 +421,8 @@ def max_pool2d(
 ) -> Any:
     """Return the largest element of each window of images.
 
-    The arguments are those of `max_pool1d`, or a tuple of two.
-    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
+    The arguments are those of `max_pool1d`; in place of a number, a tuple of two has one for each of h and w.
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q], each size as in `max_pool1d`.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
             ValueRangeError for a kernel_size, stride, padding or dilation out of range.
@@ -455,9 +456,9 @@ def max_pool3d(
 def max_pool1d_with_indices(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """Return (maxima, indices): `max_pool1d`, and the place of each maximum in its sequence.
+    """Return (maxima, indices): the result of `max_pool1d`, and the index of each maximum in its sequence.
 
-    Shapes: as `max_pool1d`, twice; places are int64.
+    Shapes: both have the shape of the result of `max_pool1d`; indices are int64.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for bool,
             ValueRangeError for a kernel_size, stride, padding or dilation out of range.
@@ -551,9 +552,9 @@ def avg_pool1d(
 ) -> Any:  # fmt: skip
     """Compute the mean of each window of sequences.
 
-    padding: zeros at both ends.  count_include_pad: whether they count as elements of a window.
+    padding: the number of zeros added at each end.  count_include_pad: whether they count as elements of a window.
     stride, ceil_mode: as in `max_pool1d`.
-    Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m].
+    Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m is that of `max_pool1d` with a dilation of 1.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
             ValueRangeError for a kernel_size, stride or padding out of range.
@@ -735,10 +736,10 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(1)
 def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
-    """Return (maxima, places) of `output_size` windows that cover sequences evenly.
+    """Return (maxima, indices) of `output_size` windows that cover sequences evenly.
 
     The windows are those of `adaptive_avg_pool1d`.
-    Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; places are int64.
+    Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; indices are int64.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
             output_size, or another number of sizes.

@@ -364,7 +364,7 @@ def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: An
 def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Overwrite this tensor with values from the Cauchy distribution, and return it.
 
-    sigma: the half width at half maximum.
+    median: the center of the distribution.  sigma: the half width at half maximum.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless sigma is positive.
@@ -392,7 +392,7 @@ def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, 
 def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Overwrite this tensor with values from the log-normal distribution, and return it.
 
-    mean, std: of the logarithms of the values.
+    mean, std: the mean and the standard deviation of the logarithms of the values.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless std is positive.
@@ -798,7 +798,7 @@ def _wrong_trials() -> Iterator[ErrorSample]:
     differentiable=False, setting=is_portable,
 )  # fmt: skip
 def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
-    """Return a tensor of random numbers of successes in `count` trials, each with success probability `prob`.
+    """Draw from the binomial distribution: numbers of successes in `count` trials with success probability `prob`.
 
     Shapes: count and prob broadcast together.
     Host:   waits for the operands; the values for a GPU tensor are drawn on the host, from the GPU's generator.
@@ -938,8 +938,9 @@ def _no_dropout() -> Iterator[ErrorSample]:
     samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False, other_names={"train": "training"}
 )
 def dropout(input: Operand, p: float, training: bool) -> Any:
-    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input.
+    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p).
 
+    training: False returns the input unchanged.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers in training.
@@ -1013,9 +1014,10 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 
 @composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
-    """Apply dropout for SELU: set elements to its saturated value with probability p.
+    """Set each element, with probability p, to the limit of SELU for large negative inputs.
 
-    The mean and variance stay 0 and 1.
+    All elements are then scaled and shifted, which keeps a mean of 0 and a variance of 1.  train: False returns the
+    input unchanged.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1].
@@ -1030,6 +1032,7 @@ def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
 def feature_dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p).
 
+    train: False returns the input unchanged.
     Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
@@ -1043,7 +1046,7 @@ def feature_dropout(input: Operand, p: float, training: bool) -> Any:
 
 @composite(samples=_samples, errors=_feature_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def feature_alpha_dropout(input: Operand, p: float, training: bool) -> Any:
-    """Apply `alpha_dropout` of whole channels.
+    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none.
 
     Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.

@@ -172,7 +172,7 @@ def _total(call: Any, fold: Fold, boolean: Fold, input: Any, dim: Dims, keepdim:
 def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """Compute the sum over some dimensions, or all of them.
 
-    dtype: of the result; None keeps floating types and gives int64 for the others.
+    dtype: the type of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -218,7 +218,7 @@ def _(grad: Any, dim: Any, keepdim: Any) -> Any:
 def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """Compute the product over some dimensions, or all of them.
 
-    dtype: of the result; None keeps floating types and gives int64 for the others.
+    dtype: the type of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -486,7 +486,7 @@ WHOLE_NAN_SUM = SUM._replace(name="whole_nansum", map="x != x ? A(0) : trunc(x)"
 def nansum(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Compute the sum over some dimensions, or all of them, with NaN counted as 0.
 
-    dtype: of the result; None keeps floating types and gives int64 for the others.
+    dtype: the type of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -510,7 +510,7 @@ def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none.
 
-    dtype: of the result; the mean of integers needs one.
+    dtype: the type of the result; the mean of integers needs one.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -533,7 +533,7 @@ def _count_samples() -> Iterator[Sample]:
 
 @composite(samples=_count_samples, errors=bad_lists, dtypes=dtypes.ALL, differentiable=False, takes_out=False)
 def count_nonzero(input: Operand, dim: Dims = None) -> Any:
-    """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero.
+    """Return the number of nonzero elements over some dimensions, or all of them; NaN counts as nonzero.
 
     Shapes: the input's without the counted dimensions; int64.
     Host:   returns at once.
@@ -619,8 +619,9 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @composite(samples=_exponent_samples, errors=_exponent_errors, dtypes=dtypes.ALL)
 def logsumexp(input: Operand, dim: Dims, keepdim: bool = False) -> Any:
-    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32.
+    """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.
 
+    Integers give float32.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -645,8 +646,9 @@ def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="all")
 def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Test whether all elements are nonzero; NaN is nonzero.  True without elements.
+    """Return whether all elements are nonzero; True if there are no elements.
 
+    NaN counts as nonzero.
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
@@ -663,8 +665,9 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="any")
 def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Test whether any element is nonzero; NaN is nonzero.  False without elements.
+    """Return whether any element is nonzero; False if there are no elements.
 
+    NaN counts as nonzero.
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
@@ -805,7 +808,7 @@ def _dist_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def dist(input: Operand, other: Operand, p: float = 2) -> Any:
-    """Return the p-norm of `input - other`.
+    """Return the p-norm of all elements of `input - other`; p is 2 by default.
 
     Shapes: the inputs broadcast together; the result has shape ().
     Host:   returns at once.
@@ -918,9 +921,9 @@ def _extreme_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
 def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Return the largest value over some dimensions, or all of them; NaN if there is one.
+    """Return the largest value over some dimensions, or all of them; NaN if any element is NaN.
 
-    Equal values share the gradient.
+    If several elements are the largest, they share the gradient equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
@@ -940,9 +943,9 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
 def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
-    """Return the smallest value over some dimensions, or all of them; NaN if there is one.
+    """Return the smallest value over some dimensions, or all of them; NaN if any element is NaN.
 
-    Equal values share the gradient.
+    If several elements are the smallest, they share the gradient equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
@@ -1030,7 +1033,7 @@ def _both_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_both_samples, errors=_both_errors, dtypes=dtypes.ALL)
 def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one.
+    """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN.
 
     Shapes: those of `amin` and `amax`.
     Host:   returns at once.
@@ -1128,7 +1131,7 @@ def _one_or_all() -> Iterator[Sample]:
 def max_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """Return the largest value.
 
-    With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
+    With dim, return (values, indices) along that dimension; with a second tensor, return `maximum` of both.
     NaN counts as larger than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1156,7 +1159,7 @@ def max_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any =
 def min_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """Return the smallest value.
 
-    With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
+    With dim, return (values, indices) along that dimension; with a second tensor, return `minimum` of both.
     NaN counts as smaller than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1313,9 +1316,9 @@ def _row_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def median(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Compute the median: of an even number of elements the lower one; NaN if there is one.
+    """Return the median, or the lower of the two middle elements; NaN if any element is NaN.
 
-    With dim, (values, indices).
+    With dim, return (values, indices) along that dimension.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
@@ -1400,7 +1403,7 @@ def _mode_errors() -> Iterator[ErrorSample]:
 def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
     """Return (values, indices) of the most frequent element along a dimension.
 
-    Among equally frequent elements the smallest is chosen.  The index is that of its last occurrence.
+    Of equally frequent elements the smallest is chosen.  The index is that of the element's last occurrence.
 
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1602,7 +1605,8 @@ def cov(
 ) -> Any:
     """Return the covariance matrix of variables, which are rows, over observations, which are columns.
 
-    fweights: the number of times that each observation counts.  aweights: its weight.
+    correction: 1 divides by the number of observations less 1; 0 divides by their number.
+    fweights: the number of times that each observation counts.  aweights: the weight of each observation.
     Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions or weights of the wrong length, DtypeError for bool.
@@ -1659,8 +1663,9 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def corrcoef(input: Operand) -> Any:
-    """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1].
+    """Return the correlation coefficients, from -1 to 1, of variables, which are rows.
 
+    Each is the covariance of two variables divided by their standard deviations.
     Shapes: as `cov`.
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions, DtypeError for bool.

@@ -226,7 +226,7 @@ def _(grad: Any, dim: int, reverse: bool) -> Any:
 def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
     """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i.
 
-    dtype: of the result; None keeps floating types and gives int64 for the others.
+    dtype: the type of the result; None keeps floating types and gives int64 for the others.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -283,8 +283,8 @@ def _slopes_of_products(grad: Any, input: Any, dim: int, reverse: bool) -> Any:
 def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
     """Compute the cumulative product along `dim`: element i is the product of elements 0 to i.
 
-    dtype: of the result; None keeps floating types and gives int64 for the others.
-    A backward pass with create_graph=True reads whether there are zeros.
+    dtype: the type of the result; None keeps floating types and gives int64 for the others.
+    A backward pass with create_graph=True waits for the input, to test whether it has zeros.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -472,8 +472,9 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummax(input: Operand, dim: int) -> Any:
-    """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates.
+    """Return (values, indices) of the largest element so far along `dim`; NaN propagates.
 
+    The index of equal elements is that of the last one.
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -487,8 +488,9 @@ def cummax(input: Operand, dim: int) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cummin(input: Operand, dim: int) -> Any:
-    """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates.
+    """Return (values, indices) of the smallest element so far along `dim`; NaN propagates.
 
+    The index of equal elements is that of the last one.
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -520,7 +522,7 @@ def _diff_errors() -> Iterator[ErrorSample]:
 def diff(
     input: Operand, n: int = 1, dim: int = -1, prepend: Operand | None = None, append: Operand | None = None
 ) -> Any:
-    """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
+    """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i].
 
     prepend, append: tensors that are joined to the input first, unless n is 0.
     Shapes: the input's, with n elements less along `dim`.
@@ -677,7 +679,8 @@ def _gradient_errors() -> Iterator[ErrorSample]:
 def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
     """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
 
-    spacing: the distance of neighbours, or one for each dimension, or a vector of points for each; None is 1.
+    spacing: the distance between neighbours, or a list with a distance or a vector of points for each dimension; None
+    is 1.
     edge_order: 1 or 2, the order of the estimates at both ends.
     Shapes: those of the input.
     Host:   returns at once.

@@ -431,7 +431,7 @@ def _bucket_errors() -> Iterator[ErrorSample]:
 def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, right: bool = False) -> Any:
     """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
 
-    right: a bucket includes its lower boundary.  out_int32: whether the result is int32 rather than int64.
+    right: True includes the lower boundary in a bucket, not the upper one.  out_int32: True gives int32, not int64.
     Shapes: the boundaries are a sorted vector; the result has the input's shape.
     Host:   returns at once.
     Raises: ShapeError unless the boundaries are a vector.
@@ -504,10 +504,10 @@ def host_isin(call: Call, elements: Operand, members: Operand, invert: bool) -> 
     other_names={"element": "elements", "test_element": "test_elements"},
 )  # fmt: skip
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Test whether each element equals one of the test elements.  NaN equals none.
+    """Return, for each element, whether it equals one of the test elements.
 
-    assume_unique: has no effect.  invert: whether each element equals none of them.
-    Shapes: the result has the shape of the elements.
+    NaN equals none.  assume_unique: has no effect.  invert: True returns whether it equals none of them.
+    Shapes: the result has the shape of `elements`.
     Host:   returns at once.
     Raises: ArgumentError if both are numbers.
     Example:
@@ -826,8 +826,8 @@ def histogram(
 ) -> Any:
     """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights.
 
-    bins: the number of bins of equal width, or a vector of their edges.  range: (least, greatest) edge; by default
-    those of the elements.  density: divide by the total and the widths.
+    bins: the number of bins of equal width, or a vector of their edges.  range: (least, greatest) edge; by default the
+    least and greatest elements.  density: True divides by the total and by the width of each bin.
     Shapes: vectors of `bins` and bins + 1 elements.
     Host:   returns at once.
     Raises: DtypeError for integers, ValueRangeError for bins or a range out of range, ShapeError if weights or edges do
@@ -891,8 +891,8 @@ def histogramdd(
     """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights.
 
     bins: the number of bins of equal width of each dimension, one number for all of them, or a vector of edges of each.
-    range: (least, greatest) edge of each dimension, in a row; by default those of its elements.
-    density: divide by the total and the volumes.
+    range: a flat list of the least and greatest edge of each dimension; by default its least and greatest coordinates.
+    density: True divides by the total and by the volume of each box.
     Shapes: [*, n] is points of n dimensions; hist has a dimension for each of them, bin_edges is n vectors.
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions, or if weights or edges do not fit, DtypeError for integers,

@@ -104,7 +104,7 @@ def _as_strided_errors() -> Iterator[ErrorSample]:
 def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Return a view of the storage of the input with any sizes and strides, in elements.
 
-    An offset of None is the input's.
+    storage_offset: None is the input's offset.
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage.
@@ -363,7 +363,7 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive, ValueRangeError
-            if it is too large.
+            if chunks is too large.
     Example:
         >>> torch.chunk(torch.arange(5), 2)
         (tensor([0, 1, 2]), tensor([3, 4]))
@@ -422,7 +422,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL)
 def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """Return a view of a diagonal of two dimensions, which becomes the last dimension.
+    """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: the input's without the two dimensions, and a last one with the length of the diagonal.
@@ -887,9 +887,9 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     copied.__name__ = name
     shown = printed.replace("\n", "\n    ")
     call = f"torch.{name}(torch.arange(4).reshape(2, 2){arguments and ', '}{arguments})"
-    several = "each result is" if printed.startswith("(") else "the result is"
+    several = "contiguous copies of the views" if printed.startswith("(") else "a contiguous copy of the view"
     copied.__doc__ = (
-        f"As `{original.name}`, but {several} a contiguous copy.\n\n"
+        f"Return {several} that `{original.name}` returns.\n\n"
         f"{_sections(original)}\nExample:\n    >>> {call}\n    {shown}\n"
     )
     return composite(

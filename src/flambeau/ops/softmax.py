@@ -273,7 +273,7 @@ def _backward_samples() -> Iterator[Sample]:
 def softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     """Compute exp(input) divided by its sum along `dim`.
 
-    dtype: the type in which the input is read and the result returned; None keeps the input's.
+    dtype: the type to which the input is converted first, and of the result; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
@@ -294,7 +294,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     """Compute the logarithm of `softmax`, accurate where softmax underflows.
 
-    dtype: the type in which the input is read and the result returned; None keeps the input's.
+    dtype: the type to which the input is converted first, and of the result; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.

@@ -209,7 +209,7 @@ def _msort_samples() -> Iterator[Sample]:
 
 @composite(samples=_msort_samples, dtypes=dtypes.ALL)
 def msort(input: Operand) -> Any:
-    """Return the elements in order along the first dimension.
+    """Return the elements in ascending order along the first dimension.
 
     Shapes: as the input.
     Host:   returns at once.
@@ -224,7 +224,7 @@ def msort(input: Operand) -> Any:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the indices that sort a dimension.
+    """Return the indices that sort the elements along a dimension.
 
     Shapes: as the input, int64.
     Host:   returns at once.

@@ -216,7 +216,7 @@ def _density(input: Any, other: Any) -> Any:
 
 @_incomplete("igamma_of")
 def igamma(input: Operand, other: Operand) -> Any:
-    """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound.
+    """Compute the regularized lower incomplete gamma function P(a, x), where `input` is a and `other` is x.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -238,7 +238,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_incomplete("igammac_of")
 def igammac(input: Operand, other: Operand) -> Any:
-    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0.
+    """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate where it is near 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -172,12 +172,12 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> Any:
-    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x and their vectors.
+    """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x, and their eigenvectors as columns.
 
     A must be symmetric, B positive definite.
-    They are computed from all eigenvalues, without iterations: niter, tol, iK, the values of X and the
-    parameters of the orthogonalization have no effect.
-    k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.
+    There are no iterations: all eigenvalues are computed, and n, niter, tol, iK, the values of X and the parameters of
+    the orthogonalization have no effect.
+    k: the number of eigenvalues; None is the number of columns of X, or 1.  largest: False returns the smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless A is square, DtypeError unless float32 or float64, ValueRangeError for fewer rows than 3

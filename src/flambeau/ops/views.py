@@ -123,7 +123,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Merge the dimensions start_dim to end_dim, both included.
 
-    Shapes: their sizes are multiplied; a zero-dimensional input becomes one-dimensional.
+    Shapes: the merged dimension has the product of their sizes; an input without dimensions gives [1].
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if start_dim comes after end_dim.
     Example:
@@ -519,7 +519,7 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Expand all tensors to the shape to which they broadcast.
+    """Return views of all tensors, expanded to the shape to which they broadcast.
 
     Host:   returns at once.
     Raises: ShapeError if they do not broadcast, ArgumentTypeError if one is not a tensor.
@@ -542,7 +542,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
 def broadcast_to(input: Operand, size: Any) -> Any:
-    """Alias of `expand`.
+    """Return a view that is expanded to the given shape: an alias of `expand`.
 
     Shapes: the result has the listed sizes.
     Host:   returns at once.

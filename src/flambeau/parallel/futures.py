@@ -22,7 +22,7 @@ from ..runtime.stream import Event, Stream, StreamGuard
 class Future:
     """A value that becomes available later.
 
-    devices: accepted; the devices are those of the value's tensors.
+    devices: has no effect; the devices are those of the value's tensors.
     Example:
         >>> future = torch.futures.Future()
         >>> length = future.then(lambda done: len(done.value()))

@@ -150,7 +150,9 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """An event of the current accelerator: see torch.cuda.Event.  device: its device type, or None.
+    """A point in a stream's work on the current accelerator: see `torch.cuda.Event`.
+
+    device: a CUDA device; None is the current accelerator.
 
     Raises: ArgumentError if the device is not a CUDA device, DeviceIndexError if there is no such device; or if both
             enable_timing and interprocess are True.
@@ -238,7 +240,7 @@ class AnyGraph(CUDAGraph):
 def get_device_module(device: Any = None) -> Any:
     """Return the module of a device's type, such as `torch.cuda`; without a device, that of the accelerator.
 
-    Raises: ModeError if there is no module of that name.
+    Raises: DeviceNameError for a text that names no device, ModeError for a device type without a module.
     Example:
         >>> torch.get_device_module("cuda:1") is torch.cuda
         True

@@ -30,7 +30,7 @@ _chosen = _Chosen()
 
 
 class device:  # noqa: N801  (the field's name for it)
-    """A device: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
+    """The name of a device: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
 
     `cuda` without an index means the current device at the time of use.  As a context manager, or on a
     function as a decorator, it makes factories use this device.
@@ -257,7 +257,7 @@ def chosen_default() -> device:
 def get_default_device() -> device:
     """Return the default device of factories; `cuda` is returned with the current index.
 
-    Raises: DeviceIndexError if it is a CUDA device that does not exist, NoDeviceError if it is one and there is no GPU.
+    Raises: DeviceIndexError if the default is a CUDA device that does not exist, NoDeviceError if there is no GPU.
     Example:
         >>> torch.get_default_device()
         device(type='cpu')

@@ -574,7 +574,7 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 def manual_seed_all(seed: Any) -> None:
     """Seed every CUDA device's generator, now, or when CUDA is initialized.
 
-    Raises: as Generator.manual_seed.
+    Raises: the errors of `Generator.manual_seed`.
     Example:
         >>> torch.cuda.manual_seed_all(7)
         >>> first = torch.rand(2, device="cuda:1")
@@ -594,7 +594,7 @@ def _seed_devices(name: str, seed: int) -> None:
 def manual_seed(seed: Any) -> Generator:
     """Seed the CPU's generator and every CUDA device's; return the CPU's generator.
 
-    Raises: as Generator.manual_seed.
+    Raises: the errors of `Generator.manual_seed`.
     Example:
         >>> _ = torch.manual_seed(7)
         >>> first = torch.rand(2)
@@ -615,7 +615,7 @@ def cuda_generator(device: object = None) -> Generator:
 def seed_current(seed: Any) -> None:
     """Seed the current CUDA device's generator, now, or when CUDA is initialized.
 
-    Raises: as Generator.manual_seed.
+    Raises: the errors of `Generator.manual_seed`.
     Example:
         >>> torch.cuda.manual_seed(7)
         >>> first = torch.rand(2, device="cuda")

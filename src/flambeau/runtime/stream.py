@@ -31,8 +31,8 @@ class Stream(Queue):
 
     device: None or a negative number is the current device.  An object with `__cuda_stream__` is wrapped.
     priority: from 0 to -3, lower is more urgent; other numbers are clamped.
-    name: its name in errors, reports and traces.  A named stream is outside the pools; the same name, device and
-    priority give the same stream.
+    name: the stream's name in errors, reports and traces.  A named stream is outside the pools; the same name, device
+    and priority give the same stream.
     handed_out: how many times the pool returned it; if more than once, several owners share it.
     made_at: the source line that requested it last; "" for streams that the library made.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device; ArgumentTypeError if

@@ -131,7 +131,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read an object that `save`, or PyTorch's, wrote to a path or a seekable binary file.
+    """Read an object that flambeau's or PyTorch's `save` wrote to a path or a seekable binary file.
 
     No code of the file is run, whatever `weights_only` is.  A file may contain tensors, containers, numbers, text,
     bytes, dtypes, sizes, devices, NumPy's arrays and numbers, and objects of the classes in the program's allowlist

@@ -341,7 +341,7 @@ def tensor(
 ) -> Any:
     """Return a tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor.
 
-    dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
+    dtype: None takes NumPy's for arrays, and bool, int64 or the default floating point type for Python values.
     Shapes: the shape of the data; numbers have no dimensions.
     Host:   waits if the device is a GPU.
     Raises: ArgumentTypeError, DtypeError for data that are not numbers, or of mixed depth; ArgumentError for lists of
@@ -462,9 +462,10 @@ def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Like `as_tensor`; copy=True always copies.  Bytes-like objects are read as elements of `dtype`.
+    """Convert an object to a tensor: like `as_tensor`, with a choice of whether to copy.
 
-    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
+    copy: True always copies, False never, None only if needed.  Bytes-like objects are read as elements of `dtype`.
+    requires_grad: None and True keep a tensor in its graph, False detaches it.  True makes a leaf of other data.
     Shapes: the shape of the data.
     Raises: ArgumentError if copy=False and a copy is needed.
     Example:
@@ -722,7 +723,7 @@ def full(
 ) -> Any:
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
-    dtype: None takes the value's: bool, int64 or float32 for a number.
+    dtype: None takes the value's: bool, int64 or the default floating point type for a number.
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ArgumentTypeError if `fill_value` is neither a number nor a tensor of one element, ValueRangeError for a
@@ -780,11 +781,11 @@ def arange(
 ) -> Any:
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`.
 
-    dtype: None is int64 if all three are integers, else float32.
+    dtype: None is int64 if all three numbers are integers, else the default floating point type.
     Shapes: a vector.
     Host:   returns at once.
     Raises: ArgumentTypeError for anything but numbers, ValueRangeError for a step of 0 or of the wrong sign and for
-            bounds that are not finite, NotSupportedError for bool.
+            bounds that are not finite, NotSupportedError for a dtype of bool.
     Example:
         >>> torch.arange(4)
         tensor([0, 1, 2, 3])

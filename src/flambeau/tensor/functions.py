@@ -125,8 +125,9 @@ def zero_(input: Any) -> Any:
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """Return the rows of `weight` selected by `indices`; a negative padding_idx means none.
+    """Return the rows of `weight` that `indices` selects.
 
+    padding_idx: the row that gets no gradient; a negative number means none.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices.
     sparse: must be False; gradients are dense.
     Shapes: weight [rows, d] with indices [*] gives [*, d].
@@ -160,7 +161,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Call `conv1d`, `conv2d`, `conv3d` or a transposed one, by the number of the weight's dimensions.
+    """Call `conv1d`, `conv2d`, `conv3d` or a transposed convolution, by the number of the weight's dimensions.
 
     Shapes: input [n, c, *], weight [k, c / groups, *] (transposed: [c, k / groups, *]), bias [k]; the result is [n, k,
             *].
@@ -179,8 +180,9 @@ def convolution(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """Like the function in `nn.functional`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: input and target have the same shape, and so has the result with reduction 0; otherwise it has no
             dimensions.
     Host:   returns at once.
@@ -198,8 +200,9 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """Like `nn.functional.layer_norm`.  cudnn_enable has no effect.
+    """Normalize the last dimensions: call `nn.functional.layer_norm`.
 
+    cudnn_enable: has no effect.
     Shapes: [*, *normalized_shape] gives the same.
     Host:   returns at once.
     Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers.
@@ -275,8 +278,9 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
-    """Like `nn.functional.kl_div`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.kl_div`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -289,8 +293,9 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
-    """Like `nn.functional.hinge_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.hinge_embedding_loss`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -303,8 +308,9 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Like `nn.functional.margin_ranking_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.margin_ranking_loss`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast or differ in number of
@@ -318,8 +324,9 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Like `nn.functional.cosine_embedding_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.cosine_embedding_loss`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: inputs [n, d] with target [n] give [n] with reduction 0, else no dimensions; without n, inputs [d] and
             target [].
     Host:   returns at once.
@@ -342,8 +349,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Any:
-    """Like `nn.functional.triplet_margin_loss`; reduction is 0 for "none", the default, 1 for "mean", 2 for "sum".
+    """Call `nn.functional.triplet_margin_loss`, with a number for the reduction.
 
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: [n, d] gives [n] with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -370,7 +378,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """`nn.functional.grid_sample` with numbers for its modes.
+    """Sample images or volumes at the points of a grid: `nn.functional.grid_sample` with numbers for its modes.
 
     interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic".
     padding_mode: 0 is "zeros", 1 "border", 2 "reflection".
@@ -418,8 +426,9 @@ def batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
     eps: float, cudnn_enabled: bool = True,
 ) -> Any:  # fmt: skip
-    """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect.
+    """Normalize each channel: call `nn.functional.batch_norm`, whose arguments have another order.
 
+    cudnn_enabled: has no effect.
     Shapes: [n, c, *] gives the same; the other tensors have shape [c].
     Host:   returns at once.
     Raises: ShapeError for other shapes, and without running statistics unless training, DtypeError for integers.
@@ -468,8 +477,9 @@ def instance_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
     eps: float, cudnn_enabled: bool = True,
 ) -> Any:  # fmt: skip
-    """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect.
+    """Normalize each channel of each instance: call `nn.functional.instance_norm`, whose arguments have another order.
 
+    cudnn_enabled: has no effect.
     Shapes: [n, c, *] gives the same; the other tensors have shape [c].
     Host:   returns at once.
     Raises: ShapeError for other shapes, and without running statistics unless use_input_stats, DtypeError for integers.
@@ -577,8 +587,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """Multiply several matrices: `linalg.multi_dot` with the matrices as arguments.  Of one matrix, it is a copy.
+    """Multiply several matrices: `linalg.multi_dot` with the matrices as separate arguments.
 
+    One matrix gives a copy of it.
     Shapes: [a, b], [b, c], ..., [y, z] give [a, z].
     Host:   returns at once.
     Raises: ShapeError unless they are matrices whose sizes fit, ValueRangeError for no matrices, ArgumentTypeError if
@@ -662,7 +673,7 @@ def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
 
 
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
-    """Scale the rows of `input` that the indices name, in place, so that their norm is at most `max_norm`.
+    """Scale the rows of `input` that `indices` selects, in place, so that their norm is at most `max_norm`.
 
     Shapes: input [rows, d]; indices of any shape.
     Host:   returns at once.

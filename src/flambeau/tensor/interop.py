@@ -156,9 +156,9 @@ def to_dlpack(tensor: Any) -> Any:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule.
 
-    device: the device of the result.  copy: True always copies, False never, None if it must.
+    device: the device of the result.  copy: True always copies, False never, None only if needed.
     Shapes: those of the object.
-    Order:  the current stream of the memory's GPU follows the producer's work.
+    Order:  the current stream of the memory's GPU waits for the producer's work.
     Raises: the exporter's errors; ExchangeError (BufferError) for types and devices that tensors do not have;
             ArgumentError if copy is False and the result is on another device.
     Example:
@@ -318,7 +318,8 @@ def from_file(
 ) -> Any:
     """Return a CPU tensor over the bytes of a file, which is mapped into memory.
 
-    shared: True writes to the file, which is created or extended if needed; otherwise writes stay in this process.
+    shared: True passes writes on to the file, which is created or extended if needed; otherwise writes stay in this
+    process.
     size: the number of elements.
     Shapes: a vector of `size` elements.
     Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.

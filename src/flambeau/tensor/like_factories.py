@@ -51,7 +51,7 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
 
 
 def empty_like(input: Any, **options: Any) -> Any:
-    """Like `empty`, with the shape, type and device of `input` unless others are named.
+    """Return an uninitialized tensor with the shape, type and device of `input`, unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -120,7 +120,7 @@ def randn_like(input: Any, **options: Any) -> Any:
 
 
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """Like `full`, with the shape, type and device of `input` unless others are named.
+    """Return a tensor filled with `fill_value`, with the shape, type and device of `input` unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.

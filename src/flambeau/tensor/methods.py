@@ -77,7 +77,7 @@ def is_complex(input: TensorBase) -> bool:
 
 
 def is_signed(input: TensorBase) -> bool:
-    """Return whether a tensor's type holds negative numbers.
+    """Return whether a tensor's type can hold negative numbers.
 
     Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
@@ -232,8 +232,8 @@ def numel(input: TensorBase) -> int:
 def equal(input: Any, other: Any) -> bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing.
 
-    Host:   waits if they are on a GPU.
-    Raises: DeviceMismatchError if they are on different devices.
+    Host:   waits if the tensors are on a GPU.
+    Raises: DeviceMismatchError if the tensors are on different devices.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> torch.equal(x, torch.tensor([1, 2])), torch.equal(x, torch.tensor([1, 3]))
@@ -247,6 +247,7 @@ def equal(input: Any, other: Any) -> bool:
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close.
 
+    equal_nan: True makes NaN close to NaN.
     Shapes: the inputs broadcast together.
     Host:   returns at once.
     Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
@@ -291,8 +292,8 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether all elements of two tensors are close: see `isclose`.
 
-    Host:   waits if they are on a GPU.
-    Raises: as isclose.
+    Host:   waits if the tensors are on a GPU.
+    Raises: the errors of `isclose`.
     Example:
         >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
         True
@@ -489,7 +490,7 @@ def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there.
+    """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is already there.
 
     Shapes: same as this tensor.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for a device that is not
@@ -513,11 +514,11 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 
 
 def cpu(self: Any, memory_format: Any = None) -> Any:
-    """Return this tensor on the CPU; the tensor itself if it is there.
+    """Return this tensor on the CPU; the tensor itself if it is already there.
 
     Shapes: same as this tensor.
-    Host:   waits if it is on a GPU.
-    Raises: ArgumentTypeError if memory_format is not one.
+    Host:   waits if the tensor is on a GPU.
+    Raises: ArgumentTypeError if memory_format is not a memory format.
     Example:
         >>> torch.tensor([1, 2]).cpu()
         tensor([1, 2])
@@ -638,9 +639,9 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
     method.__name__ = name
     method.__doc__ = (
         f"Return this tensor converted to {element_type.name}; the tensor itself if it has that type.\n\n"
-        "memory_format: of the result; None keeps the strides.\n"
+        "memory_format: the format of the result; None keeps the strides.\n"
         "Shapes: same as this tensor.\nHost:   returns at once.\n"
-        "Raises: ArgumentTypeError if memory_format is not one.\n"
+        "Raises: ArgumentTypeError if memory_format is not a memory format.\n"
         f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {element_type}\n"
     )
     return method
@@ -755,8 +756,9 @@ def _called_for_each(name: str, function: Callable[..., Any], tensors: tuple[Any
 
 
 def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors.
+    """Replace every element of a CPU tensor by a Python function of it.
 
+    This is slow: operators compute whole tensors at once.
     Raises: ArgumentTypeError on a GPU, AutogradError for a tensor that requires a gradient.
     Example:
         >>> torch.tensor([1, 2]).apply_(lambda value: value * 10)
@@ -766,7 +768,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
 
 
 def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a Python function of it and of another tensor's element.
+    """Replace every element of a CPU tensor by a Python function of it and of the element of another tensor.
 
     Shapes: `other` broadcasts to this tensor.
     Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
@@ -778,7 +780,7 @@ def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`.
+    """Replace every element of a CPU tensor by a Python function of it and of the elements of two other tensors.
 
     Shapes: x and y broadcast to this tensor.
     Raises: ShapeError if the shapes do not broadcast, ArgumentTypeError if x or y is not a tensor.

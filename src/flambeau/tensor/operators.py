@@ -148,7 +148,7 @@ def _inplace_text(operator: Operator, call: str) -> str | None:
     summary, details = _summary_and_details(operator.__doc__ or "")
     target = "this tensor" if call.startswith("x.") else "`input`"
     return (
-        f"In-place version of `{operator.name}`: stores the result in {target}, in its dtype, and returns it.\n\n"
+        f"In-place version of `{operator.name}`: stores the result in {target}, cast to its dtype, and returns it.\n\n"
         f"{operator.name}: {summary}\n{details}"
         "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has a different shape,\n"
         f"        DtypeError if the result cannot be cast to that dtype.{_further_errors(operator)}{shown}"

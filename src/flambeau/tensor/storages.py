@@ -487,7 +487,8 @@ class UntypedStorage(_Memory):
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         r"""Return the first bytes of a file, which is mapped into memory.
 
-        shared: True writes to the file, which is created or extended if needed; otherwise writes stay in this process.
+        shared: True passes writes on to the file, which is created or extended if needed; otherwise writes stay in this
+        process.
         Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
         Example:
             >>> import tempfile

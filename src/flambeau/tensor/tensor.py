@@ -192,8 +192,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return alias_of(self, self.shape, self.strides, self._offset)
 
     def detach_(self) -> Tensor:
-        """Detach this tensor from its graph.  Raises AutogradError for a view.
+        """Detach this tensor from its graph in place, and return it.
 
+        Raises: AutogradError for a view.
         Example:
             >>> x = torch.tensor([1.0], requires_grad=True)
             >>> y = x * 2
@@ -269,7 +270,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
 
         gradient: a tensor of this tensor's shape; ones by default for a scalar.
         Host:  returns at once.
-        Order: each node runs on the stream of its forward; the current streams then wait for those of the leaves.
+        Order:  the backward of each operator runs on the stream of its forward call.  At the end the current streams
+                wait for the streams on which the gradients of leaves were added.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
         Example:
             >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -382,7 +384,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return meta.is_meta(self)
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 if there are no elements, and on the device meta.
+        """Return the address of the first element; 0 if there are no elements, and on the meta device.
 
         Example:
             >>> x = torch.arange(4)
@@ -487,8 +489,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it.
 
         Shapes: same as this tensor.
-        Raises: ArgumentTypeError if memory_format is not one, ShapeError if it needs another number of dimensions,
-                ValueRangeError for preserve_format unless the tensor is contiguous.
+        Raises: ArgumentTypeError if memory_format is not a memory format, ShapeError if the format needs another number
+                of dimensions, ValueRangeError for preserve_format unless the tensor is contiguous.
         Example:
             >>> x = torch.zeros(2, 3).t()
             >>> x.is_contiguous(), x.contiguous().is_contiguous()
@@ -512,7 +514,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default.
 
         Shapes: same as this tensor.
-        Raises: ArgumentTypeError if memory_format is not one, ShapeError if it needs another number of dimensions.
+        Raises: ArgumentTypeError if memory_format is not a memory format, ShapeError if the format needs another number
+                of dimensions.
         Example:
             >>> x = torch.tensor([1, 2])
             >>> y = x.clone()
@@ -632,8 +635,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return pinned.copy_(self)
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
+        """Return whether this tensor lies in pinned host memory; does not initialize CUDA.
 
+        device: any CUDA device, or None; it makes no difference.
         Raises: ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
@@ -735,7 +739,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return transfer.read(self)
 
     def fill_(self, value: Any) -> Any:
-        """Set every element to a number, or to the value of a tensor of one element; return this tensor.
+        """Set every element to a number, or to the value of a tensor without dimensions; return this tensor.
 
         Raises: ArgumentTypeError if `value` is neither a number nor a tensor, ShapeError if it has dimensions,
                 ValueRangeError if the type cannot hold it, AutogradError for a leaf that requires a gradient.

@@ -105,99 +105,99 @@ class Tensor:
     def abs(self) -> Tensor:
         """Compute the absolute value."""
     def abs_(self) -> Self:
-        """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `abs`: stores the result in this tensor, cast to its dtype, and returns it."""
     def absolute(self) -> Tensor:
         """Compute the absolute value."""
     def absolute_(self) -> Self:
-        """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `abs`: stores the result in this tensor, cast to its dtype, and returns it."""
     def acos(self) -> Tensor:
         """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def acos_(self) -> Self:
-        """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def acosh(self) -> Tensor:
         """Compute the inverse of the hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Self:
-        """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Compute the sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute `input + alpha * other`, where `other` is a tensor or a number."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `add`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
-        """In-place version of `addbmm`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addbmm`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Tensor:
-        """Compute `input + value * tensor1 / tensor2`, for floating point."""
+        """Compute `input + value * tensor1 / tensor2`; tensor1 and tensor2 may not both be integers."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Self:
-        """In-place version of `addcdiv`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addcdiv`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Tensor:
         """Compute `input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Self:
-        """In-place version of `addcmul`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addcmul`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
-        """In-place version of `addmm`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addmm`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
-        """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addmv`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
-        """In-place version of `addr`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `addr`: stores the result in this tensor, cast to its dtype, and returns it."""
     def adjoint(self) -> Tensor:
         """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
+        """Return whether all elements are nonzero; True if there are no elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Return whether all elements of two tensors are close: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Return the largest value over some dimensions, or all of them; NaN if there is one."""
+        """Return the largest value over some dimensions, or all of them; NaN if any element is NaN."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Return the smallest value over some dimensions, or all of them; NaN if there is one."""
+        """Return the smallest value over some dimensions, or all of them; NaN if any element is NaN."""
     def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ...) -> Any:
-        """Return (min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
+        """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN."""
     def angle(self) -> Tensor:
         """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
+        """Return whether any element is nonzero; False if there are no elements."""
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors."""
+        """Replace every element of a CPU tensor by a Python function of it."""
     def arccos(self) -> Tensor:
         """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def arccos_(self) -> Self:
-        """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arccosh(self) -> Tensor:
         """Compute the inverse of the hyperbolic cosine; NaN below 1."""
     def arccosh_(self) -> Self:
-        """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arcsin(self) -> Tensor:
         """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def arcsin_(self) -> Self:
-        """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arcsinh(self) -> Tensor:
         """Compute the inverse of the hyperbolic sine."""
     def arcsinh_(self) -> Self:
-        """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctan(self) -> Tensor:
         """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
-        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
     def arctan2_(self, other: Tensor) -> Self:
-        """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atan2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctan_(self) -> Self:
-        """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctanh(self) -> Tensor:
         """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def arctanh_(self) -> Self:
-        """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return the index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return the index of the smallest value along a dimension, or in the flattened input."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> Tensor:
-        """Return the indices that sort a dimension."""
+        """Return the indices that sort the elements along a dimension."""
     def argwhere(self) -> Tensor:
         """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
@@ -205,39 +205,39 @@ class Tensor:
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
         """Set this tensor's sizes, strides and offset within its storage, and return it."""
     def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """Return a contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
+        """Return a contiguous copy of the input with `src` written to the elements that `as_strided` would select in it."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
     def asin(self) -> Tensor:
         """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def asin_(self) -> Self:
-        """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def asinh(self) -> Tensor:
         """Compute the inverse of the hyperbolic sine."""
     def asinh_(self) -> Self:
-        """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atan(self) -> Tensor:
         """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
-        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
     def atan2_(self, other: Tensor) -> Self:
-        """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atan2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atan_(self) -> Self:
-        """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atanh(self) -> Tensor:
         """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def atanh_(self) -> Self:
-        """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
         """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
-        """In-place version of `baddbmm`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `baddbmm`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Tensor:
         """Return a tensor like `input` in which each element is 1 with probability p, else 0."""
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
-        """In-place version of `bernoulli`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bernoulli`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
@@ -245,37 +245,37 @@ class Tensor:
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """Compute the bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_and`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_and`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
         """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_left_shift`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_left_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_not(self) -> Tensor:
         """Compute the bitwise not; for bool, logical not."""
     def bitwise_not_(self) -> Self:
-        """In-place version of `bitwise_not`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_not`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
         """Compute the bitwise or; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_or`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_or`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
         """Compute the arithmetic shift right by `other` bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_right_shift`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_right_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
         """Compute the bitwise exclusive or; for bool, logical exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_xor`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `bitwise_xor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Compute the products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bool; the tensor itself if it has that type."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """Alias of `expand`."""
+        """Return a view that is expanded to the given shape: an alias of `expand`."""
     @overload
     def broadcast_to(self, *size: _int) -> Tensor:
-        """Alias of `expand`."""
+        """Return a view that is expanded to the given shape: an alias of `expand`."""
     def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to uint8; the tensor itself if it has that type."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
@@ -283,33 +283,33 @@ class Tensor:
     def ceil(self) -> Tensor:
         """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
-        """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ceil`: stores the result in this tensor, cast to its dtype, and returns it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
-        """Return the Cholesky factor: the former name of `linalg.cholesky`."""
+        """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
-        """Compute the inverse of A, given its Cholesky factor L."""
+        """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T."""
     def cholesky_solve(self, L: Tensor, upper: _bool = ...) -> Tensor:
-        """Compute the solution X of A @ X = B, given the Cholesky factor L of A."""
+        """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
     def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+        """Limit values to [min, max]; NaN is unchanged."""
     def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clamp_max(self, max: Tensor | Number) -> Tensor:
         """Compute min(input, max); NaN is unchanged."""
     def clamp_max_(self, max: Tensor | Number) -> Self:
-        """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `clamp_max`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clamp_min(self, min: Tensor | Number) -> Tensor:
         """Compute max(input, min); NaN is unchanged."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
-        """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `clamp_min`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+        """Limit values to [min, max]; NaN is unchanged."""
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default."""
     def conj(self) -> Tensor:
@@ -323,58 +323,58 @@ class Tensor:
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it."""
     def copysign(self, other: Tensor | Number) -> Tensor:
-        """Return the magnitude of `input` with the sign of `other`; integers give float32."""
+        """Return the magnitude of `input` with the sign of `other`; integers give the default floating point type."""
     def copysign_(self, other: Tensor | Number) -> Self:
-        """In-place version of `copysign`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `copysign`: stores the result in this tensor, cast to its dtype, and returns it."""
     def corrcoef(self) -> Tensor:
-        """Return the correlation coefficients of variables, which are rows: `cov` divided by both deviations, in [-1, 1]."""
+        """Return the correlation coefficients, from -1 to 1, of variables, which are rows."""
     def cos(self) -> Tensor:
         """Compute the cosine."""
     def cos_(self) -> Self:
-        """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def cosh(self) -> Tensor:
         """Compute the hyperbolic cosine."""
     def cosh_(self) -> Self:
-        """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `cosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
-        """Return the number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+        """Return the number of nonzero elements over some dimensions, or all of them; NaN counts as nonzero."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return this tensor on the CPU; the tensor itself if it is there."""
+        """Return this tensor on the CPU; the tensor itself if it is already there."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there."""
+        """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is already there."""
     def cummax(self, dim: _int) -> ValuesAndIndices:
-        """Return (values, indices) of the largest element so far along `dim`: of equal ones the last; NaN propagates."""
+        """Return (values, indices) of the largest element so far along `dim`; NaN propagates."""
     def cummin(self, dim: _int) -> ValuesAndIndices:
-        """Return (values, indices) of the smallest element so far along `dim`: of equal ones the last; NaN propagates."""
+        """Return (values, indices) of the smallest element so far along `dim`; NaN propagates."""
     def cumprod(self, dim: _int, *, dtype: Dtype | None = ...) -> Tensor:
         """Compute the cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
-        """In-place version of `cumprod`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `cumprod`: stores the result in this tensor, cast to its dtype, and returns it."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     def cumsum_(self, dim: _int, dtype: Dtype | None = ...) -> Self:
-        """In-place version of `cumsum`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `cumsum`: stores the result in this tensor, cast to its dtype, and returns it."""
     @property
     def data(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph and counts its writes apart."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
-        """Return the address of the first element; 0 if there are no elements, and on the device meta."""
+        """Return the address of the first element; 0 if there are no elements, and on the meta device."""
     def deg2rad(self) -> Tensor:
-        """Return an angle in degrees converted to radians; integers give float32."""
+        """Return an angle in degrees converted to radians; integers give the default floating point type."""
     def deg2rad_(self) -> Self:
-        """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
     def det(self) -> Tensor:
         """Compute the determinant of square matrices."""
     def detach(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph."""
     def detach_(self) -> Self:
-        """Detach this tensor from its graph.  Raises AutogradError for a view."""
+        """Detach this tensor from its graph in place, and return it."""
     @property
     def device(self) -> _device:
         """The device of the memory, such as cpu or cuda:0."""
@@ -385,29 +385,29 @@ class Tensor:
     def diagflat(self, offset: _int = ...) -> Tensor:
         """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a view of a diagonal of two dimensions, which becomes the last dimension."""
+        """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a copy of the input with `src` in a diagonal."""
+        """Return a copy of the input with `src` written to a diagonal."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
-        """Return the n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
+        """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i]."""
     def digamma(self) -> Tensor:
         """Compute the derivative of the logarithm of the gamma function."""
     def digamma_(self) -> Self:
-        """In-place version of `digamma`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `digamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     def dim(self) -> _int:
         """Return the number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
     def dist(self, other: Tensor, p: _float = ...) -> Tensor:
-        """Return the p-norm of `input - other`."""
+        """Return the p-norm of all elements of `input - other`; p is 2 by default."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
     def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def dot(self, tensor: Tensor) -> Tensor:
         """Compute the inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -422,29 +422,29 @@ class Tensor:
     def eq(self, other: Tensor | Number) -> Tensor:
         """Compute input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
-        """In-place version of `eq`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `eq`: stores the result in this tensor, cast to its dtype, and returns it."""
     def equal(self, other: Tensor) -> _bool:
         """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self) -> Tensor:
         """Compute the error function."""
     def erf_(self) -> Self:
-        """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `erf`: stores the result in this tensor, cast to its dtype, and returns it."""
     def erfc(self) -> Tensor:
         """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
     def erfc_(self) -> Self:
-        """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `erfc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def erfinv(self) -> Tensor:
         """Compute the inverse of the error function; NaN outside [-1, 1]."""
     def erfinv_(self) -> Self:
-        """In-place version of `erfinv`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `erfinv`: stores the result in this tensor, cast to its dtype, and returns it."""
     def exp(self) -> Tensor:
         """Compute the exponential of each element: e to the power x."""
     def exp2(self) -> Tensor:
         """Compute 2 to the power x."""
     def exp2_(self) -> Self:
-        """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `exp2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def exp_(self) -> Self:
-        """In-place version of `exp`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `exp`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
         """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
@@ -456,17 +456,17 @@ class Tensor:
     def expm1(self) -> Tensor:
         """Compute exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
-        """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `expm1`: stores the result in this tensor, cast to its dtype, and returns it."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the exponential distribution, and return it."""
     def fill_(self, value: Tensor | Number) -> Self:
-        """Set every element to a number, or to the value of a tensor of one element; return this tensor."""
+        """Set every element to a number, or to the value of a tensor without dimensions; return this tensor."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
         """Fill the main diagonal of this tensor, and return the tensor."""
     def fix(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def fix_(self) -> Self:
-        """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """Merge the dimensions start_dim to end_dim, both included."""
     @overload
@@ -484,27 +484,27 @@ class Tensor:
     def float_power(self, exponent: Tensor | Number) -> Tensor:
         """Compute `input` to the power `exponent`, computed and returned in float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
-        """In-place version of `float_power`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `float_power`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor(self) -> Tensor:
         """Round down to an integer; integers are unchanged."""
     def floor_(self) -> Self:
-        """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor_divide(self, other: Tensor | Number) -> Tensor:
-        """Compute the quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
+        """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
-        """In-place version of `floor_divide`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `floor_divide`: stores the result in this tensor, cast to its dtype, and returns it."""
     def fmax(self, other: Tensor) -> Tensor:
-        """Return the larger of two values; the other one if one is NaN."""
+        """Return the larger of two values; if one of them is NaN, return the other."""
     def fmin(self, other: Tensor) -> Tensor:
-        """Return the smaller of two values; the other one if one is NaN."""
+        """Return the smaller of two values; if one of them is NaN, return the other."""
     def fmod(self, other: Tensor | Number) -> Tensor:
         """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
     def fmod_(self, other: Tensor | Number) -> Self:
-        """In-place version of `fmod`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `fmod`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frac(self) -> Tensor:
-        """Compute x - trunc(x), the part after the point, with the sign of x."""
+        """Compute the fractional part, x - trunc(x), which has the sign of x."""
     def frac_(self) -> Self:
-        """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frexp(self) -> Tensor:
         """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
@@ -512,15 +512,15 @@ class Tensor:
     def gcd(self, other: Tensor) -> Tensor:
         """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def gcd_(self, other: Tensor) -> Self:
-        """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `gcd`: stores the result in this tensor, cast to its dtype, and returns it."""
     def ge(self, other: Tensor | Number) -> Tensor:
         """Compute input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ge`: stores the result in this tensor, cast to its dtype, and returns it."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the geometric distribution, and return it."""
     def geqrf(self) -> Tensor:
-        """Return (a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
+        """Return (a, tau): a QR decomposition in the form of Householder reflections."""
     def ger(self, vec2: Tensor) -> Tensor:
         """Compute the outer product of two vectors."""
     def get_device(self) -> _int:
@@ -538,23 +538,23 @@ class Tensor:
     def greater(self, other: Tensor | Number) -> Tensor:
         """Compute input > other, as bool."""
     def greater_(self, other: Tensor | Number) -> Self:
-        """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `gt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def greater_equal(self, other: Tensor | Number) -> Tensor:
         """Compute input >= other, as bool."""
     def greater_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ge`: stores the result in this tensor, cast to its dtype, and returns it."""
     def gt(self, other: Tensor | Number) -> Tensor:
         """Compute input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
-        """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `gt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float16; the tensor itself if it has that type."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
         """Return x outside [-lambd, lambd], else 0."""
     def heaviside(self, values: Tensor) -> Tensor:
-        """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+        """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1."""
     def heaviside_(self, values: Tensor) -> Self:
-        """In-place version of `heaviside`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `heaviside`: stores the result in this tensor, cast to its dtype, and returns it."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
         """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
@@ -564,46 +564,46 @@ class Tensor:
     def hypot(self, other: Tensor) -> Tensor:
         """Compute the square root of `input * input + other * other`, without overflow in between."""
     def hypot_(self, other: Tensor) -> Self:
-        """In-place version of `hypot`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `hypot`: stores the result in this tensor, cast to its dtype, and returns it."""
     def i0(self) -> Tensor:
         """Compute the modified Bessel function of the first kind of order 0."""
     def i0_(self) -> Self:
-        """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `i0`: stores the result in this tensor, cast to its dtype, and returns it."""
     def igamma(self, other: Tensor) -> Tensor:
-        """Compute the regularized lower incomplete gamma function P(a, x).  input: a.  other: x, the integral's bound."""
+        """Compute the regularized lower incomplete gamma function P(a, x), where `input` is a and `other` is x."""
     def igamma_(self, other: Tensor) -> Self:
-        """In-place version of `igamma`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `igamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     def igammac(self, other: Tensor) -> Tensor:
-        """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate near 0."""
+        """Compute the regularized upper incomplete gamma function, 1 - igamma(input, other), accurate where it is near 0."""
     def igammac_(self, other: Tensor) -> Self:
-        """In-place version of `igammac`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `igammac`: stores the result in this tensor, cast to its dtype, and returns it."""
     @property
     def imag(self) -> Tensor:
         """Raise DtypeError: only complex tensors have imaginary parts, and complex tensors are not supported."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Tensor:
-        """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
+        """Return a copy of the input with alpha * source added at the given indexes of a dimension."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
-        """In-place version of `index_add`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `index_add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Tensor:
-        """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
+        """Return a copy of the input with `source` written at the given indexes of a dimension."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Self:
-        """In-place version of `index_copy`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `index_copy`: stores the result in this tensor, cast to its dtype, and returns it."""
     def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number) -> Tensor:
-        """Write a number at the given indexes of a dimension; negative ones count from the end."""
+        """Return a copy of the input with one value at the given indexes of a dimension."""
     def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Self:
-        """In-place version of `index_fill`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `index_fill`: stores the result in this tensor, cast to its dtype, and returns it."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Write or add `values` to the elements that index tensors select (see `index`)."""
+        """Return a copy of the input with `values` written or added to the elements that index tensors select."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
-        """Store values at indexes in place: the in-place form of `index_put`, also a method.  Returns the input."""
+        """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Reduce the slices of `source` along `dim` into those of the input that the indexes name, in their order."""
+        """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """In-place version of `index_reduce`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `index_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
-        """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+        """Return a copy of the slices at the given indexes of a dimension, in the order of the indexes."""
     def inner(self, other: Tensor) -> Tensor:
-        """Compute the sum of products over the last dimension of both; the product, if one is a number."""
+        """Compute the sum of products over the last dimension of both inputs; their product if one has no dimensions."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int32; the tensor itself if it has that type."""
     def inverse(self) -> Tensor:
@@ -655,7 +655,7 @@ class Tensor:
     def is_nonzero(self) -> _bool:
         """Return whether the value of a tensor of one element is not 0."""
     def is_pinned(self, device: Device = ...) -> _bool:
-        """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA."""
+        """Return whether this tensor lies in pinned host memory; does not initialize CUDA."""
     @property
     def is_quantized(self) -> _bool:
         """False: there are no tensors of the kind quantized."""
@@ -666,7 +666,7 @@ class Tensor:
     def is_shared(self) -> _bool:
         """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared."""
     def is_signed(self) -> _bool:
-        """Return whether a tensor's type holds negative numbers."""
+        """Return whether a tensor's type can hold negative numbers."""
     @property
     def is_sparse(self) -> _bool:
         """False: there are no tensors of the kind sparse."""
@@ -711,47 +711,47 @@ class Tensor:
     def lcm(self, other: Tensor) -> Tensor:
         """Compute the least common multiple, which is not negative; 0 where an operand is 0."""
     def lcm_(self, other: Tensor) -> Self:
-        """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `lcm`: stores the result in this tensor, cast to its dtype, and returns it."""
     def ldexp(self, other: Tensor) -> Tensor:
-        """Compute `input * 2 ** other`; integers give float32."""
+        """Compute `input * 2 ** other`; integers give the default floating point type."""
     def ldexp_(self, other: Tensor) -> Self:
-        """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ldexp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def le(self, other: Tensor | Number) -> Tensor:
         """Compute input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
-        """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `le`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
+        """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1)."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
-        """In-place version of `lerp`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `lerp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def less(self, other: Tensor | Number) -> Tensor:
         """Compute input < other, as bool."""
     def less_(self, other: Tensor | Number) -> Self:
-        """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `lt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def less_equal(self, other: Tensor | Number) -> Tensor:
         """Compute input <= other, as bool."""
     def less_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `le`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lgamma(self) -> Tensor:
         """Compute the logarithm of the absolute value of the gamma function."""
     def lgamma_(self) -> Self:
-        """In-place version of `lgamma`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `lgamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     def log(self) -> Tensor:
         """Compute the natural logarithm."""
     def log10(self) -> Tensor:
         """Compute the logarithm to base 10."""
     def log10_(self) -> Self:
-        """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `log10`: stores the result in this tensor, cast to its dtype, and returns it."""
     def log1p(self) -> Tensor:
         """Compute log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
-        """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `log1p`: stores the result in this tensor, cast to its dtype, and returns it."""
     def log2(self) -> Tensor:
         """Compute the logarithm to base 2."""
     def log2_(self) -> Self:
-        """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `log2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def log_(self) -> Self:
-        """In-place version of `log`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `log`: stores the result in this tensor, cast to its dtype, and returns it."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the log-normal distribution, and return it."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
@@ -765,37 +765,37 @@ class Tensor:
     def logdet(self) -> Tensor:
         """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
     def logical_and(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical and: True where both values are nonzero.  NaN counts as nonzero."""
+        """Compute the logical and: True where both values are nonzero; NaN counts as nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_and`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `logical_and`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_not(self) -> Tensor:
-        """Compute the logical not: True where the value is 0.  NaN counts as nonzero."""
+        """Compute the logical not: True where the value is 0; NaN counts as nonzero."""
     def logical_not_(self) -> Self:
-        """In-place version of `logical_not`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `logical_not`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_or(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical or: True where either value is nonzero.  NaN counts as nonzero."""
+        """Compute the logical or: True where either value is nonzero; NaN counts as nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_or`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `logical_or`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_xor(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical exclusive or: True where exactly one value is nonzero.  NaN counts as nonzero."""
+        """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_xor`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `logical_xor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logit(self, eps: _float | None = ...) -> Tensor:
         """Compute log(x / (1 - x))."""
     def logit_(self, eps: _float | None = ...) -> Self:
-        """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `logit`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
-        """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
+        """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int64; the tensor itself if it has that type."""
     def lt(self, other: Tensor | Number) -> Tensor:
         """Compute input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
-        """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `lt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
-        """Return (LU, pivots), and with get_infos failure codes: former name of `linalg.lu_factor` and `lu_factor_ex`."""
+        """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """Solve as `linalg.lu_solve` does, with its former order of arguments."""
+        """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
     @property
     def mH(self) -> Tensor:
         """A view with the last two dimensions swapped."""
@@ -803,21 +803,21 @@ class Tensor:
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`."""
+        """Replace every element of a CPU tensor by a Python function of it and of the elements of two other tensors."""
     def map_(self, other: Tensor | Number, callable: Callable[[Any, Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
+        """Replace every element of a CPU tensor by a Python function of it and of the element of another tensor."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
-        """Return `value`, a number or scalar tensor, where the mask is true, else `input`, in the type of the input."""
+        """Return a copy of the input with `value` where the mask is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
-        """In-place version of `masked_fill`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `masked_fill`: stores the result in this tensor, cast to its dtype, and returns it."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
+        """Return a copy of the input with the elements of `source`, in row-major order, where the mask is true."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
-        """In-place version of `masked_scatter`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `masked_scatter`: stores the result in this tensor, cast to its dtype, and returns it."""
     def masked_select(self, mask: Tensor) -> Tensor:
         """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
-        """Compute the matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+        """Compute the matrix product over the last two dimensions."""
     def matrix_exp(self) -> Tensor:
         """Compute the exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
@@ -832,15 +832,15 @@ class Tensor:
     def max(self, other: Tensor) -> Tensor:
         """Return the largest value."""
     def maximum(self, other: Tensor | Number) -> Tensor:
-        """Return the larger of two values; NaN if either is.  Equal values share the gradient."""
+        """Return the larger of two values; NaN if either is NaN."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
     def median(self) -> Tensor:
-        """Compute the median: of an even number of elements the lower one; NaN if there is one."""
+        """Return the median, or the lower of the two middle elements; NaN if any element is NaN."""
     @overload
     def median(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Compute the median: of an even number of elements the lower one; NaN if there is one."""
+        """Return the median, or the lower of the two middle elements; NaN if any element is NaN."""
     @overload
     def min(self) -> Tensor:
         """Return the smallest value."""
@@ -851,7 +851,7 @@ class Tensor:
     def min(self, other: Tensor) -> Tensor:
         """Return the smallest value."""
     def minimum(self, other: Tensor | Number) -> Tensor:
-        """Return the smaller of two values; NaN if either is.  Equal values share the gradient."""
+        """Return the smaller of two values; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
         """Compute the product of two matrices."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
@@ -863,29 +863,29 @@ class Tensor:
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
         """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def msort(self) -> Tensor:
-        """Return the elements in order along the first dimension."""
+        """Return the elements in ascending order along the first dimension."""
     def mul(self, other: Tensor | Number) -> Tensor:
         """Compute the product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
-        """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `mul`: stores the result in this tensor, cast to its dtype, and returns it."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...) -> Tensor:
         """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
     def multiply(self, other: Tensor | Number) -> Tensor:
         """Compute the product of two tensors, or of a tensor and a number."""
     def multiply_(self, other: Tensor | Number) -> Self:
-        """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `mul`: stores the result in this tensor, cast to its dtype, and returns it."""
     def mv(self, vec: Tensor) -> Tensor:
         """Compute the product of a matrix and a vector."""
     def mvlgamma(self, p: _int) -> Tensor:
         """Compute the logarithm of the multivariate gamma function with dimension p."""
     def mvlgamma_(self, p: _int) -> Self:
-        """In-place version of `mvlgamma`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `mvlgamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     @property
     def name(self) -> Any: ...
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
-        """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `nan_to_num`: stores the result in this tensor, cast to its dtype, and returns it."""
     def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
     @overload
@@ -901,7 +901,7 @@ class Tensor:
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """Return a view of `length` indexes of a dimension from `start` on."""
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
-        """As `narrow`, but the result is a contiguous copy."""
+        """Return a contiguous copy of the view that `narrow` returns."""
     @property
     def nbytes(self) -> _int:
         """The bytes of all elements, without gaps between them."""
@@ -913,15 +913,15 @@ class Tensor:
     def ne(self, other: Tensor | Number) -> Tensor:
         """Compute input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ne`: stores the result in this tensor, cast to its dtype, and returns it."""
     def neg(self) -> Tensor:
         """Compute the negative of each element, -x."""
     def neg_(self) -> Self:
-        """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
     def negative(self) -> Tensor:
         """Compute the negative of each element, -x."""
     def negative_(self) -> Self:
-        """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
     def nelement(self) -> _int:
         """Return the number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
@@ -941,7 +941,7 @@ class Tensor:
     def nextafter(self, other: Tensor) -> Tensor:
         """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     def nextafter_(self, other: Tensor) -> Self:
-        """In-place version of `nextafter`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `nextafter`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ...) -> Tensor:
         """Return the indexes of all nonzero elements, in row-major order."""
@@ -957,7 +957,7 @@ class Tensor:
     def not_equal(self, other: Tensor | Number) -> Tensor:
         """Compute input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `ne`: stores the result in this tensor, cast to its dtype, and returns it."""
     def numel(self) -> _int:
         """Return the number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
@@ -984,13 +984,13 @@ class Tensor:
     def polygamma(self, n: _int) -> Tensor:
         """Return the n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
-        """In-place version of `polygamma`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `polygamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     def positive(self) -> Tensor:
         """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number) -> Tensor:
         """Compute `input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
-        """In-place version of `pow`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `pow`: stores the result in this tensor, cast to its dtype, and returns it."""
     def prelu(self, weight: Tensor) -> Tensor:
         """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
@@ -998,15 +998,15 @@ class Tensor:
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
-        """In-place version of `put`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `put`: stores the result in this tensor, cast to its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
         """Return (Q, R): the former name of `linalg.qr`."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
-        """Return an angle in radians converted to degrees; integers give float32."""
+        """Return an angle in radians converted to degrees; integers give the default floating point type."""
     def rad2deg_(self) -> Self:
-        """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with integers from the uniform distribution over low to high - 1, and return it."""
     def ravel(self) -> Tensor:
@@ -1015,9 +1015,9 @@ class Tensor:
     def real(self) -> Tensor:
         """Return the tensor itself, which is real."""
     def reciprocal(self) -> Tensor:
-        """Compute the reciprocal of each element, 1 / x; integers give float32."""
+        """Compute the reciprocal of each element, 1 / x; integers give the default floating point type."""
     def reciprocal_(self) -> Self:
-        """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `reciprocal`: stores the result in this tensor, cast to its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
         """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -1027,15 +1027,15 @@ class Tensor:
     def relu(self) -> Tensor:
         """Compute the rectified linear unit, max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
-        """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
         """Compute the remainder of `floor_divide`, with the sign of the divisor."""
     def remainder_(self, other: Tensor | Number) -> Self:
-        """In-place version of `remainder`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `remainder`: stores the result in this tensor, cast to its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
         """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
-        """In-place version of `renorm`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `renorm`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """Return a copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
@@ -1078,23 +1078,23 @@ class Tensor:
     def round(self, *, decimals: _int = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
-        """In-place version of `round`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `round`: stores the result in this tensor, cast to its dtype, and returns it."""
     def rsqrt(self) -> Tensor:
-        """Compute the reciprocal of the square root, 1 / sqrt(x); integers give float32."""
+        """Compute the reciprocal of the square root, 1 / sqrt(x); integers give the default floating point type."""
     def rsqrt_(self) -> Self:
-        """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `rsqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
         """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
-        """In-place version of `scatter`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `scatter`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
-        """In-place version of `scatter_add`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `scatter_add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """In-place version of `scatter_reduce`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `scatter_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """Return a view of one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
@@ -1104,7 +1104,7 @@ class Tensor:
     def sgn(self) -> Tensor:
         """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
     def sgn_(self) -> Self:
-        """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sign`: stores the result in this tensor, cast to its dtype, and returns it."""
     @property
     def shape(self) -> Size:
         """The size of each dimension, as a torch.Size."""
@@ -1115,25 +1115,25 @@ class Tensor:
     def sigmoid(self) -> Tensor:
         """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
-        """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sigmoid`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sign(self) -> Tensor:
         """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
-        """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sign`: stores the result in this tensor, cast to its dtype, and returns it."""
     def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
     def sin(self) -> Tensor:
         """Compute the sine."""
     def sin_(self) -> Self:
-        """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sinc(self) -> Tensor:
-        """Compute sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+        """Compute sin(pi x) / (pi x), and 1 at 0; integers give the default floating point type."""
     def sinc_(self) -> Self:
-        """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sinc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sinh(self) -> Tensor:
         """Compute the hyperbolic sine."""
     def sinh_(self) -> Self:
-        """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sinh`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """Return the shape, or the size of one dimension."""
@@ -1153,13 +1153,13 @@ class Tensor:
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self) -> Tensor:
-        """Compute the square root; integers give float32."""
+        """Compute the square root; integers give the default floating point type."""
     def sqrt_(self) -> Self:
-        """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def square(self) -> Tensor:
         """Compute the square of each element, x * x; bool gives int64."""
     def square_(self) -> Self:
-        """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `square`: stores the result in this tensor, cast to its dtype, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
@@ -1181,11 +1181,11 @@ class Tensor:
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sub`: stores the result in this tensor, cast to its dtype, and returns it."""
     def subtract(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `sub`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
@@ -1211,11 +1211,11 @@ class Tensor:
     def tan(self) -> Tensor:
         """Compute the tangent."""
     def tan_(self) -> Self:
-        """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def tanh(self) -> Tensor:
         """Compute the hyperbolic tangent."""
     def tanh_(self) -> Self:
-        """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `tanh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions."""
     @overload
@@ -1250,19 +1250,19 @@ class Tensor:
     def tril(self, diagonal: _int = ...) -> Tensor:
         """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
-        """In-place version of `tril`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `tril`: stores the result in this tensor, cast to its dtype, and returns it."""
     def triu(self, diagonal: _int = ...) -> Tensor:
         """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def triu_(self, diagonal: _int = ...) -> Self:
-        """In-place version of `triu`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `triu`: stores the result in this tensor, cast to its dtype, and returns it."""
     def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give float32."""
+        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def trunc(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def trunc_(self) -> Self:
-        """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def type(self, dtype: None = ...) -> str:
         """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
@@ -1319,7 +1319,7 @@ class Tensor:
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
-        """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
+        """In-place version of `xlogy`: stores the result in this tensor, cast to its dtype, and returns it."""
     def zero_(self) -> Self:
         """Set every element to 0, and return this tensor."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]

@@ -78,10 +78,10 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Return the callable itself, which runs eagerly; without one, a decorator.
+    """Return `model` itself: nothing is compiled, and it runs eagerly.
 
-    The other arguments are accepted and have no effect.
-    Raises: ArgumentTypeError if it cannot be called, ArgumentError for both a mode and options.
+    Without `model`, return a decorator.  The other arguments are accepted and have no effect.
+    Raises: ArgumentTypeError if `model` cannot be called, ArgumentError for both a mode and options.
     Example:
         >>> @torch.compile(mode="reduce-overhead")
         ... def double(x):

@@ -53,7 +53,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
     """Run a call and explain whether the host waited, for which work, and why: explain(lambda: x.to("cuda")).
 
     Host:   waits if the call does.
-    Raises: ArgumentTypeError if it cannot be called; the errors of the call.
+    Raises: ArgumentTypeError if the argument cannot be called; the errors of the call.
     Example:
         >>> x = torch.ones(2)
         >>> torch.explain(lambda: x.to("cuda")).asynchronous
