@@ -350,7 +350,7 @@ def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: 
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the smallest value along a dimension, or in the flattened input."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the indices that sort the elements along a dimension."""
+    """Return the indices that sort the elements along a dimension in ascending order."""
 def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
@@ -394,7 +394,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1."""
+    """Return the triangular window 1 - |2 n / N - 1|, for n = 0 to window_length - 1."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize each channel: call `nn.functional.batch_norm`, whose arguments have another order."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -410,7 +410,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, 
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
+    """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise not; for bool, logical not."""
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -742,7 +742,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | Non
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 1; vectors along dimension 0."""
+    """Concatenate tensors along dimension 1, or vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the square root of `input * input + other * other`, without overflow in between."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -820,7 +820,7 @@ def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bo
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
+    """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """Normalize the last dimensions: call `nn.functional.layer_norm`."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -908,7 +908,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the exponential of square matrices."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the n-th power of square matrices; for a negative n, that of the inverse."""
+    """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
 @overload
 def max(input: Tensor) -> Tensor:
     """Return the largest value."""

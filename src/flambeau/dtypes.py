@@ -25,8 +25,8 @@ BOOL, INTEGER, FLOATING, COMPLEX = 0, 1, 2, 3
 class dtype:  # noqa: N801  (the field's name for it)
     """The type of a tensor's elements.
 
-    name: as in `float32`;  itemsize: bytes;  cuda: the C type that holds it in device memory;
-    compute: the C type that arithmetic on it uses (half types compute in float, and round once).
+    name: such as "float32".  itemsize: the size of an element in bytes.  cuda: the C type of elements in device memory.
+    compute: the C type of arithmetic on elements (half types compute in float, and round once).
     Example:
         >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_floating_point
         (4, True, False)

@@ -517,7 +517,7 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Add one autocast context to this thread's count; return the count.
+    """Increase this thread's count of nested autocast contexts by one, and return the new count.
 
     Example:
         >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
@@ -528,7 +528,7 @@ def autocast_increment_nesting() -> int:
 
 
 def autocast_decrement_nesting() -> int:
-    """Remove one autocast context from this thread's count; return the count.
+    """Decrease this thread's count of nested autocast contexts by one, and return the new count.
 
     Example:
         >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
@@ -651,7 +651,7 @@ class autocast:  # noqa: N801
     enabled: False turns autocast off inside another context.
     cache_enabled: whether a parameter is cast once until the outermost context ends; None keeps the setting.
     Raises: ArgumentError, DeviceNameError for a bad device_type; DtypeError on a GPU without bfloat16;
-            ArgumentTypeError for a dtype that is not one, and if it decorates anything but a function.
+            ArgumentTypeError if `dtype` is not a dtype, and if anything but a function is decorated.
     Example:
         >>> x, w = torch.ones(2, 2), torch.ones(2, 2)
         >>> with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -138,7 +138,8 @@ def lstm(
     """Run LSTM layers with the given weights; return (results, last hidden states, last cell states).
 
     hx: (first hidden states, first cell states).  params: a list of the weights of all layers, in the order of
-    `nn.LSTM.all_weights`.  dropout: the probability of dropout between layers, if `train` is True.
+    `nn.LSTM.all_weights`.  has_biases: whether the weights include biases.  dropout: the probability of dropout between
+    layers, if `train` is True.  The other arguments are those of `nn.LSTM`.
     For packed data: lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
     Shapes: as `nn.LSTM`.
     Host:   returns at once; with packed data, waits if batch_sizes is on a GPU.

@@ -419,7 +419,7 @@ def _no_shift() -> Iterator[ErrorSample]:
 
 @_shift("shifted_left(input, other)")
 def bitwise_left_shift(input: Value, other: Value) -> Any:
-    """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type.
+    """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

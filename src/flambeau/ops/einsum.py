@@ -466,7 +466,7 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have the same number of dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
@@ -529,7 +529,7 @@ def cross(input: Operand, other: Operand, dim: int | None = None) -> Any:
 
     Shapes: the inputs broadcast together; size 3 at dim.
     Host:   returns at once.
-    Raises: ShapeError unless both have equally many dimensions, and size 3 at dim; IndexRangeError for a bad dim.
+    Raises: ShapeError unless both have the same number of dimensions, and size 3 at dim; IndexRangeError for a bad dim.
     Example:
         >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])

@@ -1341,7 +1341,7 @@ def _powers() -> Iterator[Sample]:
     called="linalg.matrix_power", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_matrix_power(A: Operand, n: int) -> Any:
-    """Return the n-th power of square matrices; for a negative n, that of the inverse.
+    """Return the n-th power of square matrices; a negative n gives a power of the inverse.
 
     Shapes: [*, k, k] gives the same.
     Host:   returns at once; waits for a negative n on a GPU.

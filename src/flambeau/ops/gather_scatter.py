@@ -451,7 +451,7 @@ def index_reduce(
     """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`.
 
     reduce: "prod", "mean", "amax" or "amin".  include_self: whether the reduction includes the input's own slice.
-    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
+    Shapes: the source has the shape of the input, except that its size along `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
             the source of the input's, IndexCountError if their shapes do not fit, ModeError for any other reduce.
@@ -656,7 +656,7 @@ def _argwhere_samples() -> Iterator[Sample]:
 def argwhere(input: Operand) -> Any:
     """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`.
 
-    Shapes: [count, input dimensions], int64.
+    Shapes: [count, number of the input's dimensions], int64.
     Host:   waits, because the size of the result depends on the values.
     Raises: ArgumentTypeError if the input is not a tensor.
     Example:

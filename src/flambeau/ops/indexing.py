@@ -268,7 +268,7 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     """Return a copy of the slices at the given indexes of a dimension, in the order of the indexes.
 
     wrap: True lets negative indexes count from the end.
-    Shapes: those of the input; the size of `dim` is the number of indexes.
+    Shapes: the shape of the input, except that the size along `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type,
             IndexCountError, a ShapeError, unless it is a vector.
@@ -341,8 +341,8 @@ def index_add(
 ) -> Any:
     """Return a copy of the input with alpha * source added at the given indexes of a dimension.
 
-    The additions to a repeated index are made in order.
-    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
+    The additions to a repeated index are made in order.  wrap: True lets negative indexes count from the end.
+    Shapes: the source has the shape of the input, except that its size along `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
             the source of the input's, IndexCountError, a ShapeError, if their shapes do not fit.
@@ -392,7 +392,7 @@ def index_copy(
 
     Of several writes to one index, the last counts.  The gradient is correct only if no index is repeated.
     unique: True promises that no index is repeated.  wrap: True lets negative indexes count from the end.
-    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
+    Shapes: the source has the shape of the input, except that its size along `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
             the source of the input's, IndexCountError, a ShapeError, if their shapes do not fit.

@@ -301,7 +301,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
-    """Concatenate along dimension 1; vectors along dimension 0.
+    """Concatenate tensors along dimension 1, or vectors along dimension 0.
 
     Shapes: those of the tensors, with the sum of sizes in dimension 1; in dimension 0 for vectors.
     Host:   returns at once.

@@ -243,7 +243,7 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
     """Compute the matrix product over the last two dimensions.
 
-    A vector on the left counts as a row, one on the right as a column; the result lacks its dimension of size 1.
+    A vector on the left counts as a row, one on the right as a column; the result omits the dimension added this way.
     Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; [k] with [k] gives ().
     Host:   returns at once.
     Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.

@@ -940,7 +940,7 @@ def _no_dropout() -> Iterator[ErrorSample]:
 def dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p).
 
-    training: False returns the input unchanged.
+    Without training, the input is returned unchanged.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers in training.
@@ -1016,8 +1016,8 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each element, with probability p, to the limit of SELU for large negative inputs.
 
-    All elements are then scaled and shifted, which keeps a mean of 0 and a variance of 1.  train: False returns the
-    input unchanged.
+    All elements are then scaled and shifted, which keeps a mean of 0 and a variance of 1.  Without training, the input
+    is returned unchanged.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1].
@@ -1032,7 +1032,7 @@ def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
 def feature_dropout(input: Operand, p: float, training: bool) -> Any:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p).
 
-    train: False returns the input unchanged.
+    Without training, the input is returned unchanged.
     Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.

@@ -650,7 +650,8 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
     NaN counts as nonzero.
     dim: None reduces all dimensions, () none.
-    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  The result is bool, or uint8
+            for uint8.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
@@ -669,7 +670,8 @@ def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
     NaN counts as nonzero.
     dim: None reduces all dimensions, () none.
-    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  The result is bool, or uint8
+            for uint8.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
@@ -926,7 +928,7 @@ def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
     If several elements are the largest, they share the gradient equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
+    Raises: IndexRangeError for a dimension of size 0 or out of range, ShapeError if one is repeated.
     Example:
         >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
         tensor(9)
@@ -948,7 +950,7 @@ def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
     If several elements are the smallest, they share the gradient equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
+    Raises: IndexRangeError for a dimension of size 0 or out of range, ShapeError if one is repeated.
     Example:
         >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
         tensor(1)
@@ -1363,7 +1365,7 @@ def _kth_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMERIC_TYPES)
 def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest.
+    """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest.
 
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.

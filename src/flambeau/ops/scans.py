@@ -474,7 +474,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 def cummax(input: Operand, dim: int) -> Any:
     """Return (values, indices) of the largest element so far along `dim`; NaN propagates.
 
-    The index of equal elements is that of the last one.
+    Of equal elements, the index is that of the last one.
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -490,7 +490,7 @@ def cummax(input: Operand, dim: int) -> Any:
 def cummin(input: Operand, dim: int) -> Any:
     """Return (values, indices) of the smallest element so far along `dim`; NaN propagates.
 
-    The index of equal elements is that of the last one.
+    Of equal elements, the index is that of the last one.
     Shapes: both results have the input's shape; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
@@ -525,7 +525,7 @@ def diff(
     """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i].
 
     prepend, append: tensors that are joined to the input first, unless n is 0.
-    Shapes: the input's, with n elements less along `dim`.
+    Shapes: the input's, with n elements fewer along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError for no dimensions, ValueRangeError for a negative n.
     Example:
@@ -646,9 +646,9 @@ def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1
 def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
     """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`).
 
-    Shapes: the shape of y, with one element less along `dim`.
+    Shapes: the shape of y, with one element fewer along `dim`.
     Host:   returns at once.
-    Raises: IndexRangeError if `dim` is out of range, ShapeError if x has not one point for each value, ArgumentError if
+    Raises: IndexRangeError if `dim` is out of range, ShapeError unless x has one point for each value, ArgumentError if
             x and dx are both given.
     Example:
         >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 4.0]))

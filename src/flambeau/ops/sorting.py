@@ -224,8 +224,9 @@ def msort(input: Operand) -> Any:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the indices that sort the elements along a dimension.
+    """Return the indices that sort the elements along a dimension in ascending order.
 
+    descending: True sorts in descending order.  stable: has no effect; equal elements always keep their order.
     Shapes: as the input, int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.

@@ -177,7 +177,8 @@ def lobpcg(
     A must be symmetric, B positive definite.
     There are no iterations: all eigenvalues are computed, and n, niter, tol, iK, the values of X and the parameters of
     the orthogonalization have no effect.
-    k: the number of eigenvalues; None is the number of columns of X, or 1.  largest: False returns the smallest ones.
+    k: the number of eigenvalues; None is the number of columns of X, or 1 without X.  largest: False returns the
+    smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless A is square, DtypeError unless float32 or float64, ValueRangeError for fewer rows than 3

@@ -152,10 +152,9 @@ class _AsCuda(type):
 class AnyEvent(metaclass=_AsCuda):
     """A point in a stream's work on the current accelerator: see `torch.cuda.Event`.
 
-    device: a CUDA device; None is the current accelerator.
-
-    Raises: ArgumentError if the device is not a CUDA device, DeviceIndexError if there is no such device; or if both
-            enable_timing and interprocess are True.
+    device: a CUDA device; None is the current accelerator.  The other arguments are those of `torch.cuda.Event`.
+    Raises: ArgumentError if the device is not a CUDA device, or if both enable_timing and interprocess are True;
+            DeviceIndexError if there is no such device.
     Example:
         >>> event = torch.Event("cuda")
         >>> event.record()

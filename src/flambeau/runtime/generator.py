@@ -592,7 +592,7 @@ def _seed_devices(name: str, seed: int) -> None:
 
 @whole
 def manual_seed(seed: Any) -> Generator:
-    """Seed the CPU's generator and every CUDA device's; return the CPU's generator.
+    """Seed the generators of the CPU and of every CUDA device; return the CPU's generator.
 
     Raises: the errors of `Generator.manual_seed`.
     Example:

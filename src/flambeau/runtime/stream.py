@@ -33,8 +33,8 @@ class Stream(Queue):
     priority: from 0 to -3, lower is more urgent; other numbers are clamped.
     name: the stream's name in errors, reports and traces.  A named stream is outside the pools; the same name, device
     and priority give the same stream.
-    handed_out: how many times the pool returned it; if more than once, several owners share it.
-    made_at: the source line that requested it last; "" for streams that the library made.
+    The attribute `handed_out` is how many times the pool returned this stream; above 1, several owners share it.
+    The attribute `made_at` is the source line that requested this stream last; "" for streams that the library made.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device; ArgumentTypeError if
             the priority is not an int or the name is not a str.
     Example:

@@ -605,7 +605,7 @@ def empty(
     Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if the device has too little memory.
     Example:
         >>> x = torch.empty(2, 3, dtype=torch.int64)
         >>> x.shape, x.dtype
@@ -638,7 +638,7 @@ def empty_strided(
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ShapeError unless there is one stride for each size, ValueRangeError for a negative number, DeviceNameError
-            or DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
+            or DeviceIndexError for a device that does not exist, OutOfMemoryError if the device has too little memory.
     Example:
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
@@ -665,7 +665,7 @@ def zeros(
     Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if the device has too little memory.
     Example:
         >>> torch.zeros(2, 3)
         tensor([[0., 0., 0.],
@@ -695,7 +695,7 @@ def ones(
     Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
-            DeviceIndexError for a device that does not exist, OutOfMemoryError if its memory does not suffice.
+            DeviceIndexError for a device that does not exist, OutOfMemoryError if the device has too little memory.
     Example:
         >>> torch.ones((2, 2), dtype=torch.int64)
         tensor([[1, 1],

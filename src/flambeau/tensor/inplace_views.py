@@ -280,7 +280,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Fill the main diagonal of this tensor, and return the tensor.
 
     If there are more than two dimensions, they must have the same size.
-    wrap: in a matrix with more rows than columns, the diagonal begins again after each block of columns + 1 rows.
+    wrap: True begins the diagonal again after each block of columns + 1 rows, in a matrix with more rows than columns.
     Raises: ShapeError for fewer than two or unequal dimensions, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).fill_diagonal_(5)

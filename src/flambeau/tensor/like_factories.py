@@ -124,7 +124,8 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: ArgumentTypeError unless it gets a tensor and a number, ValueRangeError if the type cannot hold the number.
+    Raises: ArgumentTypeError unless `input` is a tensor and `fill_value` a number or a tensor of one element,
+            ValueRangeError if the type cannot hold the value.
     Example:
         >>> torch.full_like(torch.tensor([1, 2, 3]), 9)
         tensor([9, 9, 9])

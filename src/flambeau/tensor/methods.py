@@ -128,7 +128,7 @@ def is_nonzero(input: Any) -> bool:
     """Return whether the value of a tensor of one element is not 0.
 
     Host:   waits if it is on a GPU.
-    Raises: ValueRangeError for a wrong number of elements.
+    Raises: ValueRangeError unless the tensor has one element.
     Example:
         >>> torch.is_nonzero(torch.tensor([0.5])), torch.is_nonzero(torch.tensor(0))
         (True, False)

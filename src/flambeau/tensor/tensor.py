@@ -268,8 +268,10 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     ) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from.
 
-        gradient: a tensor of this tensor's shape; ones by default for a scalar.
-        Host:  returns at once.
+        gradient: a tensor of this tensor's shape; ones by default for a scalar.  retain_graph: True keeps the graph for
+        another call; None is create_graph.  create_graph: True records this backward pass, for higher derivatives.
+        inputs: the tensors whose `grad` changes; None is all leaves.
+        Host:   returns at once.
         Order:  the backward of each operator runs on the stream of its forward call.  At the end the current streams
                 wait for the streams on which the gradients of leaves were added.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
@@ -511,7 +513,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def clone(self, *, memory_format: Any = None) -> Any:
-        """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default.
+        """Return a copy without gaps, recorded in the graph; the order of dimensions in memory is kept by default.
 
         Shapes: same as this tensor.
         Raises: ArgumentTypeError if memory_format is not a memory format, ShapeError if the format needs another number

@@ -197,7 +197,7 @@ class Tensor:
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return the index of the smallest value along a dimension, or in the flattened input."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> Tensor:
-        """Return the indices that sort the elements along a dimension."""
+        """Return the indices that sort the elements along a dimension in ascending order."""
     def argwhere(self) -> Tensor:
         """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
@@ -247,7 +247,7 @@ class Tensor:
     def bitwise_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_and`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
-        """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
+        """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_left_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_not(self) -> Tensor:
@@ -311,7 +311,7 @@ class Tensor:
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return a contiguous copy, recorded in the graph; the order of dimensions in memory is kept by default."""
+        """Return a copy without gaps, recorded in the graph; the order of dimensions in memory is kept by default."""
     def conj(self) -> Tensor:
         """Return the tensor itself: a real number is its own conjugate."""
     def conj_physical(self) -> Tensor:
@@ -704,7 +704,7 @@ class Tensor:
     def kron(self, other: Tensor) -> Tensor:
         """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
+        """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
@@ -821,7 +821,7 @@ class Tensor:
     def matrix_exp(self) -> Tensor:
         """Compute the exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
-        """Return the n-th power of square matrices; for a negative n, that of the inverse."""
+        """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
     @overload
     def max(self) -> Tensor:
         """Return the largest value."""

@@ -55,7 +55,7 @@ def _type_of(name: str, what: str, value: Any) -> dtype:
 
 
 class finfo:  # noqa: N801  (PyTorch's name for it)
-    """The range and precision of a floating point type; of a complex one, those of its parts.
+    """The range and precision of a floating point type, or of the real and imaginary parts of a complex type.
 
     type: None is the default type.
     Raises: ArgumentTypeError for integers.

@@ -170,7 +170,7 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to window_length - 1.
+    """Return the triangular window 1 - |2 n / N - 1|, for n = 0 to window_length - 1.
 
     periodic: if True, N is window_length; otherwise N is window_length - 1.
     Shapes: [window_length]; a window of length 1 is [1.].
