@@ -602,7 +602,7 @@ def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = .
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return an uninitialized tensor with the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute input == other, as bool; False for NaN."""
+    """Compute input == other, as bool; False if either value is NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -420,7 +420,7 @@ class Tensor:
     def element_size(self) -> _int:
         """Return the size of one element, in bytes."""
     def eq(self, other: Tensor | Number) -> Tensor:
-        """Compute input == other, as bool; False for NaN."""
+        """Compute input == other, as bool; False if either value is NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
         """In-place version of `eq`: stores the result in this tensor, cast to its dtype, and returns it."""
     def equal(self, other: Tensor) -> _bool:
