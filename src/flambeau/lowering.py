@@ -165,7 +165,7 @@ class Call:
         return self._placed(layout, self.places - 1)
 
     def part(self, operand: Any, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
+        """Return the part of a contiguous operand that has this shape, strides and offset, in elements."""
         return tensor.alias_of(operand, shape, strides, operand._offset + offset)
 
     def contiguous(self, operand: Any, dtype: dtype | None = None) -> Any:
@@ -185,7 +185,7 @@ class Call:
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
-        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
+        """Run `body` on the operands' arrays, in place of the call's only launch, when the call runs on the CPU."""
         self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:

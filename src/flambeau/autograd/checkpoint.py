@@ -218,7 +218,7 @@ class _Random:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """Return the GPUs of the tensors among some values, in nested containers too, and their generators' states.
+    """Return (GPUs of the tensors among the arguments, states of these GPUs' generators); containers are searched too.
 
     Example:
         >>> torch.utils.checkpoint.get_device_states(torch.ones(2), 3)
@@ -280,7 +280,7 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no tensor among some values requires a gradient.
+    """Warn if none of the tensors in an iterable requires a gradient.
 
     Example:
         >>> torch.utils.checkpoint.check_backward_validity([torch.ones(2, requires_grad=True)])

@@ -177,7 +177,7 @@ class set_grad_enabled(GradMode):  # noqa: N801
         return former
 
     def clone(self) -> Self:
-        """Set the mode at once, as a new context that restores the present one at its end.
+        """Set the same gradient mode at once; return a context manager that restores the present mode at its end.
 
         Example:
             >>> with torch.set_grad_enabled(True).clone():

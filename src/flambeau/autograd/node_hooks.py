@@ -267,7 +267,7 @@ def _unpacked(unpack_hook: Hook, value: Any, name: str) -> TensorBase:
 
 
 class RemovableHandle:
-    """Handle of a registered hook.  It removes the hook by `remove()`, or at the end of a `with` block.
+    """Handle that removes a registered hook by `remove()`, or at the end of a `with` block.
 
     id: the hook's key in `hooks_dict`, an OrderedDict, which the handle references weakly.
     extra_dict: a dictionary, or a list of them, from which the key is removed too.

@@ -37,7 +37,7 @@ NEEDED = inspect.Parameter.empty  # the default of a parameter that must be pass
 
 
 class Sample(NamedTuple):
-    """Inputs for the operator sweep.  In `args`, an `Array` describes a tensor.
+    """Arguments of one test call of an operator, in which an `Array` describes a tensor.
 
     Example:
         >>> from flambeau.ops.operator import Array, Sample
@@ -50,7 +50,7 @@ class Sample(NamedTuple):
 
 
 class ErrorSample(NamedTuple):
-    """Inputs that must fail, with the error's class and a regular expression that matches its text.
+    """Arguments of a test call that must fail, with the error's class and a regular expression that matches its text.
 
     Example:
         >>> from flambeau.errors import ShapeError
@@ -72,7 +72,7 @@ Errors = Callable[[], Iterable[ErrorSample]]
 class Parameter(NamedTuple):
     """One parameter of an operator.
 
-    annotation: its text, such as "Operand": see the module's docstring.  default: NEEDED if it must be passed.
+    annotation: the text of its annotation, such as "Operand".  default: NEEDED if calls must pass the parameter.
     keyword_only: whether calls may pass it by keyword only.
     Example:
         >>> torch.add.__wrapped__.parameters[2]
@@ -171,7 +171,7 @@ REGISTRY: dict[str, Operator] = {}
 
 
 class Number:
-    """A Python number in a call that is lowered: its type is known, its value comes with each call.
+    """Placeholder for a Python number in a call that is lowered: its type is known, and each call passes its value.
 
     index: its position among the operands;  kind: bool, int or float;  conversions: applied to each value in turn.
     Example:
@@ -202,7 +202,7 @@ class Number:
 
 
 def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
-    """Convert a number now, or a Number in each call.
+    """Convert a number at once, or add the conversion to a Number, which applies it in each call.
 
     conversion: a function of the number.  kind: the type of its result, if that differs from the number's.
     Example:
@@ -230,23 +230,23 @@ FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # facts o
 
 
 class Operator(OperatorBase):
-    """An operator: its parameters, its body, its derivative and how calls of it run.  Calling it runs the operation.
+    """An operator, such as the one that `torch.add` calls: its parameters, body, derivative and options.
 
-    `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` calls one.
-    name: its key;  called: the name that users call it by, which starts its errors.
-    inplace: whether `name_` exists.  method: whether tensors have it as a method.
+    The decorators `operator`, `view`, `composite` and `pointwise` make operators.  Calling an operator runs it.
+    name: its key in REGISTRY.  called: the name that users call it by, which starts its error messages.
+    inplace: whether an in-place version `name_` exists.  method: whether tensors have the operator as a method.
     host: "never", "waits" or, for a composite that waits for some arguments or on some devices only, "may wait".
-    dtypes: the types that the sweep tries.  setting: a user setting that its lowering depends on.
-    mutates: parameters, sequences of tensors, that a call writes.
-    takes_out: whether out= is accepted; no view does.
-    gives_views: whether a composite returns several views of its input; none of them may be written in a graph.
-    other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
-    quick: of a view, the fast path of plain calls (views.py), without a body and a key, or None.
-    quick_node: calls served by `quick` are recorded as calls of this operator; if None, none in a graph are served.
-    derivative_call: the derivative as a composite, made by the first backward pass.
+    dtypes: the dtypes that the tests of operators try.  setting: a user setting that the lowering depends on.
+    mutates: the parameters, sequences of tensors, that a call writes.
+    takes_out: whether out= is accepted; views never accept it.
+    gives_views: whether a composite returns several views of its input, which autograd does not let programs write.
+    other_names: further keywords for parameters, beside the parameters' own names and those of NumPy.
+    quick: for a view, a function that serves plain calls without the body and the call cache, or None (views.py).
+    quick_node: the operator that autograd records for calls served by `quick`; if None, recorded calls are not served.
+    derivative_call: the derivative as a composite operator, made by the first backward pass.
     is_derivative: whether this operator is such a derivative.
-    function_object: what `as_function` has made.
-    travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
+    function_object: the function that `as_function` returned, or None.
+    travels: for each parameter, whether calls pass its number to the kernel, so that the cache key has only its type.
     Example:
         >>> add = torch.add.__wrapped__
         >>> add.name, add.kind, add.host
@@ -344,7 +344,7 @@ class Operator(OperatorBase):
         return self.called_as(f"{self.called}_")
 
     def as_function(self, module: str = PACKAGE) -> Callable[..., Any]:
-        """Return the plain function that users call and `__torch_function__` receives.  It wraps this operator.
+        """Return the plain function that wraps this operator, which users call and `__torch_function__` receives.
 
         module: where users find it, for pickle.
         Example:
@@ -364,10 +364,10 @@ class Operator(OperatorBase):
         return self.body(call, *arguments)
 
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
-        """Attach the derivative, a function of the names that it needs: see the module's docstring.
+        """Attach the derivative: a function whose parameters name the values that it needs, such as `grad` and `input`.
 
-        only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
-        Raises: ArgumentError for a name that is not a parameter, result or fact.
+        only_for: {"input": "other"} saves `input` only where `other` needs a gradient, and passes None otherwise.
+        Raises: ArgumentError for a name that is not a parameter, a result or a property such as `input_shape`.
         Example:
             >>> from flambeau.ops.operator import REGISTRY
             >>> from flambeau.ops.pointwise import pointwise, promoted
@@ -387,14 +387,14 @@ class Operator(OperatorBase):
         return self.derivative_body if body is None else self.derivative_body(body)
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
-        """Attach the derivative: see `derivative`."""
+        """Attach a function as the derivative of this operator: see `derivative`."""
         names = names_of(body)
         self.saves = tuple([self._need(name) for name in names])
         self.backward, self.backward_needs, self.derivative_call = body, names, None
         return self
 
     def as_derivative(self) -> Operator:
-        """Return the derivative as an operator outside the registry.  An operator's other names share it.
+        """Return the derivative as an operator outside the registry, which all names of this operator share.
 
         Example:
             >>> torch.relu.__wrapped__.as_derivative().is_derivative
@@ -479,7 +479,7 @@ class Operator(OperatorBase):
         return name if name in self.index_of or own in others else own
 
     def usage(self) -> str:
-        """Return how the operator is called, as the hint of an error.
+        """Return the operator's signature in words, for the hint of an error.
 
         Example:
             >>> torch.add.__wrapped__.usage()

@@ -440,7 +440,9 @@ def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Convert NumPy arrays and numbers of one sample to tensors that share their memory; for loaders without batches.
+    """Convert the NumPy arrays and NumPy numbers in a sample to tensors, which share the arrays' memory.
+
+    A DataLoader without batches applies it to each sample.
 
     Containers keep their type; plain tuples become lists.
     Shapes: an array [*] gives a tensor [*], a number gives ().

@@ -87,7 +87,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """Tensors of equal first dimension: sample i is row i of each.
+    """Dataset of tensors with equal first dimensions: sample i is the tuple of row i of each tensor.
 
     Shapes: tensors [n, *]; a sample is a tuple of [*].
     Raises: ArgumentError if the first dimensions differ, ArgumentTypeError for a value that is not a tensor,
@@ -220,7 +220,7 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
 
 
 class ConcatDataset(Dataset[Sample_co]):
-    """Datasets one after the other, by index.
+    """Concatenation of datasets: an index counts through the samples of one dataset after the other.
 
     Raises: ArgumentError if there are no datasets, if one is an IterableDataset, or for a negative index out of range;
             IndexRangeError for an index that is too large; ArgumentTypeError for a dataset without a length.
@@ -278,7 +278,7 @@ class ConcatDataset(Dataset[Sample_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable datasets, chained one after the other.
+    """Chain of iterable datasets: yields the samples of one after the other.
 
     Raises: when it is iterated over or its length is taken, ArgumentTypeError for an entry that is not an
             IterableDataset or has no length.
@@ -365,7 +365,8 @@ class Subset(Dataset[Sample_co]):
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset[Any]]:
     """Split a dataset at random into parts of given lengths, or of given fractions that sum to 1.
 
-    The remainder after rounding down is distributed one by one, from the first part on.  An empty part is a warning.
+    Fractions are rounded down; the remaining samples go one each to the parts, from the first part on.  An empty part
+    gives a warning.
     Raises: ArgumentError if the lengths do not sum to the dataset's or one is negative, ArgumentTypeError for lengths
             that are not numbers, a dataset without a length or a generator that is not one.
     Example:

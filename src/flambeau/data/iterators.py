@@ -220,7 +220,8 @@ LOOK_SECONDS = 5.0  # between checks for workers that ended without a message
 class BatchIterator:
     """Base of the iterators over one epoch of a DataLoader.
 
-    It copies the settings it needs: the loader refers to the iterator of persistent workers, so it must not refer back.
+    The iterator copies the loader's settings instead of referring to the loader: with persistent workers, the loader
+    refers to the iterator, and a reference back would be a cycle.
     """
 
     def __init__(self, loader: Any) -> None:

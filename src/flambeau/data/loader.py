@@ -24,7 +24,7 @@ FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "pers
 
 
 class _DatasetKind:
-    """Kinds of datasets, under PyTorch's name."""
+    """Kinds of datasets, under PyTorch's name: map-style (`Map`) or iterable (`Iterable`)."""
 
     Map = 0
     Iterable = 1
@@ -33,24 +33,25 @@ class _DatasetKind:
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
     ) -> Fetcher:
-        """Make the object that fetches batches of a dataset of a kind."""
+        """Return the object that fetches batches from a dataset of this kind."""
         of_kind = MapFetcher if kind == _DatasetKind.Map else StreamFetcher
         return of_kind(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[Sample_co]):
-    """Batches of a dataset, one epoch per iteration.
+    """Iterable over the batches of a dataset; each iteration is one epoch.
 
-    batch_size: samples per batch; None gives single samples.  shuffle: in random order, by `generator`.
-    sampler: the order of indices, instead of shuffle;  batch_sampler: lists of indices, instead of all of these.
+    batch_size: samples per batch; None gives single samples.  shuffle: use a random order, drawn from `generator`.
+    sampler: an iterable of indices, instead of shuffle.
+    batch_sampler: an iterable of lists of indices, instead of batch_size, shuffle, sampler and drop_last.
     collate_fn: makes a batch of a list of samples.  drop_last: leave out a last batch that is shorter.
     num_workers: number of processes that make batches; 0 makes each batch in this process, on request.
     prefetch_factor: batches that each worker makes ahead, 2 by default.  persistent_workers: keep the processes after
         an epoch.  worker_init_fn: called in each worker with its number.  multiprocessing_context: a context, or the
         name of a start method.  timeout: seconds to wait for a batch of the workers, 0 for no limit.
     in_order: return batches in the order of their indices, not as they are ready.
-    generator: source of shuffle, and of the workers' seeds: one random number plus the worker's number.
-    pin_memory: copy batches to pinned memory; with workers in a thread, ahead of their use.
+    generator: draws the shuffled order and the workers' base seed, to which each worker adds its number.
+    pin_memory: copy batches to pinned memory; with workers, a thread does this ahead of their use.
     device: a GPU that batches are copied to, from pinned memory on a stream of its own, one batch ahead of their use.
     Order:  with `device`, the stream current at `next` follows the copies of the batch that is returned.
     Raises: ArgumentError for options that exclude each other or are out of range, ArgumentTypeError for options of a

@@ -205,7 +205,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Yield lists of `batch_size` indices of another sampler; drop_last: leave out a shorter last one.
+    """Yield lists of `batch_size` indices of another sampler; drop_last: leave out a shorter last list.
 
     Raises: ArgumentError for a batch_size that is not a positive int or a drop_last that is not a bool; in iteration,
             ArgumentTypeError for a sampler that is not iterable.
@@ -305,9 +305,9 @@ class DistributedSampler(Sampler[Index_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number from which, with the seed, the next iterators draw their order; call it before each epoch.
+        """Set the epoch's number, from which, with the seed, later iterators draw their order.
 
-        Otherwise every epoch has the same order.
+        Call it before each epoch; otherwise every epoch has the same order.
         Raises: ArgumentTypeError for an epoch that is not an int.
         Example:
             >>> sampler = torch.utils.data.DistributedSampler(range(4), num_replicas=2, rank=0)

@@ -251,7 +251,7 @@ class WorkerIterator(BatchIterator):
     """Iterator over batches that worker processes make ahead.
 
     A task is a numbered list of indices.  Workers get tasks in turn; results return in order through each worker's own
-    pipe.  _tasks: the worker of each outstanding number;  _arrived: results that were not returned yet.
+    pipe.  _tasks: the worker of each outstanding task number;  _arrived: results that `next` has not returned yet.
     Raises: ArgumentError for a loader without a positive prefetch_factor.
     """
 

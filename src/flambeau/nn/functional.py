@@ -176,7 +176,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 def relu_(input: Any) -> Any:
-    """Return max(input, 0), in place.
+    """Replace the input by max(input, 0), in place; return the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for a bool input, ArgumentTypeError for one that is not a tensor; AutogradError if the input is a
@@ -462,7 +462,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 
 
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Apply `alpha_dropout` to whole channels.
+    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none.
 
     Shapes: [n, c, *]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
@@ -483,10 +483,10 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """Return the rows of `weight` that `input` names.
+    """Return the rows of `weight` at the indices in `input`.
 
-    padding_idx: a row that gets no gradient.
-    max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
+    padding_idx: the index of a row that gets no gradient.
+    max_norm: looked-up rows whose norm of order norm_type is larger are first scaled to this norm, in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     sparse: must be False; gradients are dense.
     Shapes: input [*] and weight [rows, d] give [*, d].
@@ -557,8 +557,8 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
 
-    use_input_stats: use the mean and variance of the instance, and move the running ones to their averages by the share
-    `momentum`, in place; otherwise use the running ones.
+    use_input_stats: True normalizes by each instance's mean and variance, and updates running_mean and running_var in
+    place: running = (1 - momentum) * running + momentum * average.  False normalizes by running_mean and running_var.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if a channel has one value only; ShapeError for shapes that do not fit, or missing running
@@ -610,8 +610,9 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`.
+    """Compute `triplet_margin_loss` with distance_function(x, y) as the distance.
 
+    distance_function: returns the distances of the rows of two tensors; None uses `pairwise_distance`.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
             "none".
@@ -695,13 +696,13 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+    """Return the sum, mean or maximum of the rows of `weight` at each bag of indices; 0 for an empty bag.
 
-    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
-    max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
+    offsets: where each bag begins in a 1D input and, with include_last_offset, where the last bag ends.
+    max_norm: looked-up rows whose norm of order norm_type is larger are first scaled to this norm, in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
     sparse: must be False; gradients are dense.
-    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    per_sample_weights: a factor for each index, with mode "sum".  padding_idx: an index that bags leave out.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Raises: ArgumentError for another mode, a wrong number of dimensions, offsets or per_sample_weights that do not fit;
             IndexRangeError for an index out of range on the CPU (a device-side assert on a GPU); DtypeError for indices
@@ -792,13 +793,14 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+    """Return the negative log-probability of all alignments that give the targets (A. Graves et al., 2006).
 
-    input_lengths, target_lengths: of each sequence, tensors or lists.  blank: the class between labels.
+    input_lengths, target_lengths: the length of each sequence, as a tensor or a list.
+    blank: the index of the class that stands for no label.
     reduction: "mean" divides each loss by its target's length, and then takes the mean.
     zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
-    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
-            The result is (), or [n] with reduction "none".
+    Shapes: log_probs [t, n, c]; targets [n, s], or all targets concatenated in one dimension.  Without a batch,
+            log_probs [t, c] and targets [s].  The result is (), or [n] with reduction "none".
     Host:   waits if the lengths are on a GPU.
     Raises: ShapeError for shapes or lengths that do not fit, DtypeError for wrong dtypes, ArgumentError for another
             reduction, ArgumentTypeError for arguments of a wrong type; IndexRangeError for a label out of range on the

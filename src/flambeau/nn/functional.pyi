@@ -79,7 +79,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the negative log-probability of the target, from unnormalised logits."""
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: str = ..., zero_infinity: _bool = ...) -> Tensor:
-    """Return the negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
+    """Return the negative log-probability of all alignments that give the targets (A. Graves et al., 2006)."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Zero each element with probability p in training, and multiply the others by 1 / (1 - p)."""
 def dropout1d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -93,11 +93,11 @@ def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
 def elu_(input: Tensor, alpha: _float = ..., scale: _float = ..., input_scale: _float = ...) -> Tensor:
     """In-place version of `elu`: stores the result in `input`, cast to its dtype, and returns it."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """Return the rows of `weight` that `input` names."""
+    """Return the rows of `weight` at the indices in `input`."""
 def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
-    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
+    """Return the sum, mean or maximum of the rows of `weight` at each bag of indices; 0 for an empty bag."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Apply `alpha_dropout` to whole channels."""
+    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
     """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
@@ -105,21 +105,21 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `fractional_max_pool2d` returns, and their indices."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
-    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
+    """Return the maxima of randomly placed windows of volumes; see `fractional_max_pool2d`."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `fractional_max_pool3d` returns, and their indices."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute x times the cumulative distribution function of the normal distribution."""
+    """Compute x * F(x), where F is the cumulative distribution function of the standard normal distribution."""
 def glu(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the first half along `dim` times the sigmoid of the second."""
+    """Return the first half of the input along `dim` times the sigmoid of the second half."""
 def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = ..., align_corners: Any = ...) -> Tensor:
     """Sample images at the points of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
+    """Multiply matrices group by group, as in a mixture of experts; a group is one of a batch, or a part of a matrix."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -139,9 +139,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _floa
 def instance_norm(input: Tensor, running_mean: Any = ..., running_var: Any = ..., weight: Tensor | None = ..., bias: Tensor | None = ..., use_input_stats: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
 def interpolate(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ..., recompute_scale_factor: Any = ..., antialias: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Resample the spatial dimensions to another size."""
+    """Resize images, or other inputs with spatial dimensions, by interpolation."""
 def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., log_target: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute target * (log(target) - input), where input has logarithms of probabilities."""
+    """Compute target * (log(target) - input), where input holds logarithms of probabilities."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -191,7 +191,7 @@ def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the squared difference of input and target: its mean, sum, or each term."""
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
-    """Project the inputs, attend in every head, project the joined heads; return (result, attention weights or None)."""
+    """Compute multi-head attention of given projections; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -223,7 +223,7 @@ def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
 def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return input limited to [0, 6]; inplace: overwrite the input."""
 def relu_(input: Tensor) -> Tensor:
-    """Return max(input, 0), in place."""
+    """Replace the input by max(input, 0), in place; return the input."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -265,7 +265,7 @@ def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
-    """Compute `triplet_margin_loss` with a function of two tensors as distance; None: `pairwise_distance`."""
+    """Compute `triplet_margin_loss` with distance_function(x, y) as the distance."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
     """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
 def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:

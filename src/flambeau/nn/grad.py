@@ -45,9 +45,10 @@ def conv1d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv1d` with respect to an input of this size.
+    """Return the gradient of `conv1d` with respect to its input, of shape input_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv1d_input((1, 1, 3), torch.ones(1, 1, 2), torch.ones(1, 1, 2)).sum()
         tensor(4.)
@@ -59,9 +60,10 @@ def conv1d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv1d` with respect to a weight of this size.
+    """Return the gradient of `conv1d` with respect to its weight, of shape weight_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv1d_weight(torch.ones(1, 1, 3), (1, 1, 2), torch.ones(1, 1, 2)).sum()
         tensor(4.)
@@ -73,9 +75,10 @@ def conv2d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv2d` with respect to an input of this size.
+    """Return the gradient of `conv2d` with respect to its input, of shape input_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv2d_input((1, 1, 3, 3), torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2)).sum()
         tensor(16.)
@@ -87,9 +90,10 @@ def conv2d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv2d` with respect to a weight of this size.
+    """Return the gradient of `conv2d` with respect to its weight, of shape weight_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv2d_weight(torch.ones(1, 1, 3, 3), (1, 1, 2, 2), torch.ones(1, 1, 2, 2)).sum()
         tensor(16.)
@@ -101,9 +105,10 @@ def conv3d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv3d` with respect to an input of this size.
+    """Return the gradient of `conv3d` with respect to its input, of shape input_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv3d_input((1, 1, 3, 3, 3), torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).sum()
         tensor(64.)
@@ -115,9 +120,10 @@ def conv3d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """Return the gradient of `conv3d` with respect to a weight of this size.
+    """Return the gradient of `conv3d` with respect to its weight, of shape weight_size.
 
-    Raises: ShapeError for operands and numbers that do not fit.
+    grad_output: the gradient with respect to the result.  The other arguments are those of the convolution.
+    Raises: ShapeError for shapes, strides, paddings, dilations or groups that do not fit.
     Example:
         >>> torch.nn.grad.conv3d_weight(torch.ones(1, 1, 3, 3, 3), (1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).sum()
         tensor(64.)

@@ -26,7 +26,9 @@ REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_`
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu.
+    """Return the factor of a weight's standard deviation that preserves the variance through a nonlinearity.
+
+    param: the negative slope of leaky_relu, 0.01 if None.
 
     Raises: ArgumentError for an unknown nonlinearity, or a param of leaky_relu that is not a number.
     Example:
@@ -55,11 +57,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values of the uniform distribution over [a, b).
+    """Fill a tensor with values of the uniform distribution over [a, b).
 
     Shapes: any; the tensor itself is returned.
     Raises: ValueRangeError if a exceeds b, DtypeError for a tensor that is not floating point, ArgumentTypeError for
-            one that is not a tensor or a number that is not one.
+            arguments of a wrong type.
     Example:
         >>> weight = torch.nn.init.uniform_(torch.empty(3), -1.0, 1.0)
         >>> bool((weight >= -1).all() and (weight <= 1).all())
@@ -71,11 +73,11 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values of the normal distribution.
+    """Fill a tensor with values of the normal distribution.
 
     Shapes: any; the tensor itself is returned.
     Raises: ValueRangeError for a negative std, DtypeError for a tensor that is not floating point, ArgumentTypeError
-            for one that is not a tensor or a number that is not one.
+            for arguments of a wrong type.
     Example:
         >>> torch.nn.init.normal_(torch.empty(2, 3), std=0.02).shape
         torch.Size([2, 3])
@@ -88,12 +90,12 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Fill with values of the normal distribution that lie in [a, b]: others are drawn again.
+    """Fill a tensor with values of the normal distribution that lie in [a, b]: others are drawn again.
 
     Shapes: any; the tensor itself is returned.
-    Host: if the tensor is on a GPU, waits to check which values lie outside.
+    Host:   if the tensor is on a GPU, waits to check which values lie outside.
     Raises: ValueRangeError if a exceeds b, ArgumentError if std is 0, DtypeError for a tensor that is not floating
-            point, ArgumentTypeError for one that is not a tensor or a number that is not one.
+            point, ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> w = torch.nn.init.trunc_normal_(torch.empty(100), std=0.02, a=-0.04, b=0.04)
         >>> bool((w.abs() <= 0.04).all())
@@ -142,7 +144,7 @@ def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generato
 
 
 def constant_(tensor: Any, val: float) -> Any:
-    """Fill with one value.
+    """Fill a tensor with one value.
 
     Shapes: any; the tensor itself is returned.
     Raises: ArgumentTypeError if tensor is not a tensor or val not a number.
@@ -156,7 +158,7 @@ def constant_(tensor: Any, val: float) -> Any:
 
 
 def zeros_(tensor: Any) -> Any:
-    """Fill with 0.
+    """Fill a tensor with 0.
 
     Shapes: any; the tensor itself is returned.
     Raises: ArgumentTypeError if tensor is not a tensor.
@@ -169,7 +171,7 @@ def zeros_(tensor: Any) -> Any:
 
 
 def ones_(tensor: Any) -> Any:
-    """Fill with 1.
+    """Fill a tensor with 1.
 
     Shapes: any; the tensor itself is returned.
     Raises: ArgumentTypeError if tensor is not a tensor.
@@ -209,9 +211,10 @@ def eye_(tensor: Any) -> Any:
 
 
 def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """Fill the weight of a convolution with the identity: 1 in the middle of the kernel from a channel to itself.
+    """Fill the weight of a convolution so that the convolution returns its input.
 
-    groups: the number of groups of output channels, each of which is an identity.
+    The weight is 1 at the kernel's center from each channel to itself, else 0.
+    groups: the number of groups of output channels, each of which returns the input.
     Shapes: [out, in, *kernel] with one to three dimensions of the kernel.
     Raises: ArgumentError for a wrong number of dimensions, or groups that do not divide `out`; ArgumentTypeError for an
             argument that is not a tensor.
@@ -245,10 +248,10 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
     """Fill a matrix with normal values, then zero the share `sparsity` of each column (J. Martens, 2010).
 
-    The rows that are zeroed are drawn from the default generator of the CPU.
+    The CPU's default generator chooses the rows to zero in each column.
     Shapes: [rows, columns]; the tensor itself is returned.
     Raises: ArgumentError if the tensor is not a matrix, DtypeError for a tensor that is not floating point,
-            ArgumentTypeError for one that is not a tensor or a number that is not one.
+            ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
         tensor([2, 2, 2])
@@ -271,9 +274,9 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """Fill with gain times a matrix with orthonormal rows or, if it has more rows than columns, columns.
+    """Fill a tensor with gain times a matrix of orthonormal rows, or columns if it has more rows than columns.
 
-    Dimensions after the first are flattened into one (A. Saxe et al., 2013).
+    The tensor's first dimension counts the rows; the others are flattened into the columns (A. Saxe et al., 2013).
     Host:   waits if the tensor is on a GPU.
     Raises: ArgumentError below two dimensions, DtypeError for a tensor that is not floating point, ArgumentTypeError
             for an argument that is not a tensor.
@@ -325,11 +328,13 @@ def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill uniformly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
+    """Fill a weight uniformly from [-b, b], where b = gain * sqrt(6 / (fan_in + fan_out)).
 
+    fan_in, fan_out: in * prod(kernel) and out * prod(kernel) of a weight [out, in, *kernel].
+    X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
     Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
     Raises: ArgumentError for fewer than 2 dimensions, DtypeError for a tensor that is not floating point,
-            ArgumentTypeError for one that is not a tensor or a number that is not one.
+            ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> weight = torch.nn.init.xavier_uniform_(torch.empty(2, 4))  # within sqrt(6 / (2 + 4))
         >>> bool(weight.abs().max() <= 1)
@@ -341,11 +346,13 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010).
+    """Fill a weight from a normal distribution with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
 
+    fan_in, fan_out: in * prod(kernel) and out * prod(kernel) of a weight [out, in, *kernel].
+    X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
     Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
     Raises: ArgumentError for fewer than 2 dimensions, DtypeError for a tensor that is not floating point,
-            ArgumentTypeError for one that is not a tensor or a number that is not one.
+            ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> torch.nn.init.xavier_normal_(torch.empty(2, 4)).shape
         torch.Size([2, 4])
@@ -358,8 +365,10 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Fill uniformly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu.
+    """Fill a weight uniformly from [-b, b], where b = gain * sqrt(3 / fan) (K. He et al., 2015).
 
+    mode: the fan, "fan_in" or "fan_out": in * prod(kernel) or out * prod(kernel) of a weight [out, in, *kernel].
+    nonlinearity: the function that determines the gain: see `calculate_gain`.  a: the negative slope of leaky_relu.
     Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
     Raises: ArgumentError for fewer than 2 dimensions, another mode or nonlinearity, or a slope that is not a number;
             DtypeError for a tensor that is not floating point, ArgumentTypeError for one that is not a tensor.
@@ -379,8 +388,10 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Fill from a normal distribution, std = gain / sqrt(fan) (K. He et al., 2015); a: the slope of leaky_relu.
+    """Fill a weight from a normal distribution with standard deviation gain / sqrt(fan) (K. He et al., 2015).
 
+    mode: the fan, "fan_in" or "fan_out": in * prod(kernel) or out * prod(kernel) of a weight [out, in, *kernel].
+    nonlinearity: the function that determines the gain: see `calculate_gain`.  a: the negative slope of leaky_relu.
     Shapes: [*, *, ...], of 2 or more dimensions; the tensor itself is returned.
     Raises: ArgumentError for fewer than 2 dimensions, another mode or nonlinearity, or a slope that is not a number;
             DtypeError for a tensor that is not floating point, ArgumentTypeError for one that is not a tensor.

@@ -14,8 +14,8 @@ from .parameter import UninitializedParameter, is_lazy
 class LazyModuleMixin:
     """Mixin for modules whose parameters get their shapes from the first input.
 
-    The first call makes the parameters with `initialize_parameters`, and the module becomes a `cls_to_become` if that
-    is not None.  A subclass names this mixin before the module that it derives from.
+    The module's first call makes the parameters with `initialize_parameters`.  Then the module's class becomes its
+    attribute `cls_to_become`, unless that is None.  A subclass lists this mixin before its module class.
     Raises: in the first call, ModeError if initialize_parameters leaves a parameter without a shape; ValueRangeError
             for other operations on such a parameter.
     Example:
@@ -43,7 +43,7 @@ class LazyModuleMixin:
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes and values; subclasses define it.
 
-        The first call of the module calls it with its own arguments.
+        The module's first call passes its arguments to this method.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> layer = torch.nn.LazyLinear(2)

@@ -125,9 +125,9 @@ SYMBOLS = (*(f"__{name}__" for name in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r
 
 
 class _Uninitialized:
-    """Mixin of tensors that have a type and a device, and get a shape from `materialize`.
+    """Mixin of tensors that have a dtype and a device, but no shape until `materialize` is called.
 
-    Their methods raise ValueRangeError, except those that move or convert them.
+    Until then, the tensor's methods raise ValueRangeError, except those that move or convert it.
     Example:
         >>> isinstance(torch.nn.LazyLinear(2).weight, torch.nn.parameter.UninitializedTensorMixin)
         True
@@ -273,7 +273,7 @@ class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
 
 
 def is_lazy(param: Any) -> bool:
-    """Return whether a tensor is a parameter or buffer without a shape.
+    """Return whether a tensor is an uninitialized parameter or buffer: one that has no shape yet.
 
     Example:
         >>> layer = torch.nn.LazyLinear(2)

@@ -250,7 +250,8 @@ def fractional_max_pool2d(
 ) -> Any:  # fmt: skip
     """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014).
 
-    output_size, or output_ratio of the input's size: the number of windows.
+    output_size: the numbers of windows.  output_ratio: instead of output_size, these numbers as shares of the input's
+    size.
     _random_samples: [n, c, 2] numbers in [0, 1) that determine the positions.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Raises: ValueRangeError without output_size and output_ratio, ArgumentTypeError for sizes of a wrong type,
@@ -267,8 +268,9 @@ def fractional_max_pool3d(
     input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:  # fmt: skip
-    """Do the same as `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
+    """Return the maxima of randomly placed windows of volumes; see `fractional_max_pool2d`.
 
+    _random_samples: [n, c, 3] numbers in [0, 1) that determine the positions.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Raises: ValueRangeError without output_size and output_ratio, ArgumentTypeError for sizes of a wrong type,
             ShapeError for a wrong number of dimensions or windows that do not fit, DtypeError for an input that is not

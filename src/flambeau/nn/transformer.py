@@ -23,7 +23,7 @@ from .parameter import Parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear whose class has the name of PyTorch's output projection in MultiheadAttention; it computes the same.
+    """Output projection of MultiheadAttention, with PyTorch's class name; it computes the same as Linear.
 
     Shapes: as Linear.
     Raises: as Linear: ArgumentTypeError, ValueRangeError, ShapeError, DtypeError.

@@ -253,7 +253,7 @@ def _wrong_gelus() -> Iterator[ErrorSample]:
 
 
 def _gelu(input: Operand, approximate: str = "none") -> Any:
-    """Compute x times the cumulative distribution function of the normal distribution.
+    """Compute x * F(x), where F is the cumulative distribution function of the standard normal distribution.
 
     approximate: "none", or "tanh" for a cheaper approximation.
 
@@ -467,7 +467,7 @@ def _(grad: Any, input: Any, gate: Any, needs: Any) -> Any:
 
 @composite(samples=_halves, errors=_no_halves, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def glu(input: Operand, dim: int = -1) -> Any:
-    """Return the first half along `dim` times the sigmoid of the second.
+    """Return the first half of the input along `dim` times the sigmoid of the second half.
 
     Shapes: as the input's, with half its size along dim.
     Host:   returns at once.

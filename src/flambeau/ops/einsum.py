@@ -676,16 +676,16 @@ def _bad_groups() -> Iterator[ErrorSample]:
 def grouped_mm(
     mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
 ) -> Any:
-    """Return one product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
+    """Multiply matrices group by group, as in a mixture of experts; a group is one of a batch, or a part of a matrix.
 
-    offs: int32, the end of each group in the dimension that the groups divide: rows of mat_a if mat_b is a batch,
-        columns of mat_b if mat_a is a batch, and for two matrices the dimension that is summed.
+    offs: int32, the end of each group.  Groups divide the rows of mat_a if mat_b is a batch, the columns of mat_b if
+        mat_a is a batch, and the dimension that is summed if both are matrices.
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
             [g, k, n] give [g, m, n].  Elements after the last group are 0.
     Host:   waits for offs, if it is on a GPU.
-    Raises: ShapeError if sizes do not fit, ArgumentError without offsets for a matrix, and with them for two batches,
-            ValueRangeError for offsets that decrease or are too large, NotSupportedError for a bias and another type of
-            the result.
+    Raises: ShapeError if sizes do not fit, ArgumentError if offs is missing for a matrix or given for two batches,
+            ValueRangeError for offsets that decrease or are too large, NotSupportedError for a bias, or an out_dtype
+            other than that of mat_a.
     Example:
         >>> x, experts = torch.ones(3, 2), torch.stack([torch.eye(2), 10 * torch.eye(2)])
         >>> torch.nn.functional.grouped_mm(x, experts, offs=torch.tensor([1, 3], dtype=torch.int32))

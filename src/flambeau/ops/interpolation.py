@@ -300,12 +300,13 @@ def interpolate(
     input: Operand, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
     recompute_scale_factor: Any = None, antialias: bool = False,
 ) -> Any:  # fmt: skip
-    """Resample the spatial dimensions to another size.
+    """Resize images, or other inputs with spatial dimensions, by interpolation.
 
-    size: the sizes, one number or one for each dimension.  scale_factor: the factors instead.
+    size: the new sizes, one number or one for each spatial dimension.  scale_factor, instead of size: the ratios of the
+    new to the old sizes.
     mode: "nearest", "nearest-exact", "linear" (3 dimensions), "bilinear" or "bicubic" (4), "trilinear" (5) or "area".
     align_corners: align the centers of the corner pixels of both images, not the corners of these pixels.
-    recompute_scale_factor: use the ratio of the sizes instead of scale_factor.
+    recompute_scale_factor: compute positions by the ratio of the rounded sizes instead of scale_factor.
     antialias: average over all pixels that shrinking merges ("bilinear" and "bicubic").
     Shapes: [n, c, *] gives [n, c, *sizes].
     Host:   returns at once.

@@ -165,7 +165,7 @@ def mse_loss(
     """Compute the squared difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
-    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
@@ -185,7 +185,7 @@ def l1_loss(
     """Compute the absolute difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
-    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
     Example:
@@ -209,9 +209,9 @@ def smooth_l1_loss(
 ) -> Any:  # fmt: skip
     """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
-    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, and for a negative beta.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast or beta is negative.
     Example:
         >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]), reduction="none")
         tensor([0.1250, 1.5000])
@@ -543,9 +543,9 @@ def kl_div(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """Compute target * (log(target) - input), where input has logarithms of probabilities.
+    """Compute target * (log(target) - input), where input holds logarithms of probabilities.
 
-    reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
+    reduction: also "batchmean", the sum divided by the size of dimension 0.  log_target: target holds logarithms too.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -614,9 +614,9 @@ def huber_loss(
     """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
 
     weight: a factor for each term, of the input's shape.
-    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction or weight, ShapeError if the shapes do not broadcast, and for delta not
+    Raises: ArgumentError for a bad reduction or weight, ShapeError if the shapes do not broadcast or delta is not
             above 0.
     Example:
         >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]), reduction="none")
@@ -654,8 +654,9 @@ def poisson_nll_loss(
 ) -> Any:  # fmt: skip
     """Compute the Poisson negative log-likelihood.
 
-    It is exp(input) - target * input or, for a rate, input - target * log(input + eps).
-    log_input: whether the input is the logarithm of the rate.  full: add Stirling's approximation of log(target!).
+    log_input: True if the input is the logarithm of the rate: the loss is exp(input) - target * input.  False if it is
+    the rate: the loss is input - target * log(input + eps).
+    full: add Stirling's approximation of log(target!).
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -740,8 +741,8 @@ def gaussian_nll_loss(
 
     var: the variances, clamped to at least eps; one number for all, one for each element, or one for each row.
     full: add the constant log(2 pi) / 2.
-    Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one; the result is (), or
-            [*] with reduction "none".
+    Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one dimension; the result
+            is (), or [*] with reduction "none".
     Host:   waits to check variances on a GPU.
     Raises: ArgumentError for negative variances, a bad shape or a bad reduction.
     Example:

@@ -387,9 +387,9 @@ def multi_margin_loss(
     weight: a factor for each target class.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
-            ArgumentError for a bad reduction, p or weight, ShapeError if the target does not fit the input, DtypeError
-            unless it is int64.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
+            for a bad reduction, p or weight, ShapeError if the target does not fit the input, DtypeError unless the
+            target is int64.
     Example:
         >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
@@ -489,10 +489,9 @@ def multilabel_margin_loss(
     target: the labels of each sample, which end at the first -1.
     Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].
     Host:   returns at once.
-    Memory: a byte for each element of the input.
-    Raises: IndexRangeError for a label outside the classes on the CPU (a GPU stops as at a failed assertion),
-            ArgumentError for a bad reduction, ShapeError if the target does not fit the input, DtypeError unless it is
-            int64.
+    Memory: one byte for each element of the input.
+    Raises: IndexRangeError for a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
+            for a bad reduction, ShapeError if the target does not fit the input, DtypeError unless the target is int64.
     Example:
         >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
         >>> torch.nn.functional.multilabel_margin_loss(input, target)

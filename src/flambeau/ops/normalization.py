@@ -399,7 +399,7 @@ def layer_norm(
 
     normalized_shape: the sizes of these dimensions.
 
-    Weight and bias may be float32 if the input is of a half type.
+    Weight and bias may be float32 if the input is float16 or bfloat16.
 
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.

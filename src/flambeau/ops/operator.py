@@ -48,17 +48,33 @@ class Operand(Protocol):
     def dtype(self) -> dtype: ...
 
     # attributes of placeholders and tensors
-    def numel(self) -> int: ...
-    def is_contiguous(self) -> bool: ...
-    def is_aligned(self) -> bool: ...
+    def numel(self) -> int:
+        """Return the number of elements."""
+
+    def is_contiguous(self) -> bool:
+        """Return whether the elements lie in memory in row-major order without gaps."""
+
+    def is_aligned(self) -> bool:
+        """Return whether the first element's address is a multiple of 16 bytes, the widest access of a GPU."""
 
     # attributes of tensors
-    def contiguous(self) -> Any: ...
-    def detach(self) -> Any: ...
-    def max(self) -> Any: ...
-    def reshape(self, shape: Sequence[int]) -> Any: ...
-    def to(self, dtype: Any) -> Any: ...
-    def transpose(self, dim0: int, dim1: int) -> Any: ...
+    def contiguous(self) -> Any:
+        """Return the tensor itself if it is contiguous, else a contiguous copy."""
+
+    def detach(self) -> Any:
+        """Return a tensor with the same memory that autograd does not follow."""
+
+    def max(self) -> Any:
+        """Return the largest element, as a tensor without dimensions."""
+
+    def reshape(self, shape: Sequence[int]) -> Any:
+        """Return the elements in another shape, as a view if the strides allow it, else as a copy."""
+
+    def to(self, dtype: Any) -> Any:
+        """Return the tensor converted to a dtype."""
+
+    def transpose(self, dim0: int, dim1: int) -> Any:
+        """Return a view with two dimensions exchanged."""
 
     # attributes of tensors and arrays
     def __array__(self) -> Any: ...
@@ -83,10 +99,10 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered.
+    """One call of an operator while it is lowered, that is, turned into allocations and launches.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor to write the result to, or None.  is_on_host: whether the call is on the CPU.
+    given: the tensor of out=, or None.  is_on_host: whether the call runs on the CPU.
     device: the device of the call.
     """
 
@@ -97,54 +113,56 @@ class Call(Protocol):
     device: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """Return a new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
+        """Return a new result, contiguous unless `strides` is given; or the tensor of out= if its layout fits."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Return contiguous memory that is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
+        """Return the part of a contiguous operand that has this shape, strides and offset, in elements."""
 
     def assign(self, target: Any, source: Any) -> None:
         """Write `source`, converted and broadcast, into `target`."""
 
     def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
-        """Return the operand itself if it is contiguous and of that dtype, else a copy that is."""
+        """Return the operand itself if it is contiguous and of this dtype, else a contiguous copy of this dtype."""
 
     def make_on_host(self, body: Callable[..., Any], *operands: Any) -> None:
-        """Compute the result of the only launch by `body`, called with the operands' arrays.  CPU only."""
+        """Run `body` on the operands' arrays, in place of the call's only launch, when the call runs on the CPU."""
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
-        """Queue a kernel with `values`, one per parameter.
+        """Queue a kernel with `values`, one for each parameter of the kernel.
 
-        A Pointer takes an operand or None, a Scalar a number, a Strided (shape, strides of each operand), and a
-        Pointers a list of at most `count` contiguous operands.
+        A Pointer parameter takes an operand or None, a Scalar a number, a Strided (shape, strides of each operand),
+        and a Pointers a list of at most `count` contiguous operands.
         """
 
     def library(self, operation: LibraryOperation, *operands: Any) -> None:
-        """Queue a library call on its operands, in the order that the operation lists."""
+        """Queue a call of a CUDA library on operands, in the order that `operation` lists them."""
 
     def reserve(self, operation: LibraryOperation) -> int:
-        """Return the size in bytes of what a library operation keeps for its gradients.
+        """Return the size in bytes of the data that a library operation keeps for its backward pass.
 
-        Raises: NotSupportedError without a library.
+        Raises: NotSupportedError if the library is not available.
         """
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
-        """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
+        """Reserve `count` Philox counters; return (state, seed, first counter), to be passed unchanged to a launch."""
 
     def draw_on_host(self, function: Callable[..., None], generator: Any, written: Sequence[Any], *values: Any) -> None:
-        """Call function(state of the generator, *arrays of `written`, *values) instead of a launch.  CPU only.
+        """Call a function that draws random numbers, in place of a launch on the CPU.
 
-        The written tensors and the tensors among the values are contiguous.
+        It is called as function(state of the generator, *arrays of the tensors `written`, *values).  The tensors in
+        `written` and `values` are contiguous.
         """
 
 
 class Array(NamedTuple):
-    """The description of a tensor in a sample: values spread evenly over [low, high], in an order set by `seed`.
+    """Description of a tensor argument in a test sample of an operator.
 
+    Its values are spread evenly over [low, high], in an order that `seed` determines.
     dtype: a name, or "" for the dtype under test.  layout: "dense", "transposed" or "strided".
-    grad: whether the gradient is checked, if the dtype has one.
+    grad: whether the test checks the tensor's gradient, if the dtype has gradients.
     Example:
         >>> from flambeau.ops.operator import Array
         >>> Array((2, 3), low=0.0, high=1.0).dtype
@@ -164,7 +182,7 @@ def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that makes an operator from a body that lowers a call.
 
     The body is called as body(call, *operands, *attributes), with placeholders for the tensors; it returns the results.
-    It gets its memory from `call.output` and `call.scratch`, and records launches by `call.launch`: see Call.
+    The body gets memory from `call.output` and `call.scratch`, and records launches with `call.launch`: see Call.
     options: the arguments of Operator, such as samples, dtypes, errors and inplace.
     Example:
         >>> from flambeau.ops.operator import REGISTRY, operator
@@ -200,7 +218,7 @@ def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that makes an operator from a body that calls other operators.
 
-    It needs no derivative.
+    The operator needs no derivative of its own.
     options: the arguments of Operator, such as samples, errors and host.
     Example:
         >>> from flambeau.ops.operator import REGISTRY, composite

@@ -266,7 +266,7 @@ class Pointwise(Operator):
     Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
-    rounds: the names of parameters whose numbers are rounded to a half compute type; others are used in float32.
+    rounds: the names of parameters whose numbers are rounded to a 16-bit compute type; others are used in float32.
     source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
     ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
     Example:
@@ -317,7 +317,7 @@ class Pointwise(Operator):
         return result
 
     def promoting(self, operands: Sequence[Any]) -> list[Any]:
-        """Return the operands that choose the common type."""
+        """Return the operands that determine the common dtype of promotion."""
         return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
@@ -329,7 +329,7 @@ class Pointwise(Operator):
         ])  # fmt: skip
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """Convert a number for the kernel: an argument is checked, an operand wraps in the kernel."""
+        """Convert a number for the kernel; a number that must fit the compute type is checked, others wrap."""
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
@@ -340,11 +340,11 @@ class Pointwise(Operator):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """Return (kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
+        """Return (kernel to launch, its grid, the layout to pass to it).  tensors: the result and the operands."""
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
-        """Return the kernel for these types; an input of None is a number."""
+        """Return the kernel for these dtypes; an input of None is a number."""
         key = (out, tuple(inputs), computes)
         if key not in self.kernels:
             self.kernels[key] = self._make_kernel(out, inputs, computes)

@@ -924,7 +924,7 @@ def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_t", "CHEBYSHEV_T", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the first kind, of 2 x - 1, of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the first kind of degree n at 2 x - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -939,7 +939,7 @@ def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_u", "CHEBYSHEV_U", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the second kind, of 2 x - 1, of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the second kind of degree n at 2 x - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -954,7 +954,7 @@ def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_v", "CHEBYSHEV_V", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the third kind, of 2 x - 1, of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the third kind of degree n at 2 x - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -969,7 +969,7 @@ def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_w", "CHEBYSHEV_W", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the fourth kind, of 2 x - 1, of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the fourth kind of degree n at 2 x - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -1012,7 +1012,7 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 
 @_polynomial("laguerre_polynomial_l", "LAGUERRE")
 def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
-    """Compute the Laguerre polynomial, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Laguerre polynomial of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -1026,7 +1026,7 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 
 @_polynomial("legendre_polynomial_p", "LEGENDRE")
 def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
-    """Compute the Legendre polynomial, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Legendre polynomial of degree n; 0 for a negative n.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -83,11 +83,11 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta: steps in the units of the parameter, by running squares of gradients and of steps.
+    """Adadelta: scales gradients by the running means of squared steps and squared gradients.
 
     M. Zeiler, "ADADELTA: An Adaptive Learning Rate Method", 2012.
 
-    rho: decay rate of both running squares, in [0, 1].
+    rho: decay rate of both running means, in [0, 1].
     eps: added to both.
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
@@ -137,15 +137,15 @@ class Adadelta(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """RMSprop: steps along the gradient, divided by the root of its running square.
+    """RMSprop: steps along the gradient, divided by the root of the running mean of squared gradients.
 
     G. Hinton, "Neural Networks for Machine Learning", lecture 6e, 2012.
 
-    alpha: decay rate of the running square.
+    alpha: decay rate of the running mean.
     eps: added to the divisor.
     weight_decay: weight_decay * parameter is added to the gradient.
     momentum: decay rate of a sum of steps that is applied instead of the step; 0 for none.
-    centered: divide by the gradient's standard deviation instead.
+    centered: divide by the gradient's running standard deviation instead.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is negative or not a number.
@@ -193,15 +193,16 @@ class RMSprop(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Adafactor: Adam whose running square of a matrix is kept as a vector of rows and a vector of columns.
+    """Adafactor: scales gradients by running mean squares, which a matrix keeps for its rows and its columns only.
 
     N. Shazeer, M. Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost", 2018.
 
-    beta2_decay: step t has the weight t**beta2_decay in the running square; 0 or less.
-    eps: (the least root of a running square, the dtype's epsilon if None; the least size of a parameter).
+    beta2_decay: step t has the weight t**beta2_decay in the running mean squares; 0 or less.
+    eps: (least root of a running mean square, the dtype's epsilon if None; least root mean square of a parameter, which
+        scales the parameter's steps).
     d: the largest root mean square of a step before the learning rate; 1 or more.
     weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
-    foreach: accepted for compatibility; every parameter is updated on its own, by about twenty launches.
+    foreach: accepted for compatibility; every parameter is updated on its own, by about 20 launches.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([[1.0, 2.0]]))

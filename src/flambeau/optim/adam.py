@@ -45,15 +45,15 @@ def _decays(group: dict[str, Any], lr: float) -> tuple[float, float]:
 
 
 class Adam(_AdamLike):
-    """Adam: steps along the gradient's running mean, divided by the root of its running square.
+    """Adam: steps along the running mean of gradients, divided by the root of the running mean of squared gradients.
 
     D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015.
 
-    betas: decay rates of the running mean and of the running square, in [0, 1).
+    betas: decay rates of the running means of gradients and of squared gradients, in [0, 1).
     eps: added to the divisor.
     weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
         multiplied by 1 - lr * weight_decay instead.
-    amsgrad: divide by the root of the largest running square so far.
+    amsgrad: divide by the root of the largest running mean of squared gradients so far.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; one more launch per
         step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
@@ -193,12 +193,12 @@ class AdamW(Adam):
 
 
 class Adamax(_AdamLike):
-    """Adam by the largest recent size of the gradient, instead of its running square.
+    """Adamax: Adam that divides by a decaying maximum of the gradient's absolute value.
 
     D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015, section 7.1.
 
-    betas: decay rates of the running mean and of the largest size, in [0, 1).
-    eps: added to the gradient's size.
+    betas: decay rates of the running mean of gradients and of the maximum, in [0, 1).
+    eps: added to the absolute value.
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 20 launches.
@@ -241,11 +241,11 @@ class Adamax(_AdamLike):
 
 
 class NAdam(_AdamLike):
-    """Adam with Nesterov's momentum.
+    """NAdam: Adam with Nesterov's momentum.
 
     T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016.
 
-    betas: decay rates of the running mean and of the running square, in [0, 1).
+    betas: decay rates of the running means of gradients and of squared gradients, in [0, 1).
     eps: added to the divisor.
     weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
         multiplied by 1 - lr * weight_decay instead.
@@ -308,11 +308,11 @@ class NAdam(_AdamLike):
 
 
 class RAdam(_AdamLike):
-    """Adam that steps by the running mean alone until its running square is reliable.
+    """RAdam: Adam that steps by the running mean alone until the running mean of squared gradients is reliable.
 
     L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020.
 
-    betas: decay rates of the running mean and of the running square, in [0, 1).
+    betas: decay rates of the running means of gradients and of squared gradients, in [0, 1).
     eps: added to the divisor.
     weight_decay: weight_decay * parameter is added to the gradient; with decoupled_weight_decay the parameter is
         multiplied by 1 - lr * weight_decay instead.

@@ -290,7 +290,7 @@ class _Functions(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Return a dict of all attributes except the optimizer.
 
-        Functions are left out, except for the attributes of those that are objects.
+        Plain functions are left out; of callable objects, the attributes are included.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -300,7 +300,9 @@ class _Functions(LRScheduler):
         return super().state_dict() | {"lr_lambdas": [_attributes(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the attributes from a state_dict; functions are kept, and objects restore their attributes.
+        """Restore the attributes from a state_dict.
+
+        Plain functions stay as they are; callable objects get their attributes from the state_dict.
 
         Raises: ArgumentTypeError for an object that is not a dict.
         Example:
@@ -401,7 +403,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the rate by gamma at each of the steps `milestones`, twice at one that is listed twice.
+    """Multiply the rate by gamma at each of the steps `milestones`, and twice at a step that is listed twice.
 
     Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type, or milestones that are
             not a list of numbers.
@@ -630,7 +632,7 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Decrease the rate to eta_min along half a cosine, then restart from the initial rate, again and again.
 
-    T_0: the steps of the first cycle.  T_mult: factor of each cycle's length over the previous one's, an int.
+    T_0: the number of steps of the first cycle.  T_mult: each cycle is this many times as long as the previous one.
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
     Raises: ArgumentError for T_0 or T_mult below 1, or not ints; ArgumentTypeError for an object that is not an
             Optimizer.
@@ -789,9 +791,9 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """Run schedulers one after the other; the next one starts at each of `milestones`, from its step 0.
+    """Run schedulers one after the other; at each of the steps `milestones`, the next scheduler starts, at its step 0.
 
-    Raises: ArgumentError for schedulers of another optimizer, no schedulers, or not one milestone less than schedulers;
+    Raises: ArgumentError for schedulers of another optimizer, no schedulers, or not one milestone per transition;
             ArgumentTypeError for schedulers or milestones that are not a list, or an entry that is not a scheduler.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -833,7 +835,7 @@ class SequentialLR(_Composed):
     def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
         """Advance by one step and set the rates.
 
-        Raises: the errors of the scheduler whose turn it is.
+        Raises: the errors of the current scheduler.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
@@ -866,7 +868,7 @@ def _undo(schedulers: Iterable[Any]) -> None:
 class ChainedScheduler(_Composed):
     """Step several schedulers together; each one changes the rates that the previous one has set.
 
-    optimizer: of the schedulers, by default that of the first.
+    optimizer: the schedulers' optimizer, by default that of the first scheduler.
     Raises: ArgumentError for no schedulers, or schedulers of another optimizer; ArgumentTypeError for schedulers that
             are not a list, or an entry that is not a scheduler.
     Example:
@@ -1086,9 +1088,9 @@ class CyclicLR(_Momentum):
     step_size_down: as many steps as step_size_up by default.
     mode: all cycles of "triangular" are equal; each cycle of "triangular2" has half the height of the previous one; the
     height of "exp_range" is multiplied by gamma every step.
-    scale_fn: a function that returns the height as a factor, instead of the mode.
-    scale_mode: its argument: "cycle" for the number of the cycle, from 1, or "iterations" for that of the step.
-    cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
+    scale_fn: a function that returns the height of a cycle as a factor of max_lr - base_lr, instead of the mode.
+    scale_mode: the argument of scale_fn: "cycle" for the cycle's number, from 1, or "iterations" for the step's number.
+    cycle_momentum: move momentum opposite to the rate, from max_momentum to base_momentum and back.
     Raises: ArgumentError for an unknown mode, a list of the wrong length, or cycle_momentum with an optimizer whose
             groups have neither "momentum" nor "betas".
     Example:
@@ -1178,7 +1180,7 @@ class CyclicLR(_Momentum):
     def state_dict(self) -> dict[str, Any]:
         """Return a dict of all attributes except the optimizer.
 
-        A scale_fn is left out, except for the attributes of one that is an object.
+        A plain function scale_fn is left out; of a callable object, the attributes are included.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, cycle_momentum=False)
@@ -1189,7 +1191,7 @@ class CyclicLR(_Momentum):
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the attributes from a state_dict; scale_fn is kept.
+        """Restore the attributes from a state_dict; a plain function scale_fn stays as it is.
 
         Raises: ArgumentTypeError for an object that is not a dict.
         Example:
@@ -1212,8 +1214,8 @@ class OneCycleLR(_Momentum):
     L. Smith, N. Topin, "Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates", 2018.
     max_lr, base_momentum, max_momentum: a number, or a list with one per group.
     total_steps: the number of steps; or give epochs and steps_per_epoch.  pct_start: the share of rising steps.
-    anneal_strategy: "cos" or "linear".  three_phase: lower to the initial rate first, then to the final one.
-    cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
+    anneal_strategy: "cos" or "linear".  three_phase: lower the rate to the initial rate first, then to the final one.
+    cycle_momentum: move momentum opposite to the rate, from max_momentum to base_momentum and back.
     Raises: ArgumentError without a number of steps, for a pct_start outside [0, 1], an unknown anneal_strategy or a
             list of the wrong length; ArgumentTypeError for an object that is not an Optimizer or a number of a wrong
             type; by a `step` after the last one, ArgumentError.

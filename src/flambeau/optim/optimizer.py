@@ -401,7 +401,7 @@ class Optimizer:
                 counter[...] = step
 
     def lists(self, params: list[Any], *names: str) -> list[list[Any]]:
-        """Return [parameters, gradients, one list per name of that entry of their states].
+        """Return [parameters, their gradients, and for each name the list of that entry of their states].
 
         A list skips parameters without the entry.  Subclasses pass the lists to an operator that updates many
         parameters.
@@ -451,9 +451,9 @@ class Optimizer:
                     state[name].copy_(value)
 
     def alike(self, params: list[Any], *names: str) -> list[tuple[tuple[Any, ...], list[Any]]]:
-        """Group parameters that have the same values of numbers in their states; return [(values, parameters)].
+        """Group parameters whose states hold equal numbers under the given names; return [(values, parameters)].
 
-        The values are NumPy scalars, in the order of the names.
+        The values are NumPy scalars, in the order of `names`.
         Raises: KeyError for a name that a state does not have.
         Example:
             >>> first, second = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
@@ -667,9 +667,9 @@ class Optimizer:
         return _register("register_state_dict_post_hook", self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) before load_state_dict, with a shallow copy; a result replaces it.
+        """Call hook(optimizer, state_dict) before load_state_dict, with a shallow copy of the dict.
 
-        A result of None changes nothing.  prepend: call the hook before the existing ones.
+        A result other than None replaces the dict.  prepend: call the hook before the existing ones.
         Returns a handle, whose `remove()` removes the hook.
         Raises: ArgumentTypeError for a hook that is not callable.
         Example:
@@ -707,9 +707,9 @@ class Optimizer:
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Replace the optimizer's parameters and state inside the block, and restore them at the end.
+    """Replace the parameters and state of an optimizer inside a `with` block, and restore them at its end.
 
-    swapin_parameters: tensors in the order of the optimizer's parameters.
+    swapin_parameters: a dict of tensors in the order of the optimizer's parameters; its keys are not used.
     swapin_optim_state: a state like that of `state_dict`; its tensors are used, not copied.
     Raises: ArgumentError for a wrong number of parameters or groups.
     Example:

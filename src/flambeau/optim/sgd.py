@@ -39,8 +39,8 @@ class SGD(Optimizer):
     nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
-    differentiable: record `step`, for gradients by the learning rate, the gradients and the parameters before it.  The
-        parameters are results of operators, and each is updated separately, by several launches.
+    differentiable: record `step` for autograd: gradients flow to the learning rate, to the parameters' gradients and to
+        the old parameters.  The parameters must not be leaves; each is updated separately, by several launches.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> rate = torch.tensor(0.5, requires_grad=True)
@@ -132,11 +132,11 @@ class SGD(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Averaged stochastic gradient descent: the average of each parameter is in its state, as "ax".
+    """Averaged stochastic gradient descent; the average of each parameter is the entry "ax" of its state.
 
     B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992.
 
-    lambd, alpha: the step's rate is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd times it.
+    lambd, alpha: the rate of a step is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd * rate.
     t0: number of steps before averaging begins.
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
@@ -201,13 +201,13 @@ class ASGD(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Resilient propagation: steps by the gradient's sign, of a size that each element adapts.
+    """Rprop (resilient propagation): steps by the gradient's sign, with a step size that adapts for each element.
 
     M. Riedmiller, H. Braun, "A Direct Adaptive Method for Faster Backpropagation Learning", 1993.
 
-    lr: the first size.
-    etas: factors of the size (after a change of the sign, without one).
-    step_sizes: (least, largest) size.
+    lr: the first step size.
+    etas: the factors of the step size: (after a change of the gradient's sign, without a change).
+    step_sizes: (least, largest) step size.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
     foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
@@ -263,13 +263,14 @@ class Rprop(Optimizer):
 
 
 class Muon(Optimizer):
-    """Momentum whose sum of gradients is replaced by the nearest orthogonal matrix; for matrices alone.
+    """Muon: momentum whose sum of gradients is replaced by a nearly orthogonal matrix; for matrices only.
 
     K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024.
 
     weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
     momentum: decay rate of the sum.  nesterov: look ahead by one step.
-    ns_coefficients, ns_steps: of the Newton-Schulz iteration, in bfloat16.  eps: the least norm of a sum.
+    ns_coefficients, ns_steps: coefficients and number of steps of the Newton-Schulz iteration, which runs in bfloat16.
+    eps: the least norm by which the iteration divides.
     adjust_lr_fn: "original" (or None) multiplies lr by sqrt(max(1, rows / columns)), "match_rms_adamw" by
         0.2 * sqrt(max(rows, columns)).
     Every parameter is updated on its own, by about 20 launches.

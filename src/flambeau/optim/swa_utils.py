@@ -124,7 +124,7 @@ def _move(averages: Sequence[Any], params: Sequence[Any], share: float) -> None:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages over the calls of update_parameters.
 
-    By default all models have the same weight.
+    By default, all averaged models have the same weight.
     device: the device of the copy; None is that of the model.
     avg_fn: a function of (average, param, count) that returns the new average of one tensor.
     multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.

@@ -160,12 +160,12 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call a module once on several GPUs, as DataParallel does.
+    """Split the inputs over several GPUs, call copies of a module on them, and join the outputs, as DataParallel does.
 
-    device_ids, output_device, dim: as those of DataParallel.  module_kwargs: further inputs, by keyword.
+    device_ids, output_device, dim: as in DataParallel.  module_kwargs: further inputs, passed by keyword.
     Shapes: inputs are split along `dim`, outputs joined along it.
-    Raises: ArgumentTypeError for a module that is no Module and module_kwargs that are no dict, ArgumentError for empty
-            or repeated device_ids, DeviceMismatchError if a parameter or buffer is not on the first device.
+    Raises: ArgumentTypeError for a module that is not a Module or module_kwargs that is not a dict, ArgumentError for
+            empty or repeated device_ids, DeviceMismatchError if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.Linear(3, 2).cuda()
         >>> torch.nn.parallel.data_parallel(net, torch.ones(4, 3), [0, 1]).shape
@@ -416,9 +416,9 @@ MirroredGather.__name__ = Gather.__name__  # the name of the autograd node deriv
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows.
 
-    Shapes: the part of a tensor has the tensor's sizes but that of `dim`.  Other values go to every device.
-    Raises: ArgumentError for no devices and containers that contain themselves, ArgumentTypeError for a dim that is no
-            int, IndexRangeError for a dim that a tensor does not have.
+    Tensors are split along `dim`; other values go to every device.
+    Raises: ArgumentError for no devices and containers that contain themselves, ArgumentTypeError for a dim that is not
+            an int, IndexRangeError for a dim that a tensor does not have.
     Example:
         >>> first, second = torch.nn.parallel.scatter({"x": torch.arange(4), "name": "a"}, [0, 1])
         >>> second
@@ -480,9 +480,10 @@ def _add_plain(value: Any, dim: int, tensors: dict[int, Any]) -> None:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones.
+    """Split positional and keyword inputs over GPUs; return (args of each device, kwargs of each device).
 
-    Raises: ArgumentTypeError for kwargs that are no dict; as `scatter`.
+    If one of the two has fewer parts than the other, empty tuples or dicts are appended.
+    Raises: ArgumentTypeError for kwargs that is not a dict; also the errors of `scatter`.
     Example:
         >>> args, kwargs = torch.nn.parallel.scatter_kwargs((torch.arange(2),), {"scale": 3}, [0, 1])
         >>> args[1], kwargs[1]
@@ -504,11 +505,11 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     """Join nested outputs, one per device, on one device ("cpu" for the CPU).
 
     None stays None; tensors without dimensions become a vector, with a warning.
-    Shapes: equal sizes but that of `dim`, which is summed.
+    Shapes: the outputs have equal sizes except in `dim`; the result's size in `dim` is the sum of theirs.
     Raises: ArgumentError for no outputs, mappings or sequences of different lengths and containers that contain
-            themselves; ArgumentTypeError for outputs that are no tensors or containers of them, NamingError for
-            mappings with different keys, IndexRangeError for a dim that they do not have, ShapeError for other
-            different sizes.
+            themselves; ArgumentTypeError for outputs that are not tensors or containers of tensors, NamingError for
+            mappings with different keys, IndexRangeError for a dim out of range, ShapeError if sizes differ in another
+            dimension.
     Example:
         >>> parts = torch.nn.parallel.scatter({"x": torch.arange(4)}, [0, 1])
         >>> torch.nn.parallel.gather(parts, "cpu")
@@ -575,7 +576,7 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
 
     Host:   returns at once.
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device, ArgumentTypeError if the network is
-            no Module, ArgumentError for no devices.
+            not a Module, ArgumentError for no devices.
     Example:
         >>> net = torch.nn.Linear(3, 2).cuda()
         >>> first, second = torch.nn.parallel.replicate(net, [0, 1])
@@ -637,9 +638,9 @@ def parallel_apply(
 ) -> list[Any]:
     """Call each module with its input in a thread of its own; return the results in order.
 
-    A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode,
-    autocast and current streams are the caller's.
-    Host:   returns when all threads have; each waits where its module does.
+    A single module is called in the calling thread.  In each thread the current device is that of `devices`, or of the
+    input if `devices` is None; gradient mode, autocast and current streams are the caller's.
+    Host:   waits until all threads have ended; a thread waits for a GPU only where its module does.
     Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended;
             ArgumentError if modules, inputs, kwargs and devices differ in number.
     Example:

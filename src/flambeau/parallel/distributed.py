@@ -52,10 +52,11 @@ class DistributedDataParallel(Module, joins.Joinable):
 
     device_ids: None, or the GPU that has the parameters; inputs are copied to it.
     process_group: the default group unless given.
-    init_sync: whether to compare the parameters of all processes, and to copy rank 0's parameters and buffers to them.
+    init_sync: whether to compare the parameters of all processes, and to copy rank 0's parameters and buffers to the
+        others.
     forward_sync_buffers: whether forward copies rank 0's buffers, such as the averages of a batch norm, to the others;
         `broadcast_buffers` is its former name, which also affects `init_sync`.
-    bucket_cap_mb: MiB of gradients that are reduced together, 25 unless given; the first ones are reduced at 1 MiB.
+    bucket_cap_mb: MiB of gradients that are reduced together, 25 unless given; the first bucket has 1 MiB.
         bucket_cap_mb_list gives one number per bucket.
     find_unused_parameters: whether parameters on which the outputs do not depend get the other processes' gradients.
         Each forward then searches the graph.  Without it, every parameter must get a gradient in every backward.
@@ -69,9 +70,9 @@ class DistributedDataParallel(Module, joins.Joinable):
     Raises: GroupError (RuntimeError) before `init_process_group`; ArgumentTypeError for a value that is not a module, a
             group, a list of devices or a number of MiB; ArgumentError for `device_ids` that are not the GPU of all
             parameters; NotSupportedError for `mixed_precision`, `device_mesh`, `delay_all_reduce_named_params` and
-            `param_to_hook_all_reduce`; AutogradError (RuntimeError) if no parameter requires a gradient; in forward, if
-            parameters got no gradient in the previous backward.  DeviceMismatchError if a parameter is on another
-            device; ShapeError in every process if their parameters differ.
+            `param_to_hook_all_reduce`; AutogradError (RuntimeError) if no parameter requires a gradient, and in forward
+            if parameters got no gradient in the previous backward; DeviceMismatchError if a parameter is on another
+            device; ShapeError in every process if the processes' parameters differ.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -229,9 +230,10 @@ class DistributedDataParallel(Module, joins.Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
-        """Call hook(state, bucket) instead of reducing a bucket.  It returns a Future of the averaged gradients.
+        """Call hook(state, bucket) instead of reducing each bucket of gradients.
 
-        The hook must divide by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has examples.
+        The hook returns a Future of the averaged gradients, so it must divide by the number of processes.
+        torch.distributed.algorithms.ddp_comm_hooks has examples.
         Raises: ArgumentTypeError if the hook is not callable; ArgumentError if it does not take two arguments;
                 ModeError if there already is one.
         Example:
@@ -331,7 +333,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         """Return a context manager inside which the processes may have different numbers of inputs.
 
         A process whose inputs have ended makes the same collective calls as the others, with gradients of zero.  At the
-        end of the block all processes have the parameters of one that finished last.
+        end of the block, all processes get the parameters of a process that finished last.
         divide_by_initial_world_size: False divides gradients by the number of processes that still have inputs.
         enable, throw_on_early_termination: see Join.
         Raises: ModeError in all processes with throw_on_early_termination, once the inputs of one have ended;
@@ -351,7 +353,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> joins.JoinHook:
-        """Return the hook that makes this process's calls once its inputs have ended.
+        """Return the hook that makes this process's collective calls once its inputs have ended, for `Join`.
 
         kwargs: `divide_by_initial_world_size`, as in `join`.
         Example:

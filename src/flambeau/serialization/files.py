@@ -179,7 +179,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """Return the full names of the classes and functions in a file that `load` would refuse, in the order of the file.
 
     f: a path, or a file opened in binary mode.
-    Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged; NoFileError (AttributeError)
+    Raises: FileFormatError if f is damaged, or not a file that `save` or PyTorch wrote; NoFileError (AttributeError)
             if f is neither a path nor a file.
     Example:
         >>> import io

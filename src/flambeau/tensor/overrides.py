@@ -28,7 +28,7 @@ def _overriding(values: Iterable[Any]) -> list[Any]:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether the class of an argument overrides functions by its own `__torch_function__`.
+    """Return whether the class of any of these arguments overrides functions with its own `__torch_function__`.
 
     Inside the default `__torch_function__` of subclasses, it returns False.
     Example:
@@ -45,7 +45,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(obj: Any) -> bool:
-    """Return whether the class of one argument overrides functions: see `has_torch_function`.
+    """Return whether the class of the argument overrides functions: see `has_torch_function`.
 
     Example:
         >>> torch.overrides.has_torch_function_unary(torch.ones(1))
@@ -55,7 +55,7 @@ def has_torch_function_unary(obj: Any) -> bool:
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """Return whether the class of any of several arguments overrides functions: see `has_torch_function`.
+    """Return whether the class of any argument overrides functions: see `has_torch_function`.
 
     Example:
         >>> torch.overrides.has_torch_function_variadic(torch.ones(1), 2)
@@ -69,8 +69,8 @@ def handle_torch_function(
 ) -> Any:
     """Call `__torch_function__` of the classes of `relevant_args`, for a function called with args and kwargs.
 
-    Return the first result that is not NotImplemented; derived classes are tried before their bases.
-    Raises: ArgumentTypeError if every one returns NotImplemented.
+    The result is the first one that is not NotImplemented; derived classes are tried before their bases.
+    Raises: ArgumentTypeError if every class returns NotImplemented.
     Example:
         >>> class Named(torch.Tensor):
         ...     @classmethod
@@ -95,7 +95,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a function overridable by `__torch_function__` of its arguments.
+    """Return a decorator that lets the `__torch_function__` of a function's arguments override the function.
 
     dispatcher: called with the function's arguments; returns the arguments whose classes may override the call.
     Example:
@@ -159,7 +159,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
 
 class TorchFunctionMode:
-    """The base class of modes that intercept every call; for imports and `isinstance`.
+    """Placeholder for PyTorch's base class of modes that intercept every call: it can be imported, but not entered.
 
     Raises: NotSupportedError when it is entered.
     Example:
@@ -183,7 +183,7 @@ class TorchFunctionMode:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return the methods of Tensor that call `__torch_function__`: a dictionary from the class to their list.
+    """Return {Tensor: [methods]}: the methods of Tensor that a subclass can override with `__torch_function__`.
 
     Example:
         >>> torch.Tensor.add in torch.overrides.get_overridable_functions()[torch.Tensor]

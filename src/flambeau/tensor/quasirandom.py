@@ -72,9 +72,10 @@ def _coordinates(points: Any, wanted: dtype) -> Any:
 class SobolEngine:
     """Points of a Sobol' sequence, which fill the unit cube more evenly than random ones.
 
-    dimension: of a point, 1 to 21201.
-    scramble: whether to scramble the points at random.  seed: of the scrambling; None draws from the CPU's generator.
-    Raises: ArgumentError for another dimension, ArgumentTypeError for one that is no integer.
+    dimension: the number of coordinates of a point, 1 to 21201.
+    scramble: whether to scramble the points at random.  seed: seed of the scrambling; None draws it from the CPU's
+    generator.
+    Raises: ArgumentError for a dimension out of range, ArgumentTypeError for one that is not an integer.
     Example:
         >>> engine = torch.quasirandom.SobolEngine(dimension=2)
         >>> engine.draw(4)
@@ -116,7 +117,7 @@ class SobolEngine:
 
         out: receives the points, and is resized for them.  dtype: float32 or float64; None means the default type.
         Shapes: [n, dimension].
-        Raises: ValueRangeError for a negative n and for more than 2**30 points in all, DtypeError for another type.
+        Raises: ValueRangeError for a negative n or more than 2**30 points in all, DtypeError for another dtype.
         Example:
             >>> torch.quasirandom.SobolEngine(1).draw(3, dtype=torch.float64)
             tensor([[0.0000],
@@ -164,10 +165,10 @@ class SobolEngine:
         return found
 
     def draw_base2(self, m: int, out: Any = None, dtype: dtype | None = None) -> Any:
-        """Return the next 2**m points.  The number of points drawn so far must stay a power of 2.
+        """Return the next 2**m points, if the number of points drawn in all is then a power of 2.
 
         Shapes: [2**m, dimension].
-        Raises: ArgumentError if it would not, otherwise as `draw`.
+        Raises: ArgumentError if the number of points in all would not be a power of 2; also the errors of `draw`.
         Example:
             >>> torch.quasirandom.SobolEngine(2).draw_base2(1)
             tensor([[0.0000, 0.0000],
@@ -199,7 +200,7 @@ class SobolEngine:
     def fast_forward(self, n: int) -> SobolEngine:
         """Skip n points; return the engine.
 
-        Raises: ValueRangeError for a negative n and beyond 2**30 points.
+        Raises: ValueRangeError for a negative n or more than 2**30 points in all.
         Example:
             >>> torch.quasirandom.SobolEngine(2).fast_forward(2).draw(1)
             tensor([[0.7500, 0.2500]])

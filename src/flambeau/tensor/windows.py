@@ -414,11 +414,11 @@ def exponential(
 ) -> Any:  # fmt: skip  # noqa: N803
     """Return the window exp(-|n - center| / tau), for n = 0 to M - 1.
 
-    center: None is the middle.
+    center: the index of the peak; None is the middle of the window.
     sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
     Shapes: [M].
-    Raises: ValueRangeError for a center of a symmetric window, a tau that is not positive, a negative M, or a type
-            other than float32 and float64.
+    Raises: ValueRangeError for a center given with sym=True, a tau that is not positive, a negative M, or a type other
+            than float32 and float64.
     Example:
         >>> torch.signal.windows.exponential(3)
         tensor([0.3679, 1.0000, 0.3679])

@@ -28,12 +28,12 @@ def machine(
     races: str | None = None,
     schedule: Any = "submission",
 ) -> Iterator[VirtualMachine]:
-    """Make a fresh virtual machine the process's machine inside a `with` block, and restore the former one after it.
+    """Replace the process's GPUs by a fresh set of virtual GPUs, a machine, inside a `with` block.
 
-    preset, races: as in FLAMBEAU_GPUS.  schedule: a text as there, or a Schedule object.
-    memory: bytes of each device, as a number or a text such as "2GiB"; 0 for the preset's.
-    `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not leave the block.
-    Afterwards the thread's device and streams are those from before.
+    devices: the number of GPUs.  memory: bytes of each, as a number or a text such as "2GiB"; 0 for the preset's.
+    preset, races: as in FLAMBEAU_GPUS.  schedule: a text as in FLAMBEAU_GPUS, or a Schedule object.
+    The block's value is the machine; its `driver` is the virtual driver, with its clock, faults and log.
+    Tensors must not leave the block.  At its end, the former GPUs, current device and streams are restored.
     Raises: ConfigError for a value that FLAMBEAU_GPUS would not take.
     Example:
         >>> from flambeau.testing import machine

@@ -66,9 +66,9 @@ def assert_close(
     """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| for all elements.
 
     actual, expected: tensors or numbers, or sequences or mappings of them, which are compared entry by entry.
-    rtol, atol: both or neither; None takes those of the type, 1.3e-6 and 1e-5 for float32, 0 for integers.
-    equal_nan: whether NaN is close to NaN.  check_device, check_dtype, check_layout, check_stride: whether they must be
-    equal.  msg: the error's text, or a function that makes it of the usual one.
+    rtol, atol: give both or neither; None uses the dtype's defaults: 1.3e-6 and 1e-5 for float32, 0 for integers.
+    equal_nan: whether NaN is close to NaN.  check_device, check_dtype, check_layout, check_stride: whether these must
+    be equal.  msg: the error's text, or a function that makes it from the usual text.
     Host:   waits if tensors are on a GPU.
     Raises: AssertionError with the greatest differences and their indices; ArgumentError for one tolerance alone;
             TypeError for objects that are not compared.
@@ -248,14 +248,14 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """Return a tensor of random values from low to high, which is excluded, for tests of any type.
+    """Return a tensor of random values in [low, high), of any dtype, for tests.
 
-    low, high: None is -9 to 9, 0 to 9 for uint8, and both values of bool; they are limited to what the type holds.
+    low, high: by default -9 and 9, 0 and 9 for uint8, and both values for bool; both are limited to the dtype's range.
     noncontiguous: whether to return a non-contiguous tensor, if it has several elements.
     exclude_zero: whether zeros are replaced by small values.
-    Raises: ArgumentError if low exceeds high, or equals it and the type is integral or bool, for a gradient of these
-            types, and for a non-contiguous tensor with a memory format; ArgumentTypeError for a dtype or sizes of
-            another type; ValueRangeError for a negative size.
+    Raises: ArgumentError if low exceeds high, or equals it for an integral or bool dtype; also for requires_grad with
+            these dtypes, and for noncontiguous with a memory format.  ArgumentTypeError for a dtype or sizes of a wrong
+            type; ValueRangeError for a negative size.
     Example:
         >>> x = torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu", low=0, high=1)
         >>> x.shape, bool((x >= 0).all() and (x < 1).all())

@@ -28,7 +28,7 @@ NAME = "check_kernel"
 def check_kernel(
     kernel: CudaKernel, samples: Iterable[Mapping[str, Any]], *, rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """Raise AssertionError unless a kernel and its reference agree on each sample.
+    """Raise AssertionError unless a CUDA kernel and its reference in Python agree on each sample.
 
     samples: dicts of the arguments of a launch, such as {"grid": 1, "block": 32, "args": [out, x, 4]}, with tensors or
     NumPy arrays, which are copied.
@@ -39,8 +39,8 @@ def check_kernel(
     The reference must write all elements of an array that is declared "w", and must not read them.
     Host:   waits.
     Raises: AssertionError, which names the sample and the parameter; ArgumentTypeError for another value than a kernel;
-            ArgumentError for a kernel without a reference, for no samples, and for a sample that is not a launch; what
-            a launch, a failing reference, or a source that does not compile raises.
+            ArgumentError for a kernel without a reference, for no samples, and for a sample that is not a launch; also
+            the errors of launches, of the reference and of compiling the source.
     Example:
         >>> source = 'extern "C" __global__ void negate(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= -1; }'
         >>> def negate_reference(x, n):

@@ -16,9 +16,10 @@ TRIAL = 0.005  # seconds: the shortest block of runs
 
 
 class Measurement:
-    """Times of a statement.  raw_times: seconds of each block of `number_per_run` runs.  times: seconds of one run.
+    """Measured times of a statement, which a Timer returns.
 
-    mean, median, iqr: in seconds of one run; iqr is the distance between the quartiles.
+    raw_times: seconds of each block of `number_per_run` runs.  times: seconds of one run, for each block.
+    mean, median, iqr: statistics of `times`; iqr is the distance between the first and the third quartile.
     Example:
         >>> from flambeau.utils.benchmark import Measurement
         >>> found = Measurement(10, [20.0, 40.0, 30.0], "add")
@@ -125,7 +126,7 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Run blocks of the statement, long enough for the clock, until `min_run_time` seconds have passed.
+        """Run the statement in blocks that are long enough to time, until `min_run_time` seconds have passed.
 
         callback: called with the number of runs and the seconds of each block.  min_run_time: in seconds.
         Raises: the errors of the statement.

@@ -144,7 +144,7 @@ class FakeQuantizeBase(Module):
 
 
 class FlopCounterMode:
-    """A counter of arithmetic operations, for packages that make one and do not use it: entering it raises."""
+    """Placeholder for PyTorch's counter of arithmetic operations: it can be constructed, but entering it raises."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -138,11 +138,11 @@ def profile() -> Profile:
 
 @contextmanager
 def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
-    """Record the work of every stream inside a `with` block, and write a page of it, even if the block raises.
+    """Record the work of every stream inside a `with` block, and write it as an HTML page, even if the block raises.
 
     path: the file of the page; if it ends in .json or .json.gz, a trace for Perfetto is written instead; None writes
     nothing.
-    Host:   as `profile`.
+    Host:   as `torch.profiler.profile`: waits, at the end of the block, for every device that was used.
     Raises: NoDeviceError if there is no GPU; OSError if the file cannot be written.
     Example:
         >>> from flambeau.testing import trace
@@ -225,8 +225,8 @@ class EventList(list[FunctionEvent]):
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
         """Sum events of one name and device type; step numbers are ignored.
 
-        group_by_stack_n: also require that many equal stack entries.
-        group_by_input_shape: also require equal shapes.
+        group_by_stack_n: sum only events whose innermost stack entries are equal, this many of them.
+        group_by_input_shape: sum only events with equal input shapes.
         """
         sums: dict[Any, FunctionEvent] = {}
         for event in self:
@@ -347,7 +347,7 @@ def _of_device(span: Span, trace: Trace, held: _Held | None) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """The profiler's action in a step.
+    """The profiler's action in a step: NONE, WARMUP, RECORD, or RECORD_AND_SAVE in the last step of a cycle.
 
     Example:
         >>> every_third = torch.profiler.schedule(wait=2, warmup=0, active=1)
@@ -371,11 +371,11 @@ STEP = "ProfilerStep#"
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Return a schedule of profiler actions: cycles of waiting, warming up and recording.
+    """Return a function from a step's number to the profiler's action: cycles of waiting, warming up and recording.
 
+    wait, warmup, active: numbers of steps of each cycle that wait, warm up and record.
     repeat: the number of cycles; 0 for no limit.  skip_first: steps before the first cycle.
     skip_first_wait: if not 0, the first cycle has no waiting steps.
-    wait, warmup, active: numbers of steps.
     Raises: ArgumentError for negative numbers, or no active step; ArgumentTypeError for a value that is not an int.
     Example:
         >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2)
@@ -406,21 +406,22 @@ def schedule(
 
 
 def _always(step: int) -> ProfilerAction:
+    """Return RECORD: the schedule of a profile without one, which records every step."""
     return ProfilerAction.RECORD
 
 
 class SteppedProfile:
-    """`with torch.profiler.profile(schedule=..., on_trace_ready=...) as p:` around a loop that calls `p.step()`.
+    """Profile the code inside a `with` block, or chosen steps of a loop in it that calls `step()`.
 
     activities: CPU for named ranges, CUDA for the work of streams; both if None.
     schedule: the action of each step; without it, everything inside the block is recorded.
     on_trace_ready: called with this object at the end of each recorded cycle, or of the block.
-    with_stack: events have the lines of the program that led to them.  acc_events: events of all cycles are kept.
-    record_shapes: kernels have the shapes of their operands.  profile_memory: events have the change of memory.
+    with_stack: record the program lines that led to each event.  acc_events: keep the events of all cycles.
+    record_shapes: record the shapes of kernels' operands.  profile_memory: record the change of memory in each event.
     use_cuda: deprecated; adds CUDA to the activities or removes it.
     with_flops, with_modules: not recorded; a warning says so.
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
-    step_num: how many steps are over.
+    The attribute step_num is the number of completed steps.
     Host:   waits, at the end of the recording, for every device that was used.
     Raises: NoDeviceError if there is no GPU; ArgumentTypeError for a schedule or an on_trace_ready that cannot be
             called, and for an activity of another type; NotSupportedError for an execution_trace_observer.
@@ -498,7 +499,7 @@ class SteppedProfile:
         self._enter(self._schedule(self.step_num))
 
     def step(self) -> None:
-        """Start the next step.
+        """End the current step of the loop and start the next one.
 
         Raises: the errors of the schedule and of on_trace_ready.
         Example:
@@ -521,9 +522,9 @@ class SteppedProfile:
         self._enter(following)
 
     def stop(self) -> None:
-        """End the last step.
+        """End the last step and the profile.
 
-        Host:   waits for every device that was used, if it ends a recording.
+        Host:   waits for every device that was used, if a recording ends.
         Raises: the errors of on_trace_ready.
         Example:
             >>> profile = torch.profiler.profile()
@@ -579,7 +580,7 @@ class SteppedProfile:
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
-        """Return the events of the last cycle, or of all with acc_events, by start.
+        """Return the events of the last cycle, or of all cycles with acc_events, ordered by their start.
 
         Times are in microseconds.
         Raises: ModeError if nothing was recorded.
@@ -594,10 +595,10 @@ class SteppedProfile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sum the events by name.
+        """Sum the events with the same name and device type.
 
-        group_by_stack_n: also require that many equal stack entries.
-        group_by_input_shape: also require equal shapes.  group_by_overload_name has no effect: it is not recorded.
+        group_by_stack_n: sum only events whose innermost stack entries are equal, this many of them.
+        group_by_input_shape: sum only events with equal input shapes.  group_by_overload_name: has no effect.
         Times are in microseconds.
         Raises: ModeError if nothing was recorded.
         Example:
@@ -627,7 +628,7 @@ class SteppedProfile:
         self._results("export_chrome_trace")[-1].export_chrome_trace(path)
 
     def export_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the last recorded cycle as one self-contained page.
+        """Write the last recorded cycle as one self-contained HTML page.
 
         Raises: ModeError if nothing was recorded, OSError if the file cannot be written.
         Example:
@@ -763,7 +764,7 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Return True: there is a profiler of steps.
+    """Return True: the profiler is always available.
 
     Example:
         >>> torch.profiler.kineto_available()
@@ -783,9 +784,9 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """Name a `with` block, or the calls of a function, as a range in profiles.
+    """Show a `with` block, or the calls of a decorated function, as a named range in profiles.
 
-    name, args: texts; args is added to the name.
+    name, args: texts; args is appended to the name.
     Example:
         >>> with torch.profiler.profile() as profile:
         ...     with torch.profiler.record_function("double"):
@@ -799,7 +800,7 @@ def record_function(name: str, args: str | None = None) -> AbstractContextManage
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[SteppedProfile], None]:
-    """Make a function for `on_trace_ready` that writes each trace to a file of its own in a directory.
+    """Return a function for `on_trace_ready` that writes each trace to a new file in a directory.
 
     use_gzip: the files are compressed.  use_python_export has no effect.
     Raises: the function raises OSError if the file cannot be written, ModeError if nothing was recorded.

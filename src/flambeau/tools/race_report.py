@@ -1242,10 +1242,11 @@ class Checker:
 
 @contextmanager
 def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Report]:
-    """Collect every race inside the block; the report is complete after it.
+    """Collect the races between streams inside a `with` block in a report, which is complete at the block's end.
 
-    races:    the reaction of machines that start inside the block: "real", "poison" or "error".
-    suppress: a file of suppressions.
+    races:    the effect of a race on virtual GPUs that start inside the block: "real", "poison" or "error", as in
+              FLAMBEAU_GPUS (docs/concepts/virtual-gpu.md).
+    suppress: a file that lists races to leave out.
     Host:     waits if the block does.
     Raises:   ArgumentError if another check is running, or if `races` or the file is invalid.
     Example:

@@ -56,12 +56,12 @@ def _protocol() -> Any:
 class SummaryWriter:
     """Write scalars, histograms, images, sounds, texts, curves and hyperparameters to event files for TensorBoard.
 
-    log_dir: the folder, runs/DATE_HOST by default;  comment: the end of that default name.
+    log_dir: the folder, runs/DATE_HOST by default.  comment: appended to this default name.
     purge_step: entries of an earlier run from this step on are hidden.
     max_queue, flush_secs: how many entries, and seconds, may wait before they are written.
     In the methods, `tag` names a series, `global_step` is the number of an entry, and `walltime` its time in seconds
     since 1970, now by default.
-    Host:   a tensor on a GPU is waited for.
+    Host:   waits for a tensor on a GPU.
     Raises: ImportError without the package tensorboard.
     """
 
@@ -150,7 +150,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add the distribution of values.  bins: "tensorflow" (edges that grow by a tenth), or as numpy.histogram.
+        """Add a histogram of values; bins: "tensorflow" (edges that grow by a tenth), or the bins of numpy.histogram.
 
         Raises: ArgumentError for no values.
         """
@@ -169,10 +169,10 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add an image: bytes from 0 to 255, or floats from 0 to 1.
+        """Add an image of bytes from 0 to 255, or of floats from 0 to 1.
 
         Shapes: dataformats names the dimensions: "CHW", "HWC" or "HW".
-        Raises: ArgumentError for other dimensions than dataformats names.
+        Raises: ArgumentError if the dimensions are not those that dataformats names.
         """
         self._add(walltime, global_step, tag=tag, image=_image(_arranged("add_image", _array(img_tensor), dataformats)))
 
@@ -187,7 +187,7 @@ class SummaryWriter:
         """Add a batch of images, as one grid.
 
         Shapes: dataformats names the dimensions: "NCHW", "NHWC" or "NHW".
-        Raises: ArgumentError for other dimensions than dataformats names.
+        Raises: ArgumentError if the dimensions are not those that dataformats names.
         """
         batch = _array(img_tensor)
         at = dataformats.upper().find("N")
@@ -204,7 +204,7 @@ class SummaryWriter:
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
     ) -> None:
-        """Add a figure of matplotlib, or a list of them as a grid.  close: close them afterwards."""
+        """Add a figure of matplotlib, or a list of figures as a grid; close: close the figures afterwards."""
         figures = figure if isinstance(figure, (list, tuple)) else [figure]
         pictures = [_drawn(part) for part in figures]
         self._add(walltime, global_step, tag=tag, image=_image(_grid(pictures) if len(pictures) > 1 else pictures[0]))
@@ -231,9 +231,9 @@ class SummaryWriter:
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Add a sound of one channel: values from -1 to 1.
+        """Add a sound of one channel, with values from -1 to 1.
 
-        sample_rate: in values per second.
+        sample_rate: the number of values per second.
         Shapes: one dimension; dimensions of size 1 are dropped.
         Raises: ArgumentError for several dimensions.
         """
@@ -272,8 +272,8 @@ class SummaryWriter:
         """Add the curve of precision and recall of a binary classifier.
 
         labels: true or false.  predictions: probabilities of true.  weights: of the entries, 1 if None.
-        num_thresholds: the number of probabilities above which an entry counts as true, 2 to 127; more are 127.
-        Raises: ArgumentError for other probabilities, labels or numbers, and for inputs of different sizes.
+        num_thresholds: the number of thresholds on the probability, 2 to 127; a larger number counts as 127.
+        Raises: ArgumentError for invalid probabilities, labels or numbers, and for inputs of different sizes.
         """
         count = _thresholds("add_pr_curve", num_thresholds)
         curve = _curve(_array(labels), _array(predictions), count, 1.0 if weights is None else _array(weights))

@@ -55,10 +55,11 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """Return the norm of all tensors as one vector, on the first one's device.  One tensor stands for a list of it.
+    """Return the norm of all given tensors as one vector, on the device of the first tensor.
 
+    tensors: a list of tensors, or one tensor.
     norm_type: `inf` is the largest absolute value, 0 the number of tensors with a value other than 0.
-    foreach: accepted for compatibility; a launch takes all tensors of a device.
+    foreach: accepted for compatibility; one launch always takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: DtypeError for tensors that are not floating point, ArgumentTypeError for entries that are not tensors,
             ArgumentError for a norm_type that is not a number; AutogradError if error_if_nonfinite and the norm is not
@@ -106,15 +107,15 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:
-    """Scale all gradients so that their norm as one vector is at most `max_norm`; return the norm before.
+    """Scale all gradients so that their norm as one vector is at most `max_norm`; return the norm before scaling.
 
     norm_type: see get_total_norm.
-    foreach: accepted for compatibility; a launch scales all gradients of a device.
+    foreach: accepted for compatibility; one launch always scales all gradients of a device.
     Shapes: the result is ().
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; ArgumentTypeError for parameters that are
-            not tensors, ArgumentError for a max_norm or norm_type that is not a number.  The gradients are unchanged
-            then.
+            not tensors, ArgumentError for a max_norm or norm_type that is not a number.  An error leaves the gradients
+            unchanged.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
         >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -185,9 +186,10 @@ def clip_grad_norm(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp every element of every gradient to [-clip_value, clip_value].  Host: returns at once.
+    """Clamp every element of every gradient to [-clip_value, clip_value].
 
-    foreach: accepted for compatibility; a launch clamps all gradients of a device.
+    foreach: accepted for compatibility; one launch always clamps all gradients of a device.
+    Host:   returns at once.
     Raises: ValueRangeError for a negative clip_value, ArgumentError for one that is not a number, ArgumentTypeError for
             parameters that are not tensors.
     Example:

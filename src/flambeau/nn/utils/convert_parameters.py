@@ -31,7 +31,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Write consecutive parts of a vector into parameters, in their order.
 
-    Shapes: vec [n], with at least as many elements as the parameters; further ones are ignored.
+    Shapes: vec [n], with at least as many elements as all parameters together; further elements are ignored.
     Raises: ShapeError if the vector is too short, ArgumentTypeError for arguments that are not tensors.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))

@@ -44,9 +44,10 @@ def _factors(
 def fuse_conv_bn_weights(
     conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
 ) -> tuple[Parameter, Parameter]:
-    """Return weight and bias of a convolution with the batch normalization after it folded in.
+    """Return weight and bias of a convolution with the batch normalization that follows it folded in.
 
-    conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.  transpose: of a transposed convolution.
+    conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.
+    transpose: whether conv_w belongs to a transposed convolution.
     Shapes: conv_w [out, in, *], or [in, out, *] if transpose; the others [out]; the results have the shapes of conv_w
             and [out].
     Raises: ShapeError if the shapes do not fit, ArgumentTypeError for arguments that are not tensors.
@@ -71,9 +72,9 @@ def _like(former: Any, value: Any) -> Parameter:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """Return a copy of a convolution whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a convolution with the batch normalization that follows it folded in, for evaluation.
 
-    transpose: whether it is a transposed convolution.
+    transpose: whether conv is a transposed convolution.
     Raises: FusionError, an AssertionError, in training mode; ShapeError if the numbers of channels differ,
             ArgumentTypeError for arguments that are not modules.
     Example:
@@ -93,8 +94,9 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
 ) -> tuple[Parameter, Parameter]:
-    """Return weight and bias of a linear layer with the batch normalization after it folded in; linear_b may be None.
+    """Return weight and bias of a linear layer with the batch normalization that follows it folded in.
 
+    linear_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.
     Shapes: linear_w [out, in]; the others [out]; the results [out, in] and [out].
     Raises: ShapeError if the shapes do not fit, ArgumentTypeError for arguments that are not tensors.
     Example:
@@ -111,9 +113,9 @@ def fuse_linear_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """Return a copy of a linear layer whose results are those of batch normalization in evaluation mode after it.
+    """Return a copy of a linear layer with the batch normalization that follows it folded in, for evaluation.
 
-    Raises: FusionError, an AssertionError, in training mode or for other numbers of features.
+    Raises: FusionError, an AssertionError, in training mode or if the numbers of features differ.
     Example:
         >>> linear, norm = torch.nn.Linear(1, 2).eval(), torch.nn.BatchNorm1d(2).eval()
         >>> x = torch.ones(3, 1)

@@ -15,8 +15,9 @@ from ..module import Module
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Make a module with uninitialized parameters and buffers, without drawing random numbers.
 
-    The arguments are those of the class, which must have a device=.
-    Raises: ModeError for a class without device=, ArgumentTypeError for any other value.
+    The arguments are those of the class, whose constructor must take `device`.
+    Raises: ModeError for a class that does not take `device`, ArgumentTypeError for a module_cls that is not a Module
+            class.
     Example:
         >>> torch.nn.utils.skip_init(torch.nn.Linear, 5, 1).weight.shape
         torch.Size([1, 5])

@@ -73,12 +73,12 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, as a ModuleList: the tensor is computed by calling them one after the other.
+    """ModuleList of the parametrizations of one tensor, each called with the result of the previous one.
 
-    `register_parametrization` makes it, as module.parametrizations.weight.  It holds the tensor that the first one is
-    called with as `original` or, if there are several, as `original0`, `original1` and so on.
-    modules: the parametrizations.  original: the tensor; their `right_inverse` methods, if any, compute the originals
-    of it.
+    `register_parametrization` makes the list and stores it, for example, as module.parametrizations.weight.  The list
+    holds the argument of the first parametrization as `original` or, if there are several, `original0`, `original1` ...
+    modules: the parametrizations.
+    original: the tensor to parametrize; the `right_inverse` methods, if any, compute the arguments above from it.
     unsafe: do not check that the result has the shape and type of the tensor.
     Raises: ArgumentError for no modules, or results that do not fit.
     Example:
@@ -152,7 +152,9 @@ class ParametrizationList(ModuleList):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Any) -> None:
-        """Set the original tensors so that the parametrized one is `value`: assigning to the tensor calls it.
+        """Set the original tensors so that the parametrized tensor becomes `value`.
+
+        Assigning to the parametrized tensor calls this method.
 
         Raises: ModeError if a parametrization has no right_inverse, ArgumentError if its result does not fit.
         Example:
@@ -248,11 +250,11 @@ def _add_property(module: Module, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a module's parameter or buffer from another one each time it is read; return the module.
+    """Compute a module's parameter or buffer from an original tensor each time it is read; return the module.
 
-    parametrization: a module; its `right_inverse`, if it has one, computes the first value of the other tensor, and
-    is called when the tensor is set.  If it returns several tensors, all are passed to `forward`.  Further
-    parametrizations are called with the result of the earlier ones.
+    parametrization: a module whose `forward` computes the tensor from the original.  Its `right_inverse`, if any,
+    computes the original, now and whenever the tensor is set; if it returns several tensors, `forward` takes them all.
+    A further parametrization is called with the result of the previous one.
     unsafe: do not check that the result has the shape and type of the tensor.
     Raises: ArgumentTypeError for a module or parametrization that is not an nn.Module, ArgumentError if there is no
             such tensor or, unless unsafe, if the result has another shape or type.
@@ -325,9 +327,9 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parametrized tensor a parameter or buffer again; return the module.
+    """Make a parametrized tensor an ordinary parameter or buffer again; return the module.
 
-    leave_parametrized: keep the computed value; False restores the original tensor.
+    leave_parametrized: True keeps the computed value; False restores the original tensor.
     Raises: ArgumentError for a tensor that is not parametrized, or leave_parametrized=False with several originals.
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2))
@@ -379,10 +381,10 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module the parametrizations and parameters of another one; return it.
+    """Give `to_module` the parametrizations and original tensors of `from_module`; return `to_module`.
 
-    tensor_name: only those of this tensor; None stands for all parametrized tensors.  A module without
-    parametrizations changes nothing.
+    The modules share them.  Nothing changes if from_module has no parametrizations.
+    tensor_name: transfer only those of this tensor; None stands for all parametrized tensors.
     Raises: ArgumentError if only other tensors are parametrized.
     Example:
         >>> source, target = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2)), torch.nn.Linear(2, 2)

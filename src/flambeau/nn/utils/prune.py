@@ -22,10 +22,10 @@ class MaskError(FlambeauError, AssertionError):
 
 
 class BasePruningMethod(ABC):
-    """Base of pruning methods, which are hooks before forward.
+    """Base class of pruning methods: forward pre-hooks that multiply a parameter by a mask.
 
-    Subclasses define `compute_mask`, and PRUNING_TYPE: the elements that `compute_mask` is given if some are already
-    masked: "unstructured" for the unmasked ones, "structured" for channels with unmasked ones, "global" for all.
+    Subclasses define `compute_mask` and PRUNING_TYPE.  The latter selects the elements that `compute_mask` gets if some
+    are already masked: "unstructured" the unmasked ones, "structured" channels with unmasked ones, "global" all.
     Raises: the builtin TypeError for a subclass without `compute_mask`.
     Example:
         >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
@@ -79,8 +79,8 @@ class BasePruningMethod(ABC):
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune the parameter `name` of a module; return the method.
 
-        args, kwargs: the arguments of the class.  importance_scores: a tensor that compute_mask gets instead of the
-        values.
+        args, kwargs: passed to the class's constructor.  importance_scores: a tensor that compute_mask gets instead of
+        the parameter's values.
         Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes; ArgumentTypeError
                 if module is not an nn.Module, AttributeError if it has no such parameter.
         Example:
@@ -116,7 +116,8 @@ class BasePruningMethod(ABC):
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """Return a tensor times the mask that the method computes for it.
 
-        default_mask: the present mask, by default all ones.  importance_scores: decide instead of the values.
+        default_mask: the present mask, by default all ones.  importance_scores: a tensor that determines the mask,
+        instead of the values.
         Raises: MaskError, an AssertionError, if the scores and the tensor have different shapes.
         Example:
             >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
@@ -164,7 +165,7 @@ def _scores_like(tensor: Any, name: str, scores: Any) -> Any:
 class PruningContainer(BasePruningMethod):
     """Several pruning methods of one parameter, in the order of their application.
 
-    Pruning a parameter again makes a container.  It has a length, and its methods by index.
+    Pruning a parameter again makes a container.  Its methods are available by index, and their number by len().
     Raises: ArgumentTypeError for an object that is not a pruning method, ArgumentError for methods of different
             parameters, the builtin IndexError for an index out of range.
     Example:
@@ -223,7 +224,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return the mask of the last method, applied to the elements that the present mask has left.
+        """Return the present mask, further pruned by the last method of the container.
 
         An "unstructured" method chooses among the elements of mask 1, a "structured" one among channels that have some.
         Shapes: t, default_mask and the result have one shape.
@@ -530,7 +531,7 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
     amount: an int is the number of channels to mask, a float in [0, 1] their share.  n: order of the norm.
     importance_scores: a tensor of the parameter's shape whose norms are compared instead.
     Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension; IndexRangeError
-            for a dimension out of range, ModeError for an n that is no order.
+            for a dimension out of range, ModeError for an n that is not the order of a norm.
     Example:
         >>> layer = torch.nn.Linear(2, 2)
         >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
@@ -561,7 +562,7 @@ def global_unstructured(
 ) -> None:
     """Prune elements of several parameters, chosen among the elements of all of them.
 
-    parameters: (module, name) of each.  pruning_method: the class of an unstructured method; kwargs: its arguments.
+    parameters: a list of (module, name).  pruning_method: the class of an unstructured method; kwargs: its arguments.
     importance_scores: a dict from (module, name) to scores that are compared instead of the values.
     Raises: ArgumentTypeError for a method that is not unstructured or parameters that are not a list, ArgumentError for
             no parameters, AttributeError for a parameter that is not there.

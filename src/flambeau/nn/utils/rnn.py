@@ -25,9 +25,10 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """Sequences of several lengths without padding: the first elements of all, then the second ones, and so on.
 
+    `pack_sequence` and `pack_padded_sequence` return it.
     data: the elements.  batch_sizes: how many sequences have a first, second, ... element, on the CPU.
-    sorted_indices, unsorted_indices: the order of the sequences, longest first, and its inverse; None if they were
-    given in this order.  `pack_sequence` and `pack_padded_sequence` make them.
+    sorted_indices: the indices of the sequences, longest first.  unsorted_indices: the inverse permutation.  Both are
+    None if the sequences were given in this order.
     Shapes: data [elements of all sequences, *]; batch_sizes [longest length]; the indices [sequences].
     Raises: ArgumentTypeError for data or batch_sizes that are not tensors, ArgumentError for batch_sizes on a GPU.
     Example:
@@ -58,11 +59,11 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Return the sequences on a device or of a type, with the arguments of Tensor.to.
+        """Return the packed sequences on another device or with another dtype; the arguments are those of Tensor.to.
 
         The same object is returned if nothing changes.
-        batch_sizes stay on the CPU; sorted_indices and unsorted_indices move with the data.
-        Raises: DeviceNameError for a device that is not one, DeviceIndexError for one that does not exist,
+        batch_sizes stays on the CPU; sorted_indices and unsorted_indices move with the data.
+        Raises: DeviceNameError for an invalid device name, DeviceIndexError for a device that does not exist,
                 ArgumentTypeError for other arguments.
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
@@ -76,9 +77,10 @@ class PackedSequence(_Packed):
         return type(self)(data, self.batch_sizes, *order)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """Return the sequences on a CUDA device, by default the current one.  Other arguments are those of Tensor.to.
+        """Return the packed sequences on a CUDA device, by default the current one.
 
-        Raises: DeviceNameError for a device that is not one, DeviceIndexError for one that does not exist,
+        Other arguments are those of Tensor.to.
+        Raises: DeviceNameError for an invalid device name, DeviceIndexError for a device that does not exist,
                 NoDeviceError without a GPU, OutOfMemoryError if the device has no memory left.
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
@@ -88,7 +90,7 @@ class PackedSequence(_Packed):
         return self.to(*(args or (kwargs.pop("device", "cuda"),)), **kwargs)
 
     def cpu(self) -> Self:
-        """Return the sequences on the CPU.
+        """Return the packed sequences on the CPU.
 
         Example:
             >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
@@ -110,7 +112,7 @@ class PackedSequence(_Packed):
         return type(self)(self.data.pin_memory(), self.batch_sizes, *order)
 
     def double(self) -> Self:
-        """Return the sequences with data of float64.
+        """Return the packed sequences with their data converted to float64.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).double().data.dtype
@@ -119,7 +121,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.double())
 
     def float(self) -> Self:
-        """Return the sequences with data of float32.
+        """Return the packed sequences with their data converted to float32.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).float().data.dtype
@@ -128,7 +130,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.float())
 
     def half(self) -> Self:
-        """Return the sequences with data of float16.
+        """Return the packed sequences with their data converted to float16.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).half().data.dtype
@@ -137,7 +139,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.half())
 
     def long(self) -> Self:
-        """Return the sequences with data of int64.
+        """Return the packed sequences with their data converted to int64.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).long().data
@@ -146,7 +148,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.long())
 
     def int(self) -> Self:
-        """Return the sequences with data of int32.
+        """Return the packed sequences with their data converted to int32.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).int().data
@@ -155,7 +157,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.int())
 
     def short(self) -> Self:
-        """Return the sequences with data of int16.
+        """Return the packed sequences with their data converted to int16.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).short().data
@@ -164,7 +166,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.short())
 
     def char(self) -> Self:
-        """Return the sequences with data of int8.
+        """Return the packed sequences with their data converted to int8.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).char().data
@@ -173,7 +175,7 @@ class PackedSequence(_Packed):
         return self._as(self.data.char())
 
     def byte(self) -> Self:
-        """Return the sequences with data of uint8.
+        """Return the packed sequences with their data converted to uint8.
 
         Example:
             >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])]).byte().data
@@ -200,7 +202,7 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """Return the inverse of a permutation; None for None.
+    """Return the inverse of a permutation, or None if it is None.
 
     Shapes: [n]; the result [n].
     Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not of integers,
@@ -226,10 +228,11 @@ def _places(lengths: Any, total: int, device: Any) -> Any:
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack padded sequences.
+    """Return a batch of padded sequences as a PackedSequence, without the padding.
 
-    lengths: of each sequence, a list or a tensor on the CPU.  enforce_sorted: whether they must not increase; otherwise
-    the sequences are sorted, and the result remembers their order.
+    lengths: the length of each sequence, as a list or a tensor.
+    enforce_sorted: True requires that the lengths do not increase.  False sorts the sequences by length; the result
+    remembers their order.
     Shapes: input [t, n, *], or [n, t, *] with batch_first.
     Host:   waits if the lengths are on a GPU.
     Raises: ShapeError for lengths that do not fit, ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError
@@ -279,9 +282,9 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """Return (padded sequences, their lengths), in the order in which they were packed.
+    """Return (padded sequences, their lengths) of a PackedSequence, in the order in which they were packed.
 
-    total_length: the length to pad to; None is that of the longest sequence.
+    total_length: the length to pad to; None pads to the length of the longest sequence.
     Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
     Raises: ArgumentError if total_length is less than a length, ArgumentTypeError for an argument that is not a
             PackedSequence.
@@ -323,9 +326,9 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
-    """Stack sequences of several lengths, padded to the longest.  The result has the type of the first one.
+    """Stack sequences of several lengths, padded to the length of the longest.
 
-    padding_side: "right", behind each sequence, or "left".
+    padding_side: "right" pads after each sequence, "left" before it.  The result has the dtype of the first sequence.
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
     Raises: ArgumentTypeError for entries that are not tensors or a padding_value that is not a number, ValueRangeError
             for any other padding_side or no sequences, ShapeError if the other dimensions differ or there are none.
@@ -392,9 +395,10 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences of several lengths.
+    """Return a list of sequences of several lengths as a PackedSequence.
 
-    enforce_sorted: whether the longest must come first; otherwise they are sorted, and the result remembers the order.
+    enforce_sorted: True requires that the lengths do not increase.  False sorts the sequences by length; the result
+    remembers their order.
     Shapes: [t_i, *] each.
     Raises: ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError for entries that are not tensors.
     Example:
@@ -408,7 +412,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """Return the sequences that were packed.
+    """Return the list of sequences that a PackedSequence holds.
 
     Shapes: the results are [lengths[i], *].
     Host:   waits for the lengths.

@@ -16,7 +16,7 @@ from .weight_norm import check_once, remove_hook
 class SpectralNorm:
     """Forward pre-hook that divides a weight by an estimate of its largest singular value; `spectral_norm` applies it.
 
-    The module holds the weight as the parameter `name_orig`, and the estimated singular vectors as `name_u` and
+    For a weight `name`, the module holds the parameter `name_orig` and the estimated singular vectors `name_u` and
     `name_v`.
     name, n_power_iterations, dim, eps: as in `spectral_norm`.
     Raises: ArgumentError for an n_power_iterations that is not positive, ArgumentTypeError for one that is not an int.
@@ -36,7 +36,7 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """Return the weight as a matrix with a row for each entry of dimension `dim`.
+        """Return the weight as a matrix with a row for each index of dimension `dim`.
 
         Raises: ShapeError for a dimension out of range.
         Example:
@@ -139,7 +139,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of `spectral_norm` a parameter again; return the module.
+    """Remove `spectral_norm` from a weight and make the weight a parameter again; return the module.
 
     Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:

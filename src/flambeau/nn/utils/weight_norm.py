@@ -15,7 +15,8 @@ from ..parameter import Parameter
 class WeightNorm:
     """Forward pre-hook that computes a weight from its norms and directions; `weight_norm` applies it.
 
-    The module holds them as the parameters `name_g` and `name_v`.  name, dim: as in `weight_norm`.
+    For a weight `name`, the module holds the norms as the parameter `name_g` and the directions as `name_v`.
+    name, dim: as in `weight_norm`.
     Shapes: `name_v` has the weight's shape; `name_g` has it with size 1 in all dimensions but `dim`.
     Example:
         >>> from flambeau.nn.utils.weight_norm import WeightNorm
@@ -124,7 +125,7 @@ def remove_hook(kind: type, called: str, module: Any, name: str) -> None:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Compute a weight from its norms `name_g` and directions `name_v` before each forward; return the module.
+    """Compute a weight `name` from its norms `name_g` and directions `name_v` before each forward; return the module.
 
     Warns: FutureWarning; `torch.nn.utils.parametrizations.weight_norm` replaces it.
     dim: the dimension whose entries have a norm each; None for one norm of the whole.
@@ -143,7 +144,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of `weight_norm` a parameter again; return the module.
+    """Remove `weight_norm` from a weight and make the weight a parameter again; return the module.
 
     Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:
