@@ -237,8 +237,9 @@ def _tensors(values: Iterable[Any]) -> Iterator[TensorBase]:
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
-    """Restore the states that `get_device_states` returned.  device_type: ignored, since there are only CUDA devices.
+    """Restore the states of generators that `get_device_states` returned.
 
+    device_type: ignored, since there are only CUDA devices.
     Raises: ArgumentError unless there is one state for each device, ArgumentTypeError if a state is not a tensor of
             uint8.
     Example:

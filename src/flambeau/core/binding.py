@@ -25,7 +25,7 @@ class Need:
 
 
 class Setting:
-    """A user setting that lowerings depend on.  Its value is part of the key of a call.
+    """A user setting that lowerings depend on, so that its value is part of the key in the call cache.
 
     Example:
         >>> from flambeau.ops.operator import Setting

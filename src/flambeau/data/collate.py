@@ -39,7 +39,7 @@ Collators = dict[type | tuple[type, ...], Callable[..., Any]]
 def default_collate(batch: Sequence[Any]) -> Any:
     """Make a batch of samples: tensors are stacked, numbers become a tensor, containers are collated entry by entry.
 
-    NumPy arrays and numbers become tensors too, Python floats of float64; str and bytes stay a list.
+    NumPy arrays and numbers become tensors too; Python floats become float64.  str and bytes stay a list.
     `default_collate_fn_map` maps types to functions, and may be extended.
     Shapes: n tensors [*S] become one of [n, *S].
     Raises: ArgumentTypeError for samples of other types, ShapeError for tensors or sequences of different lengths,

@@ -40,7 +40,7 @@ class Sampler(Generic[Index_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """Yield 0, 1, 2 and so on.
+    """Yield the indices of a dataset in order: 0, 1, 2 and so on.
 
     Raises: ArgumentTypeError for a dataset without a length, when it is iterated over.
     Example:

@@ -298,7 +298,7 @@ class WorkerIterator(BatchIterator):
         self.close()
 
     def reset(self, loader: Any) -> None:
-        """Begin another epoch with the same workers; late results of the previous one are dropped."""
+        """Begin another epoch with the same workers; late results of the previous epoch are dropped."""
         self._begin(loader)
         self._epoch += 1
         for worker in self._team:
@@ -435,7 +435,7 @@ class WorkerIterator(BatchIterator):
                 del failure  # otherwise the exception and this frame would keep each other alive
 
     def close(self) -> None:
-        """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
+        """End the workers and the pinning thread; wait for the workers, and kill those that do not end."""
         workers, self._team = self._team, []
         self._send_idx = self._rcvd_idx = 0
         self._tasks, self._arrived = {}, {}

@@ -492,7 +492,7 @@ def embedding(
     Shapes: input [*] and weight [rows, d] give [*, d].
     Host:   returns at once.
     Raises: IndexRangeError for an index outside the rows on the CPU (a device-side assert on a GPU), DtypeError if the
-            input is not int32 or int64, ShapeError if the weight has not two dimensions, ArgumentError for a
+            input is not int32 or int64, ShapeError if the weight does not have two dimensions, ArgumentError for a
             padding_idx out of range, NotSupportedError for sparse=True.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
@@ -743,8 +743,8 @@ def grid_sample(
     """Sample images at the points of a grid.
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
-    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
-    "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
+    mode: "bilinear" (trilinear for volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros",
+    its "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
     Raises: ArgumentError for another mode or padding_mode, ShapeError for shapes that do not fit, NotSupportedError for
             "bicubic" of volumes.
@@ -865,8 +865,9 @@ def ctc_loss(
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
+    """Return exp(input) divided by its sum along `dim`.
 
+    dtype: the dtype to compute in and return.  _stacklevel: has no effect.
     Shapes: the result has the input's shape.
     Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
     Example:

@@ -169,15 +169,15 @@ def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequen
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`."""
+    """Return the maximum of each window of sequences; with return_indices, also its index."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool1d` returns, and their indices."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`."""
+    """Return the maximum of each window of images; with return_indices, also its index."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool2d` returns, and their indices."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`."""
+    """Return the maximum of each window of volumes; with return_indices, also its index."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool3d` returns, and their indices."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
@@ -245,7 +245,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = .
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """Return exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
+    """Return exp(input) divided by its sum along `dim`."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return the softmax of -input."""
 def softplus(input: Tensor, beta: _float = ..., threshold: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -263,7 +263,7 @@ def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = 
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
+    """Compute max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
     """Compute `triplet_margin_loss` with distance_function(x, y) as the distance."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:

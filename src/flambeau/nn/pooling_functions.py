@@ -25,8 +25,9 @@ def max_pool1d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the maximum of each window of sequences; with return_indices, also its index.  See `torch.max_pool1d`.
+    """Return the maximum of each window of sequences; with return_indices, also its index.
 
+    See `torch.max_pool1d` for the other arguments.
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,
             ShapeError for a wrong number of dimensions or an input that is smaller than the window, DtypeError for a
@@ -42,8 +43,9 @@ def max_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the maximum of each window of images; with return_indices, also its index.  See `torch.max_pool2d`.
+    """Return the maximum of each window of images; with return_indices, also its index.
 
+    See `torch.max_pool2d` for the other arguments.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,
             ShapeError for a wrong number of dimensions or an input that is smaller than the window, DtypeError for a
@@ -59,8 +61,9 @@ def max_pool3d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the maximum of each window of volumes; with return_indices, also its index.  See `torch.max_pool3d`.
+    """Return the maximum of each window of volumes; with return_indices, also its index.
 
+    See `torch.max_pool3d` for the other arguments.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a size, stride or padding out of range,

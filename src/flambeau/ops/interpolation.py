@@ -772,8 +772,8 @@ def grid_sample(
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.  NaN is read
     as -1, unless values outside are zeros.
-    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros", its
-    "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
+    mode: "bilinear" (trilinear for volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros",
+    its "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the borders.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
     Host:   returns at once.
     Raises: ArgumentError for a bad mode, ShapeError if input and grid do not fit, NotSupportedError for "bicubic" of

@@ -928,7 +928,7 @@ def triplet_margin_loss(
     anchor: Operand, positive: Operand, negative: Operand, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
+    """Compute max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm distance.
 
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     Shapes: [*, d] each; the result is (), or with reduction "none" [*].

@@ -293,7 +293,7 @@ class Pointwise(Operator):
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
-        """Choose types, shape, kernel and grid, and launch.  Raises DtypeError or ShapeError."""
+        """Choose dtypes, shape, kernel and grid, and launch; raise DtypeError or ShapeError if operands do not fit."""
         out = call.given
         tensors = [operand for operand in operands if is_tensor(operand)]
         types = [type_of(operand) for operand in operands]
@@ -321,7 +321,7 @@ class Pointwise(Operator):
         return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
-        """Return the strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
+        """Return the strides of a new result; a number that is an operand counts as a zero-dimensional tensor."""
         are_left_out = self.exact or self.factor >= 0
         return st.elementwise(shape, [
             (operand.shape, operand.strides) if is_tensor(operand) else ((), ())
@@ -340,7 +340,7 @@ class Pointwise(Operator):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """Return (kernel to launch, its grid, the layout to pass to it).  tensors: the result and the operands."""
+        """Return (kernel to launch, its grid, the layout to pass to it); tensors: the result and the operands."""
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:

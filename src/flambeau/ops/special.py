@@ -816,8 +816,9 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 
 @special_function("airy_ai", "airy_of", differentiable=False)
 def special_airy_ai(input: Operand) -> Any:
-    """Compute the Airy function Ai.  It has no gradient.
+    """Compute the Airy function Ai.
 
+    It has no gradient.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError if `out` is not floating point.
@@ -868,8 +869,9 @@ def _fourth(n: Any, x: Any) -> Any:
 
 @_polynomial("chebyshev_polynomial_t", "CHEBYSHEV_T")
 def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the first kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the first kind of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -882,8 +884,9 @@ def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_u", "CHEBYSHEV_U")
 def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the second kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the second kind of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -896,8 +899,9 @@ def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_v", "CHEBYSHEV_V")
 def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the third kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the third kind of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -910,8 +914,9 @@ def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_w", "CHEBYSHEV_W")
 def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the fourth kind, of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Chebyshev polynomial of the fourth kind of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -984,8 +989,9 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_h", "HERMITE_H")
 def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
-    """Compute the physicists' Hermite polynomial of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the physicists' Hermite polynomial of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -998,8 +1004,9 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_he", "HERMITE_HE")
 def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
-    """Compute the probabilists' Hermite polynomial of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the probabilists' Hermite polynomial of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -1012,8 +1019,9 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 
 @_polynomial("laguerre_polynomial_l", "LAGUERRE")
 def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
-    """Compute the Laguerre polynomial of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Laguerre polynomial of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -1026,8 +1034,9 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 
 @_polynomial("legendre_polynomial_p", "LEGENDRE")
 def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
-    """Compute the Legendre polynomial of degree n; 0 for a negative n.  It has no gradient.
+    """Compute the Legendre polynomial of degree n; 0 for a negative n.
 
+    It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.

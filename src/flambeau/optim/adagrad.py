@@ -17,7 +17,7 @@ EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "floa
 
 
 class Adagrad(Optimizer):
-    """Adagrad: steps along the gradient, divided by the root of the sum of its squares.
+    """Adagrad: steps along the gradient, divided by the root of the sum of all squared gradients so far.
 
     J. Duchi et al., "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", 2011.
 

@@ -188,8 +188,9 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the attributes from a state_dict.  The optimizer's rates are part of the optimizer's own state.
+        """Restore the attributes from a state_dict.
 
+        The rates in the optimizer's groups are restored by the optimizer's own load_state_dict.
         Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)

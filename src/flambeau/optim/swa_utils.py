@@ -34,7 +34,7 @@ def _check_decay(name: str, decay: Any) -> None:
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
     """Return a function of (averages, params, count) that updates exponential moving averages of many tensors.
 
-    average = decay * average + (1 - decay) * param, in place, with one launch per device.  The count is not used.
+    It sets average = decay * average + (1 - decay) * param, in place, with one launch per device; count is not used.
     Shapes: each average has the shape of its parameter.
     Raises: ArgumentError for a decay outside [0, 1], ArgumentTypeError for one that is not a number.
     Example:
@@ -55,7 +55,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
 def get_swa_multi_avg_fn() -> Averaging:
     """Return a function of (averages, params, count) that updates equally weighted averages of many tensors.
 
-    average += (param - average) / (count + 1), in place, with one launch per device.
+    It adds (param - average) / (count + 1) to each average, in place, with one launch per device.
     count: the number of models averaged so far.
     Example:
         >>> update = torch.optim.swa_utils.get_swa_multi_avg_fn()
@@ -122,7 +122,7 @@ def _move(averages: Sequence[Any], params: Sequence[Any], share: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages over the calls of update_parameters.
+    """A copy of a model whose parameters are averages, which each call of update_parameters updates.
 
     By default, all averaged models have the same weight.
     device: the device of the copy; None is that of the model.
@@ -246,7 +246,7 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 
     loader: yields the model's inputs: tensors, or lists or tuples whose first entry is one.
     device: where the inputs are moved to; None leaves them where they are.
-    Host:   as the model.
+    Host:   waits where the model does.
     Raises: ArgumentTypeError for a model that is not a module, and the errors of the model; momenta and the mode are
             restored in any case.
     Example:

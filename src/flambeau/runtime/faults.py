@@ -27,12 +27,13 @@ def faults(
     kill_worker: tuple[int, int] | None = None,
     kill_rank: tuple[int, int] | None = None,
 ) -> Iterator[None]:
-    """Make calls on virtual GPUs fail inside the block.  A number n selects the n-th such call; 0 selects none.
+    """Make chosen calls on virtual GPUs fail inside a `with` block.
 
+    A number n selects the n-th call of the kind that the argument names, counted from 1; 0 selects none.
     oom: the n-th allocation of device memory raises OutOfMemoryError; the device stays usable.  With a size such as
     "64MiB", every allocation of at least that many bytes fails.
     launch: the n-th kernel or library call fails when it runs, and its device is lost.
-    device_assert: the same, with the error of an assertion in device code.
+    device_assert: the n-th kernel or library call fails in the same way, with the error of an assertion in device code.
     refused: the n-th kernel or library call raises, and is not queued; the device stays usable.
     capture: the n-th captured operation finds its capture invalidated, as if by another thread.
     lost_link: two devices between which copies fail.  slow_link: two devices, and the factor by which copies between

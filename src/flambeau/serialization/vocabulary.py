@@ -510,7 +510,7 @@ _listed: list[Any] = []
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let `load` call these classes and functions when a file names them.
 
-    An entry is the class itself, or a pair of it and its full name in the file.
+    An entry is a class or function, or a pair of the object and its full name in the file.
     Raises: ArgumentTypeError for an argument that is not a list or an entry that cannot be called, ArgumentError if an
             entry has no name; nothing is added then.
     Example:

@@ -168,7 +168,7 @@ EVENT_NAME_WIDTH = 55  # most columns
 
 
 class ProfilerActivity(Enum):
-    """Activities that a profile records: of the host or of the GPUs.
+    """Activities that a profile can record: CPU for the host's, CUDA for the GPUs'.
 
     Example:
         >>> with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
@@ -223,10 +223,10 @@ class EventList(list[FunctionEvent]):
     """A list of events, or of sums of events."""
 
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
-        """Sum events of one name and device type; step numbers are ignored.
+        """Sum events of one name and device type, with step numbers in names ignored.
 
-        group_by_stack_n: sum only events whose innermost stack entries are equal, this many of them.
-        group_by_input_shape: sum only events with equal input shapes.
+        group_by_stack_n: sum only events of which the first n entries of the stack are equal.
+        group_by_input_shape: sum events of equal shapes.
         """
         sums: dict[Any, FunctionEvent] = {}
         for event in self:
@@ -406,7 +406,7 @@ def schedule(
 
 
 def _always(step: int) -> ProfilerAction:
-    """Return RECORD: the schedule of a profile without one, which records every step."""
+    """Return RECORD: the schedule that records every step, for a profile that is given none."""
     return ProfilerAction.RECORD
 
 
@@ -597,8 +597,8 @@ class SteppedProfile:
     ) -> EventList:
         """Sum the events with the same name and device type.
 
-        group_by_stack_n: sum only events whose innermost stack entries are equal, this many of them.
-        group_by_input_shape: sum only events with equal input shapes.  group_by_overload_name: has no effect.
+        group_by_stack_n: sum only events of which the first n entries of the stack are equal.
+        group_by_input_shape: sum events of equal shapes.  group_by_overload_name has no effect: it is not recorded.
         Times are in microseconds.
         Raises: ModeError if nothing was recorded.
         Example:

@@ -23,7 +23,7 @@ def _convert(name: str, module: Module, format: Any, kinds: tuple[type, ...]) ->
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
     """Convert the weights of all two-dimensional convolutions in a module to a memory format; return the module.
 
-    Raises: ArgumentTypeError for a module or memory_format that is not one, ShapeError for a format of another number
+    Raises: ArgumentTypeError for a module or memory_format of a wrong type, ShapeError for a format of another number
             of dimensions.
     Example:
         >>> conv = torch.nn.Conv2d(2, 1, 3)
@@ -37,7 +37,7 @@ def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> M
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
     """Convert the weights of all three-dimensional convolutions in a module to a memory format; return the module.
 
-    Raises: ArgumentTypeError for a module or memory_format that is not one, ShapeError for a format of another number
+    Raises: ArgumentTypeError for a module or memory_format of a wrong type, ShapeError for a format of another number
             of dimensions.
     Example:
         >>> conv = torch.nn.Conv3d(2, 1, 2)

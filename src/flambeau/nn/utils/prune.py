@@ -49,9 +49,9 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return the mask of a tensor: 0 for elements to prune, 1 for those to keep.  Subclasses define it.
+        """Return the mask of a tensor, 0 for elements to prune and 1 for those to keep; subclasses define it.
 
-        t: the values, or scores, that decide.  default_mask: the present mask, of the same shape.
+        t: the values, or scores, that determine the mask.  default_mask: the present mask, of the same shape.
         Shapes: t, default_mask and the result have one shape.
         Raises: the errors of the subclass: MaskError, an AssertionError, in CustomFromMask for a mask of another shape.
         Example:
@@ -226,7 +226,7 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Return the present mask, further pruned by the last method of the container.
 
-        An "unstructured" method chooses among the elements of mask 1, a "structured" one among channels that have some.
+        An "unstructured" method chooses among the elements whose mask is 1, a "structured" one among channels with any.
         Shapes: t, default_mask and the result have one shape.
         Raises: IndexRangeError if t and default_mask differ in shape.
         Example:
@@ -303,7 +303,7 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Pruning method that masks the elements of the smallest absolute values; `l1_unstructured` applies it.
+    """Pruning method that masks the elements with the smallest absolute values; `l1_unstructured` applies it.
 
     amount: an int is the number of elements to mask, a float in [0, 1] their share.
     Raises: ArgumentTypeError, ArgumentError for an invalid amount.
@@ -355,7 +355,7 @@ class RandomStructured(_ByAmount):
 
 
 class LnStructured(_ByAmount):
-    """Pruning method that masks the channels of the smallest norms; `ln_structured` applies it.
+    """Pruning method that masks the channels with the smallest norms; `ln_structured` applies it.
 
     Channels are the entries along `dim`.  n: order of the norm.
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
@@ -510,8 +510,9 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune random channels of the parameter `name` and return the module.  A channel is one index along `dim`.
+    """Prune random channels of the parameter `name` and return the module.
 
+    A channel is one index along `dim`.
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
     Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension; IndexRangeError
             for a dimension out of range.
