@@ -235,7 +235,7 @@ class Operator(OperatorBase):
     The decorators `operator`, `view`, `composite` and `pointwise` make operators.  Calling an operator runs it.
     name: its key in REGISTRY.  called: the name that users call it by, which starts its error messages.
     inplace: whether an in-place version `name_` exists.  method: whether tensors have the operator as a method.
-    host: "never", "waits" or, for a composite that waits for some arguments or on some devices only, "may wait".
+    host: whether calls wait for a GPU: "never", "waits" or, for composites that wait in some calls only, "may wait".
     dtypes: the dtypes that the tests of operators try.  setting: a user setting that the lowering depends on.
     mutates: the parameters, sequences of tensors, that a call writes.
     takes_out: whether out= is accepted; views never accept it.

@@ -558,7 +558,8 @@ def instance_norm(
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
 
     use_input_stats: True normalizes by each instance's mean and variance, and updates running_mean and running_var in
-    place: running = (1 - momentum) * running + momentum * average.  False normalizes by running_mean and running_var.
+    place: running = (1 - momentum) * running + momentum * average over the instances.  False normalizes by running_mean
+    and running_var.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if a channel has one value only; ShapeError for shapes that do not fit, or missing running

@@ -393,7 +393,8 @@ def scaled_dot_product_attention(
     depend on a training mode.
     is_causal: query i attends to keys 0 to i.  scale: 1 / sqrt(d) if None.
     enable_gqa: whether a head of key and value may serve several heads of the query.
-    Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
+    Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast.
+            A mask broadcasts to [*, q, k].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.
     Example:

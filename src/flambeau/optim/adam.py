@@ -55,7 +55,8 @@ class Adam(_AdamLike):
         multiplied by 1 - lr * weight_decay instead.
     amsgrad: divide by the root of the largest running mean of squared gradients so far.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; one more launch per
-        step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
+        step.  A learning rate that is a tensor on that device is then read at each step or replay of the graph, without
+        a wait.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.

@@ -32,7 +32,7 @@ class SGD(Optimizer):
 
     The step is the gradient or, with momentum, a decaying sum of gradients.
 
-    lr: the learning rate.  A tensor on the parameters' device is read at each step or replay, without a wait.
+    lr: the learning rate.  A tensor on the parameters' device is read at each step or graph replay, without a wait.
     momentum: decay rate of the sum; 0 for none.
     dampening: a gradient enters the sum times 1 - dampening.
     weight_decay: weight_decay * parameter is added to the gradient.

@@ -33,9 +33,9 @@ def check_kernel(
     samples: dicts of the arguments of a launch, such as {"grid": 1, "block": 32, "args": [out, x, 4]}, with tensors or
     NumPy arrays, which are copied.
     rtol, atol: as in `assert_close`.
-    Each sample runs on the current device.  On an NVIDIA GPU this compares the code with the reference, finds writes to
-    arrays that are declared "r", and writes up to 256 bytes before and after an array.  On a virtual GPU it tests the
-    reference and the declarations; where NVRTC is installed, the source is compiled too.
+    Each sample runs on the current device.  On an NVIDIA GPU, the kernel's results are compared with the reference's;
+    writes to arrays that are declared "r", and writes up to 256 bytes before or after an array, are detected.  On a
+    virtual GPU, the reference and the declarations are tested; where NVRTC is installed, the source is compiled too.
     The reference must write all elements of an array that is declared "w", and must not read them.
     Host:   waits.
     Raises: AssertionError, which names the sample and the parameter; ArgumentTypeError for another value than a kernel;

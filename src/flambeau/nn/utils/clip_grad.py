@@ -58,7 +58,8 @@ def get_total_norm(
     """Return the norm of all given tensors as one vector, on the device of the first tensor.
 
     tensors: a list of tensors, or one tensor.
-    norm_type: `inf` is the largest absolute value, 0 the number of tensors with a value other than 0.
+    norm_type: the order of the norm; `inf` gives the largest absolute value, 0 the number of tensors with a value
+        other than 0.
     foreach: accepted for compatibility; one launch always takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: DtypeError for tensors that are not floating point, ArgumentTypeError for entries that are not tensors,

@@ -279,7 +279,7 @@ def spectral_norm(
 
     T. Miyato et al., "Spectral Normalization for Generative Adversarial Networks", 2018.
 
-    n_power_iterations: iterations at each read in training mode.  eps: the least norm of a vector.
+    n_power_iterations: iterations at each read in training mode.  eps: the least norm by which a vector is divided.
     dim: the dimension of outputs, 1 for transposed convolutions and 0 for others by default.
     Raises: ArgumentError for a tensor that is not there or an n_power_iterations that is not positive, IndexRangeError
             for a dimension out of range, ArgumentTypeError if module is not an nn.Module.
