@@ -302,7 +302,7 @@ class GradcheckError(AutogradError):
 
 
 class LinAlgError(FlambeauError, RuntimeError):
-    """A matrix has no such factorization, inverse or solution, or an algorithm did not converge."""
+    """A matrix lacks the requested factorization, inverse or solution, or an algorithm did not converge."""
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):

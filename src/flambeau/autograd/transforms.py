@@ -186,7 +186,7 @@ def _split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of `func`, which returns one element.
 
-    argnums: the index of the argument to differentiate by, or a tuple of them, which gives a tuple.
+    argnums: the index of the argument to differentiate by; a tuple of indexes gives a tuple of gradients.
     has_aux: whether func returns (output, aux); the result is then (gradient, aux).
     Shapes: the gradients have the shapes of the arguments.
     Raises: AutogradError in the call, if the output is not a tensor of one element.
@@ -240,10 +240,11 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return (output of func, function from a cotangent like the output to its products with the Jacobians, a tuple).
+    """Return (output of func, function that multiplies a vector by the transposed Jacobians of func at the primals).
 
+    The function takes a cotangent of the output's shape, and returns a tuple with one product for each primal.
     has_aux: whether func returns (output, aux); aux is then the third result.
-    Raises: AutogradError unless func returns tensors of floating point, and for another number of cotangents;
+    Raises: AutogradError unless func returns tensors of floating point, and for a wrong number of cotangents;
             ShapeError for a cotangent of another shape; ArgumentTypeError, DtypeError for a primal that is not a tensor
             of floating point.
     Example:
@@ -283,8 +284,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """Return (output of func, product of its Jacobian with the tangents), by two backward passes.
+    """Return (output of func, product of the Jacobian of func at the primals with the tangents).
 
+    The product takes two backward passes.  primals, tangents: tuples with one entry for each argument of func.
     strict: without effect.  has_aux: whether func returns (output, aux); aux is then the third result.
     Raises: AutogradError unless primals and tangents are tuples of tensors of the same shapes, and func returns tensors
             of floating point; ArgumentTypeError, DtypeError for a primal that is not a tensor of floating point.
@@ -319,10 +321,12 @@ def jacrev(
 ) -> Callable[..., Any]:  # fmt: skip
     """Return a function that computes the Jacobian of `func`, one backward pass for each element of the result.
 
-    argnums: the index of the argument, or a tuple of them, which gives a tuple.  chunk_size: without effect.
+    argnums: the index of the argument to differentiate by; a tuple of indexes gives a tuple of Jacobians.
+    chunk_size: without effect.
     has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
-    Shapes: of a result of shape R and an argument of shape A, [*R, *A]; trees of results or arguments give trees.
-    Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
+    Shapes: a result of shape R and an argument of shape A give a Jacobian [*R, *A]; nested results or arguments give
+            nested Jacobians.
+    Raises: when it is called, AutogradError for argnums out of range, and unless func returns tensors of
             floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
         >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
@@ -367,7 +371,7 @@ def jacfwd(
 
     argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
     Shapes: as `jacrev`.
-    Raises: when it is called, AutogradError for argnums that are not arguments, and unless func returns tensors of
+    Raises: when it is called, AutogradError for argnums out of range, and unless func returns tensors of
             floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
         >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
@@ -380,7 +384,8 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian.
 
-    Shapes: of a result of shape R and an argument of shape A, [*R, *A, *A].
+    argnums: as for `jacrev`.
+    Shapes: a result of shape R and an argument of shape A give a Hessian [*R, *A, *A].
     Raises: as `jacrev`.
     Example:
         >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
@@ -391,8 +396,9 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return (output of func, function from tangents to the product of its Jacobian with them).
+    """Return (output of func, function that multiplies tangents by the Jacobian of func at the primals).
 
+    The function takes one tangent for each primal, and can be called repeatedly.
     Raises: AutogradError unless func returns tensors of floating point, and the tangents have the shapes of the
             primals; ArgumentTypeError, DtypeError for a primal that is not a tensor of floating point.
     Example:

@@ -149,11 +149,11 @@ class dependent_property(property, _Dependent):  # noqa: N801
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint whose last batch dimensions are counted as event dimensions: all of their values must be inside.
+    """Constraint to values for which a base constraint holds everywhere along its last batch dimensions.
 
-    reinterpreted_batch_ndims: the number of these dimensions.
-    Raises: ArgumentTypeError for an object that is not a constraint or a number that is not an int, ValueRangeError for
-            a negative one; in `check`, ArgumentError for a value of fewer dimensions.
+    reinterpreted_batch_ndims: the number of these dimensions, which become event dimensions.
+    Raises: ArgumentTypeError for a base that is not a constraint or a number that is not an int, ValueRangeError for a
+            negative number; in `check`, ArgumentError for a value of fewer dimensions.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
@@ -538,11 +538,11 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
-    """Constraint to tensors whose entries along a dimension satisfy a constraint each.
+    """Constraint to tensors whose slice i along dimension `dim` satisfies constraint i of a list.
 
-    cseq: the constraints, one per entry.
-    Raises: ArgumentTypeError for entries of a wrong type; in `check`, ShapeError for another size of the dimension,
-            IndexRangeError for a dimension out of range.
+    cseq: the constraints, one for each slice.
+    Raises: ArgumentTypeError for entries of cseq that are not constraints; in `check`, ShapeError unless the size at
+            dim is len(cseq), IndexRangeError for a dim out of range.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([[1.0], [-3.0]]))

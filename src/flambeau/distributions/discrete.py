@@ -654,8 +654,8 @@ class ExpRelaxedCategorical(_OfCategorical):
 
     temperature, probs, logits: as in RelaxedOneHotCategorical.
     Shapes: the event shape is [n].
-    Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
-            and in `log_prob` for a value outside the support.
+    Raises: ArgumentError unless exactly one of probs and logits is given, has a dimension and is in its range; in
+            `log_prob`, ArgumentError for a value outside the support.
     Example:
         >>> module = torch.distributions.relaxed_categorical
         >>> relaxed = module.ExpRelaxedCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))

@@ -86,10 +86,10 @@ def _best(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """Return the Kullback-Leibler divergence KL(p || q), in nats: the mean of log p(x) - log q(x) for x of p.
+    """Return the Kullback-Leibler divergence KL(p || q), in nats: the mean of log p(x) - log q(x), x drawn from p.
 
     Shapes: the result has the batch shape of p and q.
-    Raises: NotSupportedError if none is registered for the classes.
+    Raises: NotSupportedError if no function is registered for the classes of p and q.
     Example:
         >>> p, q = torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(2.0, 1.0)
         >>> torch.distributions.kl_divergence(p, q)

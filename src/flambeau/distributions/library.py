@@ -164,10 +164,11 @@ def logit_log_prob(logits: Any, value: Any) -> Any:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """Return the elements of lower triangles up to a diagonal, row by row, as vectors.
+    """Return the elements of lower triangles as vectors, row by row.
 
+    diag: the last diagonal of the triangle; 0 is the main one.
     Shapes: [*, n, n] gives [*, n * (n + 1) / 2] for diagonal 0.
-    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError for one that is not of square matrices.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError unless the last two sizes are equal.
     Example:
         >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
         tensor([1, 2, 3])
@@ -186,11 +187,12 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """Return lower triangles with the elements of vectors, row by row, up to a diagonal.
+    """Return lower triangular matrices filled row by row with the elements of vectors.
 
+    diag: the last diagonal to fill; 0 is the main one.
     Shapes: [*, n * (n + 1) / 2] gives [*, n, n] for diagonal 0.
-    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError for a number of elements that no triangle
-            has.
+    Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError unless the elements fill a
+            triangle exactly.
     Example:
         >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3]))
         tensor([[1, 0],

@@ -123,8 +123,8 @@ def Pool(  # noqa: N802
 ) -> Any:
     """Return a multiprocessing.Pool of the default start method, whose arguments and results may hold tensors.
 
-    processes: their number; None for one per CPU.  initializer(*initargs) runs in each process when it starts.
-    maxtasksperchild: a process is replaced after that many tasks; None for never.
+    processes: how many to start; None for one per CPU.  initializer(*initargs) runs in each process when it starts.
+    maxtasksperchild: the number of tasks after which a process is replaced; None for no limit.
     Raises: the builtin ValueError for processes below 1, the builtin TypeError for an initializer that is not callable;
             in `map` and related methods, the errors of the function.
     Example:

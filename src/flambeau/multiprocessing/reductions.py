@@ -87,7 +87,7 @@ def _withdraw(chosen: Callable[[object], bool]) -> int:
 
 
 def reduce_storage(of: Storage) -> tuple[Any, ...]:
-    """Reduce a storage for pickle."""
+    """Return (function, arguments) to rebuild a storage in another process, for pickle."""
     if of.nbytes == 0:
         return _empty_storage, (of.device.index,)
     if of.device.index < 0:
@@ -134,8 +134,9 @@ def check_leaf(tensor: Any) -> None:
 
 
 def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
-    """Reduce a tensor for pickle: its storage, its layout and, for a leaf, its gradient.
+    """Return (function, arguments) to rebuild a tensor in another process, for pickle.
 
+    The arguments hold the storage, the layout and the gradient.
     Raises: AutogradError for a non-leaf that requires a gradient.
     """
     check_leaf(tensor)
@@ -197,7 +198,7 @@ def _rebuild_buffer(data: Any, requires_grad: bool, persistent: bool) -> Any:
 
 
 def reduce_event(event: Event) -> tuple[Any, ...]:
-    """Reduce an interprocess event for pickle; its sender keeps it alive."""
+    """Return (function, arguments) to open an interprocess event in another process; the sender keeps it alive."""
     handle = event.ipc_handle()
     return Event.from_ipc_handle, (devices.cuda(event.device_index), handle)
 

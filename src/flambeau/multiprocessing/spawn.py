@@ -18,7 +18,7 @@ from .contexts import get_context
 
 
 class ProcessException(FlambeauError, RuntimeError):
-    """A process of `spawn` failed.  error_index: its index;  error_pid: its process id."""
+    """A process that `spawn` started failed: the one with index `error_index` and process id `error_pid`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)  # without a hint: the text comes from the child
@@ -58,7 +58,7 @@ class ProcessContext:
         self._running = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """Return the process ids, in the order of the indexes.
+        """Return the ids of the processes, in the order of their indexes.
 
         Example:
             >>> started = torch.multiprocessing.start_processes(pow, (2,), nprocs=1, join=False, start_method="fork")
@@ -75,7 +75,7 @@ class ProcessContext:
         After a failure the others are terminated and, after `grace_period` seconds, killed.
         Host:   waits.
         Raises: ProcessRaisedException if a process raised, ProcessExitedException if one ended with another exit code
-                or by a signal; for the first process that fails.
+                or by a signal.  The error is that of the first process that fails.
         Example:
             >>> started = torch.multiprocessing.start_processes(pow, (2,), nprocs=1, join=False, start_method="fork")
             >>> started.join()

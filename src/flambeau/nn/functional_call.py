@@ -29,16 +29,17 @@ def functional_call(
 ) -> Any:
     """Call a module with tensors in place of its parameters and buffers; the module itself is not changed.
 
-    parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Others keep the module's own.  If
-    the module writes to a replaced buffer, the given tensor is written.  Attributes that are tensors or None, and new
-    ones, are replaced too.
-    args: the argument of the call, or a tuple of them.  tie_weights: whether to replace shared parameters together.
-    strict: whether every parameter and buffer must be given, and nothing else.
+    parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Parameters and buffers without an entry
+    are used as they are.  If the module writes to a replaced buffer, the given tensor is written.  An entry may also
+    name another attribute, if that is a tensor, None or missing.
+    args: the argument of the call, or a tuple of arguments.
+    tie_weights: whether an entry for a parameter with several names replaces it under all of them.
+    strict: require an entry for every parameter and buffer, and allow no others.
     Shapes: those of the module.
     Host:   as the module.
-    Raises: ArgumentTypeError for a module or value of a wrong type or the name of another attribute, ArgumentError for
-            a name given twice, an empty name or dictionaries that are none, AttributeError for a missing submodule;
-            with strict, StateDictError for missing and unknown names.
+    Raises: ArgumentTypeError for a module or value of a wrong type, or a name of an attribute that is not a tensor;
+            ArgumentError for a name given twice, an empty name or an object that is not a dictionary; AttributeError
+            for a missing submodule; with strict, StateDictError for missing and unknown names.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
@@ -197,8 +198,9 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Make the batch norms of a module use the statistics of each batch, and drop their running ones.  Returns it.
+    """Make the batch norms of a module always normalize by the statistics of the batch; return the module.
 
+    The running statistics of the batch norms become None.
     Raises: ArgumentTypeError if root is not an nn.Module.
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))

@@ -57,11 +57,11 @@ class DataParallel(Module):
 
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
     output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
-    Without a GPU the module itself is called; with one GPU, no thread is started.  Otherwise Python runs the module
-    once, in a thread, and its kernels run on all GPUs.  It runs once per GPU, in a thread each, if it has hooks or if
-    the parts of the inputs differ in shape.  It also does so from the first call on that reads a value or a device,
-    uses a Function, a stream or an event, draws random numbers on the host, or changes a container or a variable that
-    all replicas share.
+    Without a GPU the module itself is called; with one GPU, no thread is started.  With several, Python runs the
+    module once, in a thread, and each operation is launched on all GPUs.  The module runs once per GPU instead, in a
+    thread for each, if it has hooks or if the parts of the inputs differ in shape.  It also does so from the first call
+    on in which it reads a value or a device, uses a Function, a stream or an event, draws random numbers on the host,
+    or changes a container or a variable that all replicas share.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -109,7 +109,7 @@ class DataParallel(Module):
         return joined
 
     def replicate(self, module: Any, device_ids: Sequence[int]) -> list[Module]:
-        """Copies of the module, one per device.
+        """Return copies of the module, one per device.
 
         Example:
             >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -119,7 +119,7 @@ class DataParallel(Module):
         return replicate(module, device_ids)
 
     def scatter(self, inputs: Any, kwargs: Any, device_ids: Sequence[int]) -> Any:
-        """The inputs of each device: (positional ones, keyword ones).
+        """Split the inputs along `dim`; return (positional, keyword) arguments, each a tuple with one entry per device.
 
         Example:
             >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -130,7 +130,7 @@ class DataParallel(Module):
         return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
 
     def parallel_apply(self, replicas: Sequence[Any], inputs: Any, kwargs: Any) -> list[Any]:
-        """The outputs of the copies.
+        """Call each copy with its inputs, all at once, and return a list of their outputs.
 
         Example:
             >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -142,7 +142,7 @@ class DataParallel(Module):
         return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
 
     def gather(self, outputs: Sequence[Any], output_device: Any) -> Any:
-        """The outputs joined on one device.
+        """Return the outputs of the copies, joined along `dim` on one device.
 
         Example:
             >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())

@@ -225,7 +225,7 @@ def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
 
 
 def wait_all(futures: Sequence[Future]) -> list[Any]:
-    """Return the values of futures, or raise the first error.
+    """Wait for all futures and return a list of their values, or raise the first error.
 
     Host: waits for values on the CPU.
     Example:
@@ -238,7 +238,7 @@ def wait_all(futures: Sequence[Future]) -> list[Any]:
 
 
 def collect_all(futures: Sequence[Future]) -> Future:
-    """Return a future of a list of futures, which is done when all of them are.
+    """Return a future that is done when all given futures are; its value is a list of them.
 
     Example:
         >>> future = torch.futures.Future()

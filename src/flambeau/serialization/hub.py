@@ -32,7 +32,7 @@ class NoFunctionError(NamingError, RuntimeError):
 
 
 class Silence:
-    """A progress bar that shows nothing, where the package tqdm is missing."""
+    """A progress bar that shows nothing; it is used if the package tqdm is not installed."""
 
     def __init__(self, iterable: Any = None, *args: Any, **kwargs: Any) -> None:
         self.iterable = iterable
@@ -68,7 +68,7 @@ def home() -> str:
 
 
 def get_dir() -> str:
-    """Return the folder of downloaded files: that of `set_dir`, else hub in PyTorch's cache.
+    """Return the folder of downloaded files: that of `set_dir`, else the folder hub in PyTorch's cache.
 
     Example:
         >>> torch.hub.get_dir().endswith("hub")
@@ -219,8 +219,8 @@ def _entry(folder: Path, model: Any) -> Any:
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download a file.  It appears at `dst` once it is complete.
 
-    hash_prefix: the first digits of its SHA-256, which are checked.  progress: show a bar, if tqdm is installed.
-    Raises: FileFormatError if the hash differs; the OSError of a download that fails, ArgumentTypeError for a url that
+    hash_prefix: the first digits that the SHA-256 of the file must have.  progress: show a bar, if tqdm is installed.
+    Raises: FileFormatError if the hash differs; OSError if the download fails, ArgumentTypeError for a url that
             is not a string, the builtin ValueError for one without a known scheme.
     Example:
         >>> import pathlib, tempfile
@@ -276,7 +276,10 @@ def load_state_dict_from_url(
 ) -> Any:
     """Download a file that `torch.save` wrote, unless the cache has it, and load it.
 
-    model_dir: the cache's folder, checkpoints in `get_dir()` by default.  check_hash: its name has its hash.
+    model_dir: the cache's folder, checkpoints in `get_dir()` by default.
+    file_name: the name of the file in the cache, by default that in the URL.
+    check_hash: whether the downloaded file must have the SHA-256 whose first digits are in the name, as in
+    "net-1a2b3c4d.pt".  map_location, weights_only: as in `torch.load`.
     Raises: ArgumentTypeError for a url that is not a string, and the errors of `download_url_to_file` and `torch.load`.
     Example:
         >>> import pathlib, tempfile

@@ -289,7 +289,7 @@ def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Return a function as it is; with options, a decorator that does.
+    """Return the function unchanged: it runs eagerly; with options, return a decorator that does the same.
 
     Example:
         >>> @torch.jit.ignore(drop=True)
@@ -302,7 +302,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value.
+    """Return `the_value`; the type is for TorchScript only, and has no effect.
 
     Example:
         >>> torch.jit.annotate(list[int], [1])
@@ -315,7 +315,7 @@ def is_instance(obj: Any, target_type: Any) -> bool:
     """Return whether an object is an instance of a type; elements of a generic type are not checked.
 
     target_type: a class, an annotation such as `list[int]`, or several in a tuple or a list.
-    Raises: TypeError for another value, as `isinstance`.
+    Raises: TypeError for a target_type that is not one of these, as `isinstance`.
     Example:
         >>> torch.jit.isinstance([1], list[int]), torch.jit.isinstance(1, list[int])
         (True, False)
@@ -344,7 +344,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 class Attribute(NamedTuple):
-    """A value and its type, for a compiler.
+    """A (value, type) pair, which annotates an attribute for TorchScript; the type has no effect.
 
     Example:
         >>> torch.jit.Attribute([1], list[int]).value
@@ -356,7 +356,7 @@ class Attribute(NamedTuple):
 
 
 class ScriptModule(Module):
-    """A module whose methods run eagerly, for classes that derive from `torch.jit.ScriptModule`.
+    """Base class for modules written for TorchScript, `torch.jit.ScriptModule`; their methods run eagerly.
 
     Example:
         >>> class Double(torch.jit.ScriptModule):
@@ -396,27 +396,27 @@ class NoGraph:
 
 
 class Node(NoGraph):
-    """A node of a traced program."""
+    """PyTorch's class of nodes of traced programs, for imports and `isinstance` only; it has no instances."""
 
 
 class Graph(NoGraph):
-    """A traced program."""
+    """PyTorch's class of traced programs, for imports and `isinstance` only; it has no instances."""
 
 
 class GraphModule(NoGraph, Module):
-    """A module that runs a traced program."""
+    """PyTorch's class of modules that run traced programs, for imports and `isinstance` only; it has no instances."""
 
 
 class Proxy(NoGraph):
-    """A value of a program that is traced."""
+    """PyTorch's class of values in a trace, for imports and `isinstance` only; it has no instances."""
 
 
 class Tracer(NoGraph):
-    """Stand-in for a tracer of programs."""
+    """PyTorch's class of tracers of programs, for imports and `isinstance` only; it has no instances."""
 
 
 class Interpreter(NoGraph):
-    """Stand-in for an interpreter of traced programs."""
+    """PyTorch's interpreter of traced programs, for imports and `isinstance` only; it has no instances."""
 
 
 class TensorType(NoGraph):
@@ -532,7 +532,7 @@ operators = Operators()
 class CustomOperator:
     """An operator made by `torch.library.custom_op`: calling it runs the function.
 
-    Functions that are registered for a compiler have no effect.
+    `register_fake` has no effect: nothing is compiled.
     Raises: the errors of the function.
     Example:
         >>> def double(x):
@@ -592,10 +592,11 @@ class CustomOperator:
         return function
 
     def register_autograd(self, backward: Any, *, setup_context: Any = None) -> None:
-        """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`.
+        """Set the derivative of the operator.
 
-        inputs: all arguments that may be passed by position.  With keyword-only ones, `setup_context` also takes
-        `keyword_only_inputs`, a dict.
+        setup_context(ctx, inputs, output) is called after the operator, to save values in ctx.  inputs: all arguments
+        that can be passed by position.  If the operator has keyword-only arguments, setup_context also takes the dict
+        `keyword_only_inputs`.  backward(ctx, *gradients) returns one gradient for each entry of inputs.
         Example:
             >>> square = torch.library.custom_op("mine::square", lambda x: x * x)
             >>> def keep(ctx, inputs, output):
@@ -630,9 +631,10 @@ class _Differentiable(Function):
 
 
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, **options: Any) -> Any:
-    """Register a function as the operator `space::name`, also `torch.ops.space.name`; a decorator without `fn`.
+    """Register a function as the custom operator `torch.ops.space.name`, and return the operator.
 
-    name: "space::name".  mutates_args, device_types and further options have no effect.
+    name: "space::name".  fn: the function; without it, return a decorator.
+    mutates_args, device_types, options: have no effect.
     Raises: ArgumentTypeError for a name that is not a str or a function that cannot be called, ArgumentError for a name
             without a namespace.
     Example:
@@ -658,9 +660,10 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
 def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib: Any = None) -> None:
     """Set the derivative of a custom operator, which is passed as an object or as "space::name".
 
+    backward, setup_context: as in `CustomOpDef.register_autograd`.  lib: has no effect.
     Raises: ArgumentError if there is no such operator.
     Example:
-        >>> square = torch.library.custom_op("mine::cubed", lambda x: x**3, mutates_args=())
+        >>> cubed = torch.library.custom_op("mine::cubed", lambda x: x**3, mutates_args=())
         >>> torch.library.register_autograd(
         ...     "mine::cubed",
         ...     lambda ctx, grad: 3 * grad * ctx.x**2,
@@ -726,9 +729,9 @@ RUNS = ("", "CPU", "CUDA", "CompositeImplicitAutograd", "CompositeExplicitAutogr
 
 
 class Library:
-    """A namespace of operators, for `torch.library.Library`: definitions for a compiler have no effect.
+    """A namespace of custom operators: `impl` adds `torch.ops.ns.name`.
 
-    ns: the namespace.  kind: has no effect.  dispatch_key: the default of `impl`.
+    ns: the namespace.  kind: has no effect.  dispatch_key: the default dispatch key of `impl`.
     Example:
         >>> library = torch.library.Library("mine", "DEF")
         >>> library.define("triple(Tensor x) -> Tensor")
@@ -744,10 +747,10 @@ class Library:
         self.dispatch_key = dispatch_key
 
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
-        """Return the operator's name.
+        """Return the operator's name in a schema; nothing is registered until `impl` is called.
 
-        schema: such as "add_one(Tensor x) -> Tensor".
-        Raises: ArgumentTypeError if it is not a str.
+        schema: the signature, such as "add_one(Tensor x) -> Tensor".
+        Raises: ArgumentTypeError if the schema is not a str.
         Example:
             >>> torch.library.Library("mine", "DEF").define("add_one(Tensor x) -> Tensor")
             'add_one'
@@ -756,8 +759,10 @@ class Library:
         return schema.partition("(")[0]
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
-        """Register a function as the operator `torch.ops.ns.op_name`; ignored if its key belongs to a compiler.
+        """Register a function as the operator `torch.ops.ns.op_name`.
 
+        Only the first function counts whose dispatch_key is "", "CPU", "CUDA", "CompositeImplicitAutograd" or
+        "CompositeExplicitAutograd"; all others are ignored.
         Raises: ArgumentTypeError if the function cannot be called.
         Example:
             >>> library = torch.library.Library("mine", "IMPL")
