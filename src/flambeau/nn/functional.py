@@ -525,8 +525,9 @@ def batch_norm(
 ) -> Any:  # fmt: skip
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
 
-    training: use the mean and variance of the batch, and move the running ones to them by the share `momentum`, in
-    place (the variance with count - 1 in its divisor); otherwise use the running ones.
+    training: use the mean and variance of the batch, and update the running ones in place, to
+    (1 - momentum) * running + momentum * batch, with the unbiased variance of the batch.  Without training, use the
+    running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError for an eps below 0, and in training for 0 or if a channel has one value only; ShapeError for
@@ -759,9 +760,10 @@ def grid_sample(
 
 
 def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
-    """Return the points of an image under affine maps: a grid for `grid_sample`.
+    """Return a sampling grid for `grid_sample`: the positions of the pixels of an image, transformed by affine maps.
 
-    size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
+    theta: the matrices of the maps; positions are in [-1, 1].
+    size: the shape of the sampled images, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
     Raises: ArgumentError for a theta or size that do not fit, NotSupportedError for other numbers of dimensions,
             ArgumentTypeError for a size that is not a list of ints.

@@ -19,37 +19,37 @@ from ..tensor.tensor import *
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute `adaptive_avg_pool1d` for images.  output_size: an int or two; None keeps a size."""
+    """Compute the mean of each of `output_size` windows that cover images evenly."""
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute `adaptive_avg_pool1d` for volumes.  output_size: an int or three; None keeps a size."""
+    """Compute the mean of each of `output_size` windows that cover volumes evenly."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `adaptive_max_pool1d` returns, and their indices."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size."""
+    """Return the maximum of each of `output_size` windows that cover images; with return_indices, also its index."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `adaptive_max_pool2d` returns, and their indices."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
-    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size."""
+    """Return the maximum of each of `output_size` windows that cover volumes; with return_indices, also its index."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `adaptive_max_pool3d` returns, and their indices."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
-    """Return the points of an image under affine maps: a grid for `grid_sample`."""
+    """Return a sampling grid for `grid_sample`: the positions of the pixels of an image, transformed by affine maps."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each window of sequences."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two."""
+    """Compute the mean of each window of images."""
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three."""
+    """Compute the mean of each window of volumes."""
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Tensor | None = ..., bias: Tensor | None = ..., training: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute -(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
+    """Compute the binary cross entropy, -(target * log(input) + (1 - target) * log(1 - input))."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:

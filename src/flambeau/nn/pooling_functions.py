@@ -97,8 +97,9 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Do the same as `adaptive_max_pool1d`, for images.  output_size: one or two ints; None keeps a size.
+    """Return the maximum of each of `output_size` windows that cover images; with return_indices, also its index.
 
+    output_size: one or two ints; None keeps a size.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Raises: ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative one or a
             wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is not
@@ -112,8 +113,9 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Do the same as `adaptive_max_pool1d`, for volumes.  output_size: one or three ints; None keeps a size.
+    """Return the maximum of each of `output_size` windows that cover volumes; with return_indices, also its index.
 
+    output_size: one or three ints; None keeps a size.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Raises: ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative one or a
             wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is not

@@ -138,9 +138,9 @@ def public(**options: Any) -> Any:
 
 @public(samples=_squares, errors=_not_square, called="linalg.inv_ex", host="may wait")
 def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
-    """Return (inverse, info) of square matrices.
+    """Return (inverse, info): the inverses of square matrices, and a failure code for each.
 
-    info: 0, or the number of the first zero on the diagonal of a factor.
+    info: 0, or the index, from 1, of the first zero on the diagonal of U in the LU decomposition.
     Shapes: [*, k, k] gives the same, and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError for a singular
@@ -236,7 +236,7 @@ def _solved(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Any]:
 def linalg_solve(A: Operand, B: Operand, *, left: bool = True) -> Any:
     """Compute the solution X of A @ X = B, or of X @ A = B if `left` is False.
 
-    Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], or [*, k] of the same batch as A, gives that.
+    Shapes: A [*, k, k] and B [*, k, n] give [*, k, n].  B [k], or B [*, k] with the batch shape of A, gives [*, k].
     Host:   waits if the operands are on a GPU.
     Raises: LinAlgError for a singular matrix, ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
@@ -250,9 +250,9 @@ def linalg_solve(A: Operand, B: Operand, *, left: bool = True) -> Any:
 
 @public(samples=_systems, errors=_bad_systems, called="linalg.solve_ex", host="may wait")
 def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Return (result, info) of `linalg.solve`.
+    """Return (result, info): the solution that `linalg.solve` returns, and a failure code for each matrix.
 
-    info: 0, or the number of the first zero on the diagonal of a factor of A.
+    info: 0, or the index, from 1, of the first zero on the diagonal of U in the LU decomposition of A.
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n], and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64, LinAlgError
@@ -284,9 +284,10 @@ def _bad_triangular_systems() -> Iterator[ErrorSample]:
 def linalg_solve_triangular(
     A: Operand, B: Operand, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    """Compute the solution X of A @ X = B, or X @ A = B, for triangular A; the other triangle of A is not read.
+    """Compute the solution X of A @ X = B, or of X @ A = B if `left` is False, for triangular A.
 
-    unitriangular: take the diagonal as ones.  A zero on the diagonal gives infinities and NaN.
+    upper: whether A is upper triangular.  The other triangle is not read.  unitriangular: take the diagonal
+    as ones.  A zero on the diagonal gives infinities and NaN.
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
@@ -420,8 +421,9 @@ def _cholesky(name: str, A: Any, upper: bool, check_errors: bool) -> tuple[Any, 
 
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky")
 def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
-    """Return lower triangular L with A = L @ L^T, or upper U with A = U^T @ U.  Only that triangle of A is read.
+    """Return the Cholesky factor of A: lower triangular L with A = L @ L^T, or with `upper` U with A = U^T @ U.
 
+    Only the triangle of A that corresponds to the factor is read.
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless A is
@@ -436,8 +438,9 @@ def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
 
 @public(samples=_definite, errors=_not_square, called="linalg.cholesky_ex", host="may wait")
 def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """Return (L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
+    """Return (L, info): the factor of `linalg.cholesky`, and a failure code for each matrix.
 
+    info: 0, or the order of the first leading minor that is not positive.
     Shapes: [*, k, k] gives the same, and [*] for info, int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless A is
@@ -531,7 +534,7 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     """Return (Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
 
     mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for only R, with an empty Q.
-    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; see `mode`.
+    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is min(m, n); see `mode`.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, ValueRangeError for any other
             mode, NotSupportedError in backward of "r", and of "complete" if m > n.
@@ -605,9 +608,9 @@ def _product(name: str, A: Any, tau: Any) -> Any:
     other_names={"input": "A"},
 )
 def linalg_householder_product(A: Operand, tau: Operand) -> Any:
-    """Return the first columns of a product of reflections, as `torch.geqrf` returns them: the Q of a QR decomposition.
+    """Return Q of a QR decomposition: the first n columns of the product of the reflections that `torch.geqrf` returns.
 
-    Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below.
+    Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below row i.
     Shapes: [*, m, n] with m >= n, and [*, k] with k <= n, give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
@@ -841,8 +844,9 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
     """Return (U, S, Vh): singular values S, the largest first, with A = U @ diag(S) @ Vh.
 
     driver: has no effect.  The gradient is finite only if the singular values are distinct and, for a matrix that is
-    not square, not 0.
-    Shapes: [*, m, n] gives [*, m, m], [*, k] and [*, n, n]; [*, m, k] and [*, k, n] unless full_matrices.
+    not square, nonzero.
+    Shapes: [*, m, n] gives U [*, m, m], S [*, k] and Vh [*, n, n], where k is min(m, n); without full_matrices, U is
+            [*, m, k] and Vh [*, k, n].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
             does not converge.
@@ -932,8 +936,8 @@ def linalg_matrix_rank(
 ) -> Any:
     """Return the number of singular values larger than max(atol, rtol * the largest one).
 
-    tol: the former name of atol, without rtol.  rtol: by default the type's epsilon times the larger size, or 0 if
-    atol is positive.
+    rtol: by default the epsilon of the dtype times max(m, n), or 0 if atol is positive.  hermitian: whether A is
+    symmetric.  tol: a former argument, the same as atol=tol with rtol=0.
     Shapes: [*, m, n] gives [*], int64.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
@@ -953,10 +957,10 @@ def linalg_matrix_rank(
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.pinv")
 def linalg_pinv(A: Operand, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
-    """Compute the pseudoinverse (Moore-Penrose): without the singular values up to max(atol, rtol * the largest one).
+    """Compute the Moore-Penrose pseudoinverse of matrices.
 
-    rcond: the former name of rtol.  rtol: by default the type's epsilon times the larger size, or 0 if atol is
-    positive.
+    Singular values up to max(atol, rtol * the largest one) count as 0.  rtol: by default the epsilon of the dtype times
+    max(m, n), or 0 if atol is positive.  rcond: the former name of rtol.  hermitian: whether A is symmetric.
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
@@ -1019,10 +1023,9 @@ def _bad_conditions() -> Iterator[ErrorSample]:
 
 @public(samples=_conditions, errors=_bad_conditions, called="linalg.cond")
 def linalg_cond(A: Operand, p: Any = None) -> Any:
-    """Compute the condition number of matrices: the norm times that of the inverse; infinity for a singular matrix.
+    """Compute the condition number of matrices: the norm times the norm of the inverse, or infinity if singular.
 
-    p: the matrix norm: None or 2 for the largest singular value, -2 for the smallest one, "fro", "nuc", or 1, -1, inf
-    or -inf for sums of columns or rows.
+    p: the norm, as `ord` of `linalg.matrix_norm`; None is 2.
     Shapes: [*, m, n] gives [*]; [*, k, k] unless p is None, 2 or -2.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for matrices that are not square, ValueRangeError for any other p.
@@ -1075,11 +1078,11 @@ def _bad_overdetermined() -> Iterator[ErrorSample]:
 
 @public(samples=_overdetermined, errors=_bad_overdetermined, called="linalg.lstsq")
 def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = None) -> Any:
-    """Return (solution, residuals, rank, singular_values): X with the smallest |A @ X - B|.
+    """Return (solution, residuals, rank, singular_values) of least squares: the X that minimizes |A @ X - B|.
 
-    rcond: singular values up to rcond times the largest one count as 0; by default the type's epsilon times the larger
-    size.  driver: "gels" and "gelsy" give no singular values, "gels" no rank; "gelsd" and "gelss" give both.  All
-    compute the same.
+    rcond: singular values up to rcond times the largest one count as 0; by default the epsilon of the dtype times
+    max(m, n).  driver: "gels" leaves rank and singular values empty, "gelsy", the default, the singular values; "gelsd"
+    and "gelss" return both.  The solution does not depend on the driver.
     Shapes: [*, m, n] with [*, m, r] gives [*, n, r], and the batches broadcast; with [*, m] of the same batch, [*, n].
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64,
@@ -1134,13 +1137,13 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor_ex", host="may wait")
 def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """Return (LU, pivots, info) of `linalg.lu_factor`.
+    """Return (LU, pivots, info): the results of `linalg.lu_factor`, and a failure code for each matrix.
 
-    info: 0, or the number of the first zero on the diagonal of U.
-    Shapes: [*, m, n] gives the same, [*, k], int32, and [*], int32.
+    info: 0, or the index, from 1, of the first zero on the diagonal of U.
+    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, min(m, n)], int32, and info [*], int32.
     Host:   returns at once; waits with check_errors, and on an NVIDIA GPU without cuSOLVER.
-    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for such a zero,
-            if check_errors.
+    Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for an info
+            other than 0, if check_errors.
     Example:
         >>> torch.linalg.lu_factor_ex(torch.zeros(1, 1)).info
         tensor(1, dtype=torch.int32)
@@ -1154,10 +1157,10 @@ def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = 
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu_factor")
 def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
-    """Return (LU, pivots): L below and U on and above the diagonal of one matrix, for `linalg.lu_solve`.
+    """Return (LU, pivots) of an LU decomposition: L below the diagonal of one matrix, U on and above it.
 
     pivots: row i was exchanged with row pivots[i] - 1.  pivot: whether rows are exchanged.
-    Shapes: [*, m, n] gives the same, and [*, k], int32.
+    Shapes: [*, m, n] gives LU [*, m, n] and pivots [*, min(m, n)], int32.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
             diagonal of U.
@@ -1196,7 +1199,7 @@ def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
     """Return (P, L, U): a permutation, a lower and an upper triangle, with A = P @ L @ U.
 
     pivot: whether rows are exchanged; otherwise P is empty.
-    Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n].
+    Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is min(m, n).
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
@@ -1432,11 +1435,11 @@ def _split_at(name: str, shape: Sequence[int], ind: int) -> tuple[int, int]:
     called="linalg.tensorinv",
 )  # fmt: skip
 def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
-    """Compute the inverse of a tensor whose first `ind` dimensions are taken as the rows of a matrix.
+    """Compute the inverse of a tensor as a matrix: its first `ind` dimensions are the rows, the others the columns.
 
-    Shapes: [*X, *Y], where X has `ind` sizes and both products are equal, gives [*Y, *X].
+    Shapes: [*X, *Y] gives [*Y, *X], where X has `ind` sizes, and X and Y have the same product.
     Host:   waits if the operand is on a GPU.
-    Raises: ValueRangeError unless ind is positive, ShapeError unless the two products are equal, LinAlgError for a
+    Raises: ValueRangeError unless ind is positive, ShapeError unless the products are equal, LinAlgError for a
             singular matrix.
     Example:
         >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
@@ -1456,9 +1459,10 @@ def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
     called="linalg.tensorsolve",
 )  # fmt: skip
 def linalg_tensorsolve(A: Operand, B: Operand, dims: Any = None) -> Any:
-    """Compute the solution X of tensordot(A, X, X.ndim) = B.  dims: dimensions of A to move to the end first.
+    """Compute the solution X of tensordot(A, X, X.ndim) = B.
 
-    Shapes: A [*P, *Q], where both products are equal, and B [*P] give [*Q].
+    dims: dimensions of A to move to the end before solving.
+    Shapes: A [*P, *Q] and B [*P] give [*Q], where P and Q have the same product.
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.
     Example:

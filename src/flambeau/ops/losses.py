@@ -283,7 +283,8 @@ def cross_entropy(
     """Compute the negative log-probability of the target, from unnormalised logits.
 
     target: class indices (int64 or uint8), or probabilities (floating point, of the input's shape).
-    weight, ignore_index, reduction: as `nll_loss`; "mean" divides by the count of probabilities, without ignore_index.
+    weight, ignore_index, reduction: as in `nll_loss`.  For probabilities, "mean" divides by the number of samples, and
+    ignore_index is not allowed.
     label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
     dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
@@ -446,12 +447,14 @@ def binary_cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute -(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100.
+    """Compute the binary cross entropy, -(target * log(input) + (1 - target) * log(1 - input)).
 
-    Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
+    weight: a factor of each element.  Logarithms below -100 count as -100.
+    Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with reduction="none" that
+            shape.
     Host:   returns at once.
-    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, numbers outside [0, 1] (a
-            device-side assert on a GPU); DtypeError for integers.
+    Raises: ArgumentError for different shapes or an unknown reduction, ValueRangeError for numbers outside [0, 1] on
+            the CPU (a device-side assert on a GPU), DtypeError for integers.
     Example:
         >>> input, target = torch.tensor([0.9, 0.5]), torch.tensor([1.0, 0.0])
         >>> torch.nn.functional.binary_cross_entropy(input, target, reduction="none")
@@ -477,8 +480,9 @@ def binary_cross_entropy_with_logits(
 ) -> Any:  # fmt: skip
     """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too.
 
-    pos_weight: a factor of the term of the target, one per class.
-    Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
+    pos_weight: a factor of the positive term, target * log(sigmoid(input)), for each class.
+    Shapes: input and target have one shape, to which the weights broadcast; the result is (), or with reduction="none"
+            that shape.
     Host:   returns at once.
     Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.
     Example:

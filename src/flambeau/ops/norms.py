@@ -159,11 +159,11 @@ def linalg_matrix_norm(
     """Compute the norm of matrices.
 
     ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest
-    and smallest one, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf of a row's.
+    and smallest one, 1 and -1 for the largest and smallest sum of absolute values in a column, inf and -inf in a row.
     dim: the dimensions of the matrices.  dtype: the type to compute in; not narrower than the input's.
     Shapes: [*, m, n] gives [*], or [*, 1, 1] if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for less than two dimensions, or two equal ones, ModeError for any other ord, DtypeError for
+    Raises: ShapeError for fewer than two dimensions, or two equal ones, ModeError for any other ord, DtypeError for
             integers.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
@@ -195,12 +195,13 @@ def _bad_norms() -> Iterator[ErrorSample]:
     called="linalg.norm", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Compute a norm of vectors or matrices: of vectors if ord is None or dim is one dimension.
+    """Compute a vector norm or a matrix norm.
 
-    Without dim, an ord other than None takes a vector or a matrix.
+    With ord=None, it is the 2-norm of all elements, or of those along dim.  Otherwise it is `linalg.vector_norm` along
+    one dimension, or `linalg.matrix_norm` of two; without dim, A must have one or two dimensions.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for other dimensions, ModeError for any other ord, DtypeError for integers.
+    Raises: ShapeError for a wrong number of dimensions, ModeError for an unknown ord, DtypeError for integers.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
         >>> torch.linalg.norm(a), torch.linalg.norm(a, 2), torch.linalg.norm(a, 1, dim=1)

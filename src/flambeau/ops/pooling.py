@@ -570,9 +570,10 @@ def avg_pool2d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    """Compute the mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two.
+    """Compute the mean of each window of images.
 
-    divisor_override: divisor of sums, instead of the number of elements.
+    kernel_size, stride, padding: an int, or one for each dimension; see `avg_pool1d`.
+    divisor_override: the divisor of the sum of a window, in place of the number of elements.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
@@ -591,8 +592,9 @@ def avg_pool3d(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    """Compute the mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three.
+    """Compute the mean of each window of volumes.
 
+    kernel_size, stride, padding: an int, or one for each of three dimensions.  Other arguments: see `avg_pool2d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
@@ -705,8 +707,9 @@ def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(2)
 def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
-    """Compute `adaptive_avg_pool1d` for images.  output_size: an int or two; None keeps a size.
+    """Compute the mean of each of `output_size` windows that cover images evenly.
 
+    output_size: an int or two; None keeps a size.  The windows are those of `adaptive_avg_pool1d`, in each dimension.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
@@ -721,8 +724,9 @@ def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(3)
 def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
-    """Compute `adaptive_avg_pool1d` for volumes.  output_size: an int or three; None keeps a size.
+    """Compute the mean of each of `output_size` windows that cover volumes evenly.
 
+    output_size: an int or three; None keeps a size.  The windows are those of `adaptive_avg_pool1d`, in each dimension.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative

@@ -73,13 +73,13 @@ def _not_square() -> Iterator[ErrorSample]:
 
 @public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor_ex", differentiable=False)
 def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """Return (LD, pivots, info) of `linalg.ldl_factor`.
+    """Return (LD, pivots, info): the results of `linalg.ldl_factor`, and a failure code for each matrix.
 
-    info: 0, or the number of the first zero on the diagonal of D.
-    Shapes: [*, k, k] gives the same, [*, k], int32, and [*], int32.
+    info: 0, or the index, from 1, of the first zero on the diagonal of D.
+    Shapes: [*, k, k] gives LD [*, k, k], pivots [*, k], int32, and info [*], int32.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, AutogradError for an
-            operand that requires a gradient, LinAlgError for such a zero, if check_errors.
+            operand that requires a gradient, LinAlgError for an info other than 0, if check_errors.
     Example:
         >>> torch.linalg.ldl_factor_ex(torch.zeros(1, 1)).info
         tensor(1, dtype=torch.int32)
@@ -97,7 +97,7 @@ def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
 
     The lower triangle of A is read.  L is 1 on its diagonal, and D has blocks of one or two rows.
     hermitian: has no effect on real matrices.
-    Shapes: [*, k, k] gives the same, and [*, k], int32.
+    Shapes: [*, k, k] gives LD [*, k, k] and pivots [*, k], int32.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, AutogradError for an
             operand that requires a gradient, LinAlgError for a zero on the diagonal of D.
