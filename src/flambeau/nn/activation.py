@@ -274,7 +274,7 @@ class Threshold(Layer):
 
 
 class Hardshrink(Layer):
-    """0 from -lambd to lambd, else x, elementwise.
+    """0 where x is in [-lambd, lambd], else x, elementwise.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point.
@@ -295,7 +295,7 @@ class Hardshrink(Layer):
 
 
 class Softshrink(Layer):
-    """x moved towards 0 by lambd, and 0 from -lambd to lambd, elementwise.
+    """x moved towards 0 by lambd, or 0 where x is in [-lambd, lambd], elementwise.
 
     Shapes: the result has the input's shape.
     Raises: in forward, ValueRangeError for a negative lambd, DtypeError for an input that is not floating point.
@@ -477,7 +477,7 @@ class LogSigmoid(Layer):
 
 
 class Softplus(Layer):
-    """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold, elementwise.
+    """log(1 + exp(beta * x)) / beta, or x where beta * x exceeds the threshold, elementwise.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point.

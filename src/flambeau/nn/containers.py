@@ -242,7 +242,7 @@ class ModuleList(_Ordered):
 
 
 class ModuleDict(Module):
-    """Modules by name, in the order of insertion; it has no forward.
+    """A dict of modules, registered as children; it keeps the order of insertion, and has no forward.
 
     Raises: ArgumentTypeError for a value that is not a module or a name that is not a string, NamingError for a missing
             or invalid name; NotSupportedError when it is called.
@@ -259,7 +259,7 @@ class ModuleDict(Module):
                 self.update(modules)
 
     def update(self, modules: Any) -> None:
-        """Add or replace modules, from a mapping or from (name, module) pairs; after an error none is added.
+        """Add or replace modules, from a mapping or from (name, module) pairs; an error leaves the dict unchanged.
 
         Raises: ArgumentTypeError for a value that is not a module or a pair, ArgumentError for a pair of another
                 length, NamingError for a name that is empty, taken or has a dot.
@@ -379,8 +379,9 @@ def _pairs(what: str, key: str, value: str, given: Any) -> tuple[Any, ...]:
 
 
 class ParameterList(Module):
-    """A list of parameters, registered as such; tensors become parameters.  It has no forward.
+    """A list whose parameters are registered in the module that holds it.
 
+    Tensors become parameters.  The list has no forward.
     Raises: ArgumentTypeError for a value that is not a tensor, DtypeError for one that is not floating point,
             IndexRangeError for an index out of range; NotSupportedError when it is called.
     Example:
@@ -448,8 +449,9 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters, registered as such; tensors become parameters.  It has no forward.
+    """A dict whose parameters are registered in the module that holds it.
 
+    Tensors become parameters.  The dict has no forward.
     Raises: ArgumentTypeError for a value that is not a tensor or a key that is not a string, DtypeError for a tensor
             that is not floating point, NamingError for a missing or invalid key; NotSupportedError when it is called.
     Example:

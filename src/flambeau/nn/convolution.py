@@ -246,8 +246,8 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """Return the transposed convolution of an input.
 
-        output_size: the spatial sizes of the result, among those that the stride makes possible; None for the smallest
-        ones.
+        output_size: the spatial sizes of the result, if stride is above 1 and several are possible; None uses
+        output_padding.
         Raises: ShapeError for an input of other dimensions, ArgumentError for an output_size that is not possible.
         Example:
             >>> layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
@@ -293,6 +293,7 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution of sequences: see `torch.conv_transpose1d`.
 
+    padding: elements cut off at both ends.  output_padding: elements added at the end.  padding_mode: only "zeros".
     Shapes: input [n, in_channels, l] or [in_channels, l]; weight [in_channels, out_channels / groups, kernel_size];
             bias [out_channels].
     Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
@@ -311,7 +312,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution of images: see `torch.conv_transpose2d`.  The arguments are those of `ConvTranspose1d`.
 
-    Each number is an int, or one int for each spatial dimension.
+    kernel_size, stride, padding, output_padding, dilation: an int, or one int for each spatial dimension.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with out_channels channels and the sizes of
             `torch.conv_transpose2d`.
     Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
@@ -419,7 +420,7 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConv1d(_LazyPlain, Conv1d):
-    """A `Conv1d` whose in_channels are those of its first input; it then becomes a Conv1d.
+    """A `Conv1d` that takes in_channels from its first input, and then becomes a plain Conv1d.
 
     Raises: ArgumentTypeError, ArgumentError as `Conv1d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
@@ -433,7 +434,7 @@ class LazyConv1d(_LazyPlain, Conv1d):
 
 
 class LazyConv2d(_LazyPlain, Conv2d):
-    """A `Conv2d` whose in_channels are those of its first input; it then becomes a Conv2d.
+    """A `Conv2d` that takes in_channels from its first input, and then becomes a plain Conv2d.
 
     Raises: ArgumentTypeError, ArgumentError as `Conv2d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
@@ -449,7 +450,7 @@ class LazyConv2d(_LazyPlain, Conv2d):
 
 
 class LazyConv3d(_LazyPlain, Conv3d):
-    """A `Conv3d` whose in_channels are those of its first input; it then becomes a Conv3d.
+    """A `Conv3d` that takes in_channels from its first input, and then becomes a plain Conv3d.
 
     Raises: ArgumentTypeError, ArgumentError as `Conv3d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
@@ -462,7 +463,7 @@ class LazyConv3d(_LazyPlain, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """A `ConvTranspose1d` whose in_channels are those of its first input; it then becomes a ConvTranspose1d.
+    """A `ConvTranspose1d` that takes in_channels from its first input, and then becomes a plain one.
 
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose1d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
@@ -476,7 +477,7 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """A `ConvTranspose2d` whose in_channels are those of its first input; it then becomes a ConvTranspose2d.
+    """A `ConvTranspose2d` that takes in_channels from its first input, and then becomes a plain one.
 
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose2d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
@@ -490,7 +491,7 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """A `ConvTranspose3d` whose in_channels are those of its first input; it then becomes a ConvTranspose3d.
+    """A `ConvTranspose3d` that takes in_channels from its first input, and then becomes a plain one.
 
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose3d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is

@@ -246,8 +246,8 @@ class Hooked:
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook` before load_state_dict reads this module's own entries.
 
-        Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
-        It may change state_dict, which is a copy made for the load.
+        The hook takes (module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs).
+        The hook may change state_dict, which is a copy made for the load.
         Returns a handle, whose `remove()` removes the hook.
         Raises: ArgumentTypeError for a hook that is not callable.
         Example:
@@ -271,7 +271,8 @@ class Hooked:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) after this module and its children were loaded.
 
-        It may change the lists `missing_keys` and `unexpected_keys` in place: load_state_dict raises if names remain.
+        The hook may change the lists incompatible_keys.missing_keys and incompatible_keys.unexpected_keys in place;
+        load_state_dict raises if names remain in them.
         Returns a handle, whose `remove()` removes the hook.
         Raises: ArgumentTypeError for a hook that is not callable.
         Example:

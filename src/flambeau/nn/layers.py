@@ -85,7 +85,7 @@ class Linear(Layer):
 
 
 class Bilinear(Module):
-    """A bilinear map: input1 @ weight[k] @ input2 + bias[k].
+    """A bilinear map: feature k of the result is input1 @ weight[k] @ input2 + bias[k].
 
     Shapes: inputs [*, in1_features] and [*, in2_features]; result [*, out_features];
             weight [out_features, in1_features, in2_features]; bias [out_features].
@@ -169,11 +169,11 @@ class Flatten(Layer):
 
 
 class Unflatten(Layer):
-    """Split one dimension into several.
+    """Split dimension `dim` into several.
 
-    unflattened_size: a tuple of ints; one of them may be -1.
+    unflattened_size: their sizes, a tuple of ints; one of them may be -1, which is inferred.
     Shapes: [*, n, *] gives [*, *unflattened_size, *].
-    Raises: ArgumentTypeError for any other unflattened_size, in forward ShapeError for sizes that do not fit.
+    Raises: ArgumentTypeError for any other unflattened_size; in forward, ShapeError for sizes that do not fit.
     Example:
         >>> torch.nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
         torch.Size([2, 3, 4])
@@ -215,7 +215,8 @@ def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
 class LayerNorm(Layer):
     """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
 
-    normalized_shape: the sizes of those dimensions;  eps: added to the variance.
+    normalized_shape: the sizes of those dimensions.  eps: added to the variance.
+    elementwise_affine: whether there are weight and bias.  bias: whether there is a bias.
     Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
     Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
             dimensions of the input differ from it, DtypeError for an input that is not floating point.
@@ -354,7 +355,7 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """In training mode, set elements to the saturated value of SELU with probability p; mean and variance stay 0 and 1.
+    """In training mode, set elements to the saturated value of SELU with probability p; keep mean 0 and variance 1.
 
     Shapes: the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number.
@@ -414,7 +415,7 @@ class Embedding(Layer):
     """Look up rows of a table by index.
 
     padding_idx: a row that starts at zero and gets no gradient.
-    max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
+    max_norm: the largest norm, of order norm_type; looked-up rows with a larger norm are scaled down in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     sparse: must be False; gradients are dense.
     Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
@@ -527,14 +528,15 @@ class Embedding(Layer):
 
 
 class EmbeddingBag(Module):
-    """The sum, mean or maximum of rows of a table, for each bag of indices.
+    """Look up the rows of a table for bags of indices, and reduce each bag to its sum, mean or maximum.
 
-    mode: "sum", "mean" or "max".  include_last_offset: the last offset is where the last bag ends.
-    padding_idx: a row that starts at zero, gets no gradient and is left out.
-    max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
-    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
+    mode: "sum", "mean" or "max".  include_last_offset: whether offsets ends with an additional entry, the end of the
+    last bag.  padding_idx: a row that starts at zero, gets no gradient and is left out of the bags.
+    max_norm: the largest norm, of order norm_type; looked-up rows with a larger norm are scaled down in place.
+    scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input; not for mode "max".
     sparse: must be False; gradients are dense.
-    Shapes: input [b, l], or [n] and offsets [b]; result [b, embedding_dim]; weight [num_embeddings, embedding_dim].
+    Shapes: input [b, l], or [n] with offsets [b], where each bag starts; result [b, embedding_dim];
+            weight [num_embeddings, embedding_dim].
     Raises: ArgumentTypeError, ArgumentError for sizes or a padding_idx that are not ints or out of range,
             NotSupportedError for sparse=True; in forward, the errors of `nn.functional.embedding_bag`: ArgumentError,
             IndexRangeError, DtypeError.
@@ -592,7 +594,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Make a layer from a given table, [num_embeddings, embedding_dim].
+        """Make an EmbeddingBag from a given table, [num_embeddings, embedding_dim].
 
         freeze: do not train the table.  The other arguments are those of the class.
         Raises: ShapeError for a table that does not have two dimensions.
@@ -671,6 +673,7 @@ class ChannelShuffle(Module):
 class PixelShuffle(Module):
     """Rearrange channels into squares of pixels: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
 
+    r is upscale_factor.
     Raises: in forward, ShapeError for fewer than 3 dimensions or channels that are not divisible by r * r,
             ValueRangeError if upscale_factor is not positive, ArgumentTypeError if it is not an int.
     Example:
@@ -693,6 +696,7 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Rearrange squares of pixels into channels: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
 
+    r is downscale_factor.
     Raises: in forward, ShapeError for fewer than 3 dimensions or sizes that are not divisible by r, ValueRangeError if
             downscale_factor is not positive, ArgumentTypeError if it is not an int.
     Example:
@@ -713,7 +717,7 @@ class PixelUnshuffle(Module):
 
 
 class Upsample(Layer):
-    """Resample the spatial dimensions: see `nn.functional.interpolate` for size, scale_factor, mode and the options.
+    """Resize the spatial dimensions by interpolation: see `nn.functional.interpolate`, which takes the same arguments.
 
     Shapes: input [n, c, *]; the result [n, c, *sizes].
     Raises: ArgumentTypeError for a scale_factor that is not a number; in forward, ArgumentError unless one of size and
@@ -756,7 +760,7 @@ class Upsample(Layer):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of mode "nearest".
+    """Resize images by nearest-neighbor interpolation: `Upsample` with mode="nearest".
 
     Shapes: input [n, c, h, w]; the result [n, c, *sizes].
     Raises: in forward, ArgumentError unless one of size and scale_factor is given, ValueRangeError for empty images,
@@ -771,7 +775,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of mode "bilinear" with aligned corners.
+    """Resize images by bilinear interpolation: `Upsample` with mode="bilinear" and align_corners=True.
 
     Shapes: input [n, c, h, w]; the result [n, c, *sizes].
     Raises: in forward, NotSupportedError unless the input has 4 dimensions, ArgumentError unless one of size and

@@ -97,7 +97,7 @@ def _adopt_shapes(module: Any, state: Any, prefix: str, *_: Any) -> None:
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` whose in_features are those of its first input; it then becomes a Linear.
+    """A `Linear` that takes in_features from its first input, and then becomes a plain Linear.
 
     Shapes: as `Linear`: input [*, in_features]; result [*, out_features].
     Raises: ArgumentTypeError, ValueRangeError for an out_features that is not an int or is negative; in forward,

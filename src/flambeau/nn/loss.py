@@ -71,9 +71,9 @@ class L1Loss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log likelihood of the target class.
+    """Mean negative log-likelihood of the target class, from log-probabilities.
 
-    weight: one factor per class;  ignore_index: a target that is not counted.
+    weight: one factor per class.  ignore_index: a target class that does not contribute to the loss.
     Shapes: input [N, C] of log probabilities; target [N] of class indexes; result a scalar, or [N] with
             reduction="none".
     Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
@@ -96,9 +96,9 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Negative log likelihood of the target class, from unnormalized scores.
+    """Cross entropy: the mean negative log-likelihood of the target class, from unnormalized scores.
 
-    weight: one factor per class;  ignore_index: a target that is not counted.
+    weight: one factor per class.  ignore_index: a target class that does not contribute to the loss.
     label_smoothing: the share of the target that is distributed evenly over all classes, in [0, 1].
     Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities; result a scalar, or [N] with
             reduction="none".
@@ -147,11 +147,11 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of the scores computed by the loss's own linear layer.
+    """Cross entropy of scores that a linear layer, part of the loss, computes from the input.
 
     out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
     Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.
-    Shapes: input [n, in_features]; target [n, *out_features] of classes, or of probabilities as the scores.
+    Shapes: input [n, in_features]; target [n, *out_features] of classes, or probabilities of the shape of the scores.
     Raises: ShapeError for a wrong number of weights, ModeError for a label_smoothing outside [0, 1].
     Example:
         >>> loss = torch.nn.LinearCrossEntropyLoss(3, 5)
@@ -212,9 +212,9 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """Binary cross entropy from scores before the sigmoid.
+    """Mean binary cross entropy of sigmoid(input), accurate for large scores too.
 
-    weight: a factor per element;  pos_weight: a factor of the positive term, per class.
+    weight: a factor per element.  pos_weight: a factor of the positive term, per class.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ShapeError for a
             weight or pos_weight that does not broadcast.
@@ -238,7 +238,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy of probabilities.
+    """Mean binary cross entropy of probabilities.
 
     weight: a factor per element.
     Shapes: input and target [*], of the same shape, in [0, 1]; result a scalar, or [*] with reduction="none".
@@ -273,7 +273,7 @@ class NLLLoss2d(NLLLoss):
 
 
 class SmoothL1Loss(_Loss):
-    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
+    """Mean of d * d / (2 * beta) where d = |input - target| is below beta, and of d - beta / 2 elsewhere.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or beta is negative, ArgumentError for another
@@ -294,7 +294,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
+    """Mean of d * d / 2 where d = |input - target| is at most delta, and of delta * (d - delta / 2) elsewhere.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or delta is not positive, ArgumentError for another
@@ -314,9 +314,10 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """target * (log(target) - input), where input has logarithms of probabilities.
+    """Kullback-Leibler divergence: the mean of target * (log(target) - input), with log-probabilities as input.
 
-    reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
+    reduction: one more choice is "batchmean", the sum divided by the size of dimension 0: the divergence per sample.
+    log_target: whether the target has logarithms, too.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
@@ -336,7 +337,7 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log-likelihood of counts: exp(input) - target * input.
+    """Mean negative log-likelihood of Poisson counts: exp(input) - target * input.
 
     log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
@@ -363,9 +364,9 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
+    """Mean negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
-    full: add the constant log(2 pi) / 2.  eps: smaller variances are raised to it.
+    full: add the constant log(2 pi) / 2.  eps: the lower limit to which smaller variances are raised.
     Shapes: input and target [*]; var [*], or [*] without the last dimension, or with size 1 in one dimension; result a
             scalar, or [*] with reduction="none".
     Example:
@@ -383,7 +384,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """input where the target is 1, and max(0, margin - input) where it is -1.
+    """Mean of the input where the target is 1, and of max(0, margin - input) where the target is -1.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
@@ -403,7 +404,7 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), with targets of 1 and -1.
+    """Mean of log(1 + exp(-target * input)), with targets of 1 and -1.
 
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
@@ -417,10 +418,11 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Sum of max(0, 1 - input[label] + input[other]) over a sample's labels and its other classes, divided by c.
+    """Multi-label margin loss: each score of a label should exceed the scores of the other classes by 1.
 
-    Shapes: input [n, c] or [c]; target of the same shape: labels, which end at the first -1; result a scalar, or [n]
-            with reduction="none".
+    The loss of a sample is the sum of max(0, 1 - input[label] + input[other]) over all such pairs, divided by c.
+    Shapes: input [n, c] or [c]; target of the same shape, with the labels of a sample before the first -1; result a
+            scalar, or [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes differ, DtypeError for a target that is not int64, IndexRangeError for
             a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for another reduction.
     Example:
@@ -434,7 +436,7 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean over the classes of the binary cross entropy of sigmoid(input).
+    """Binary cross entropy of sigmoid(input), averaged over the classes and then over the samples.
 
     weight: a factor per class.
     Shapes: input and target [*, c]; result a scalar, or [*] with reduction="none".
@@ -450,9 +452,10 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c.
+    """Multi-class margin loss: the score of the target should exceed the scores of the other classes by `margin`.
 
-    p: 1 or 2.  weight: a factor for each target class.
+    The loss of a sample is the sum over the other classes of max(0, margin - input[target] + input[class]) ** p,
+    divided by c.  p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
     Raises: ArgumentError for a p other than 1 and 2 or a weight that is not one-dimensional; in forward, ShapeError for
             a target that does not fit, DtypeError for one that is not int64, IndexRangeError for a class out of range
@@ -497,7 +500,7 @@ class _PairLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_PairLoss):
-    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
+    """Mean of 1 - cosine of two vectors where the target is 1, and of max(0, cosine - margin) where it is -1.
 
     Shapes: inputs [n, d] or [d]; target [n] or (); result a scalar, or as the target with reduction="none".
     Raises: in forward, ShapeError if the shapes do not fit, ArgumentError for another reduction.
@@ -512,7 +515,7 @@ class CosineEmbeddingLoss(_PairLoss):
 
 
 class MarginRankingLoss(_PairLoss):
-    """max(0, margin - target * (input1 - input2)).
+    """Mean of max(0, margin - target * (input1 - input2)); a target of 1 ranks input1 higher, -1 input2.
 
     Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or differ in the number of dimensions, ArgumentError
@@ -528,9 +531,9 @@ class MarginRankingLoss(_PairLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
+    """Mean of max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm of the difference.
 
-    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
+    swap: use d(positive, negative) in place of d(anchor, negative) where it is smaller.
     Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
     Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
             ShapeError for shapes that do not fit.
@@ -565,10 +568,11 @@ def _check_margin(name: str, margin: float) -> None:
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a function of two tensors as distance; None is the 2-norm of their difference.
+    """TripletMarginLoss with a given distance: mean of max(0, margin + d(anchor, positive) - d(anchor, negative)).
 
-    swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
-    Shapes: those that the distance takes; result a scalar, or the distance's with reduction="none".
+    distance_function: d, a function of two tensors; None is the 2-norm of their difference.
+    swap: use d(positive, negative) in place of d(anchor, negative) where it is smaller.
+    Shapes: those that the distance takes; result a scalar, or the distance's shape with reduction="none".
     Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
             ShapeError for different numbers of dimensions.
     Example:
@@ -595,12 +599,13 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+    """Connectionist temporal classification: negative log-probability of all alignments of the targets with the inputs.
 
-    blank: the class between labels.  reduction: "mean" divides each loss by its target's length before the mean.
-    zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
-    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch;
-            result a scalar, or [n] with reduction="none".
+    A. Graves et al., 2006.  blank: the class between labels.
+    reduction: "mean" divides each loss by the length of its target, then takes the mean over the batch.
+    zero_infinity: whether the loss and gradient of a target that is too long for its input are 0 instead of infinite.
+    Shapes: log_probs [t, n, c] and targets [n, s], or [sum of lengths] with all targets concatenated; without a batch,
+            [t, c] and [s]; input_lengths and target_lengths [n]; result a scalar, or [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes or lengths do not fit, DtypeError for wrong dtypes, IndexRangeError for
             a label out of range on the CPU, ArgumentTypeError for lengths that are not ints, ArgumentError for another
             reduction.
@@ -627,10 +632,11 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of the targets, and their negative mean; frequent classes take less computation than rare ones.
+    """Softmax loss for many classes of different frequency: returns (log-probabilities of the targets, mean loss).
 
-    cutoffs: where each cluster of rarer classes begins.  div_value: cluster i has in_features / div_value ** (i + 1)
-    features.  head_bias: whether the layer of the frequent classes has a bias.
+    Classes are ordered from frequent to rare.  A full layer, the head, scores the classes below cutoffs[0]; a smaller
+    layer scores each cluster of rarer ones.  cutoffs: the first class of each cluster.  div_value: the layer of cluster
+    i has in_features / div_value ** (i + 1) features.  head_bias: whether the head has a bias.
     Shapes: input [n, in_features] and target [n], or [in_features] and (); results (log-probabilities [n] or (), ()).
     Raises: ArgumentError for cutoffs that are not unique and increasing, ArgumentTypeError for ones that are not ints;
             in forward ShapeError for shapes that do not fit, and IndexRangeError for a class out of range.
@@ -675,7 +681,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(project, Linear(width, size, bias=False, **options)))
 
     def reset_parameters(self) -> None:
-        """Draw new starting values, as `Linear.reset_parameters` does, for the head and for every cluster.
+        """Draw new starting values for the layers of the head and of every cluster, as `Linear.reset_parameters` does.
 
         Example:
             >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
@@ -744,7 +750,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """Return the most probable class of each row.
 
-        The classes of clusters are compared only for rows whose most probable entry of the head is a cluster.
+        The classes in clusters are compared only for rows whose most probable entry of the head is a cluster.
         Shapes: input [n, in_features]; result [n], int64.
         Raises: ShapeError if the last dimension is not in_features, IndexRangeError for an input of one dimension,
                 DtypeError for one of another dtype than the weights.

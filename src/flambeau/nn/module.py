@@ -278,7 +278,7 @@ class Module(Hooked):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name.
 
-        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is not a
                 Parameter; AutogradError for a tensor that an operator computed.
         Example:
             >>> module = torch.nn.Module()
@@ -295,7 +295,7 @@ class Module(Hooked):
         """Add a tensor that is part of the module's state and is not trained, such as a running mean.
 
         persistent: whether state_dict includes it.  `module.to` moves it in either case.
-        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is not a
                 tensor.
         Example:
             >>> module = torch.nn.Module()
@@ -313,7 +313,7 @@ class Module(Hooked):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module under a name; None reserves the name.
 
-        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is not a
                 Module.
         Example:
             >>> net = torch.nn.Module()
@@ -328,7 +328,7 @@ class Module(Hooked):
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a child module under a name: the same as add_module.
 
-        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is not a
                 Module.
         Example:
             >>> net = torch.nn.Module()
@@ -430,7 +430,7 @@ class Module(Hooked):
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield (dotted name, parameter) of this module and, if recurse, of its descendants.
 
-        prefix: a name before all names.  remove_duplicate: yield a parameter that several modules share once.
+        prefix: put before all names, with a dot.  remove_duplicate: yield a parameter that several modules share once.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
             >>> [(name, tuple(param.shape)) for name, param in net.named_parameters()]
@@ -453,7 +453,7 @@ class Module(Hooked):
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield (dotted name, buffer) of this module and, if recurse, of its descendants.
 
-        prefix: a name before all names.  remove_duplicate: yield a buffer that several modules share once.
+        prefix: put before all names, with a dot.  remove_duplicate: yield a buffer that several modules share once.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4))
             >>> [name for name, buffer in net.named_buffers()]
@@ -498,7 +498,7 @@ class Module(Hooked):
     ) -> Iterator[tuple[str, Module]]:
         """Yield (dotted name, module) of this module, whose name is "", and then of its descendants.
 
-        memo: a set of modules to leave out.  prefix: a name before all names.
+        memo: a set of modules to leave out.  prefix: put before all names, with a dot.
         remove_duplicate: yield a module that has several names once.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
@@ -572,7 +572,7 @@ class Module(Hooked):
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at a dotted path.
 
-        Raises: AttributeError if there is none, or None in its place.
+        Raises: AttributeError if there is none, or if it was registered as None.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
             >>> net.get_parameter("0.bias").shape
@@ -642,8 +642,8 @@ class Module(Hooked):
         """Move the parameters and buffers to a device without copying their values; return this module.
 
         The new values are not initialized.  recurse: include the descendants.
-        Raises: ArgumentTypeError, DeviceNameError for a device that is not one, DeviceIndexError for one that does not
-                exist.
+        Raises: ArgumentTypeError or DeviceNameError for an object that names no device, DeviceIndexError for a device
+                that does not exist.
         Example:
             >>> torch.nn.Linear(2, 3).to_empty(device="cuda").weight.device
             device(type='cuda', index=0)
@@ -655,10 +655,10 @@ class Module(Hooked):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move all parameters and buffers to a device, and convert floating point ones to a type; return this module.
 
-        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking= and memory_format=, which is for
-        parameters and buffers of four and five dimensions.
-        Raises: ArgumentTypeError for a type that is not floating point or arguments of no known form, DeviceNameError
-                for a device that is not one, DeviceIndexError for one that does not exist.
+        Forms: to(device), to(dtype), to(device, dtype), to(tensor); each also takes the keywords non_blocking and
+        memory_format, which applies to parameters and buffers of four and five dimensions.
+        Raises: ArgumentTypeError for a type that is not floating point or arguments of another form, DeviceNameError
+                for a name of no device, DeviceIndexError for a device that does not exist.
         Example:
             >>> layer = torch.nn.Linear(2, 3).to("cuda", torch.float16)
             >>> layer.weight.device, layer.weight.dtype
@@ -687,8 +687,8 @@ class Module(Hooked):
     def cuda(self, device: Any = None) -> Self:
         """Move all parameters and buffers to a CUDA device, by default the current one; return this module.
 
-        Raises: NoDeviceError without a GPU, DeviceNameError for a device that is not one, DeviceIndexError for one that
-                does not exist, OutOfMemoryError if the device has no memory left.
+        Raises: NoDeviceError without a GPU, DeviceNameError for a name of no CUDA device, DeviceIndexError for a device
+                that does not exist, OutOfMemoryError if the device has no memory left.
         Example:
             >>> torch.nn.Linear(2, 3).cuda(1).weight.device
             device(type='cuda', index=1)
@@ -716,10 +716,10 @@ class Module(Hooked):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to a type, those of integer types too; return this module.
+        """Convert all parameters and buffers to a dtype, also those of integer dtypes; return this module.
 
-        Raises: ArgumentTypeError, ArgumentError for a type that is not one, DtypeError for an integer type if a
-                parameter requires a gradient.
+        Raises: ArgumentTypeError or ArgumentError for a dst_type that is not a dtype, DtypeError for an integer dtype
+                if a parameter requires a gradient.
         Example:
             >>> torch.nn.BatchNorm1d(2).type(torch.float64).num_batches_tracked.dtype
             torch.float64
@@ -835,8 +835,8 @@ class Module(Hooked):
         """Return an OrderedDict of the parameters and persistent buffers by dotted name.
 
         The tensors share the module's memory; they are detached from gradients unless keep_vars.
-        prefix: a text before all names.  destination: a dict to add to.
-        Positional arguments are destination, prefix and keep_vars, with a warning.
+        prefix: a text to put before each name.  destination: a dict to add to.
+        Passing destination, prefix and keep_vars by position is deprecated: it gives a FutureWarning.
         Raises: ArgumentTypeError for a destination that is not a dict or a prefix that is not a string.
         Example:
             >>> layer = torch.nn.Linear(2, 3)
@@ -1041,9 +1041,9 @@ FACTORY_KEYWORDS = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
+    """Return the tensor options (device, dtype, memory_format) among the keyword arguments of a module's constructor.
 
-    A keyword factory_kwargs has further ones.
+    The result can be passed to functions such as `torch.empty`.  A nested dict `factory_kwargs` is merged into it.
     Raises: ArgumentTypeError for any other keyword, or one that is given twice.
     Example:
         >>> torch.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": torch.float64}})

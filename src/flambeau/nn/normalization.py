@@ -170,7 +170,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalize each channel over the batch and two more dimensions; otherwise as BatchNorm1d.
+    """Normalize each channel of images over the batch and all pixels; otherwise as BatchNorm1d.
 
     Shapes: input [n, c, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
@@ -185,7 +185,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalize each channel over the batch and three more dimensions; otherwise as BatchNorm1d.
+    """Normalize each channel of volumes over the batch and all voxels; otherwise as BatchNorm1d.
 
     Shapes: input [n, c, d, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
@@ -200,10 +200,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes of a group, in training; otherwise as BatchNorm1d.
+    """Batch norm that in training uses the statistics of the batches of all processes of a group.
 
-    Batches may differ in size, and be empty in some processes.  Without a group it is a batch norm of the process.
-    process_group: the default group unless given.
+    Batches may differ in size, and be empty in some processes.  Without a process group, only the batch of this process
+    is used.  process_group: the group; None is the default one.  Other arguments: see BatchNorm1d.
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once on GPUs.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
@@ -244,8 +244,9 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """Replace every batch norm of a module, which may itself be one, by a SyncBatchNorm of the same state.
+        """Replace every batch norm in a module by a SyncBatchNorm with the same state; return the module.
 
+        If the module is a batch norm itself, the result is a new SyncBatchNorm.
         Raises: ArgumentTypeError if module is not an nn.Module.
         Example:
             >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3)).num_features
@@ -312,8 +313,9 @@ class _InstanceNorm(_ChannelNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
+    """Normalize each channel of each sample separately.
 
+    The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, l] or [c, l]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
             ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
@@ -327,8 +329,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
+    """Normalize each channel of each sample separately.
 
+    The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, h, w] or [c, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
             ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
@@ -342,8 +345,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
+    """Normalize each channel of each sample separately.
 
+    The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
             ArgumentError for a wrong number of dimensions, for another number of channels if affine, and if a channel
@@ -409,7 +413,7 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose num_features are the channels of its first input; it then becomes one.
+    """A `BatchNorm1d` that takes num_features from its first input, and then becomes a plain BatchNorm1d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -423,7 +427,7 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose num_features are the channels of its first input; it then becomes one.
+    """A `BatchNorm2d` that takes num_features from its first input, and then becomes a plain BatchNorm2d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -437,7 +441,7 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose num_features are the channels of its first input; it then becomes one.
+    """A `BatchNorm3d` that takes num_features from its first input, and then becomes a plain BatchNorm3d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -451,7 +455,7 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose num_features are the channels of its first input; it then becomes one.
+    """An `InstanceNorm1d` that takes num_features from its first input, and then becomes a plain InstanceNorm1d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -465,7 +469,7 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose num_features are the channels of its first input; it then becomes one.
+    """An `InstanceNorm2d` that takes num_features from its first input, and then becomes a plain InstanceNorm2d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -479,7 +483,7 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose num_features are the channels of its first input; it then becomes one.
+    """An `InstanceNorm3d` that takes num_features from its first input, and then becomes a plain InstanceNorm3d.
 
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
@@ -599,7 +603,7 @@ class RMSNorm(Layer):
 
 
 class LocalResponseNorm(Layer):
-    """Divide by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
+    """Divide each element by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
 
     Shapes: input [n, c, *]; the result has the input's shape.
     Raises: in forward, ValueRangeError if size is below 1, ArgumentTypeError if it is not an int, ArgumentError for
@@ -624,9 +628,9 @@ class LocalResponseNorm(Layer):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """A former local response norm of images: divide by (k + alpha / size * a sum of squares) ** beta.
+    """Local response norm of images, kept for old code: divide by (k + alpha / size * a sum of squares) ** beta.
 
-    The sum is that of PyTorch: of the channels at most (size - 1) // 2 away, and of channel 0, wherever it is.
+    As in PyTorch, the sum covers the channels at most (size - 1) // 2 away and, in addition, channel 0.
     Shapes: input [n, c, h, w]; the result has the input's shape.
     Raises: in forward, ValueRangeError if size is below 1, ArgumentTypeError if it is not an int, ArgumentError for
             other than 4 dimensions.

@@ -162,7 +162,7 @@ class ZeroPad3d(ConstantPad3d):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pad with the mirrored input, without its edge, around the last dimension.
+    """Pad with the mirrored input, without repeating its edge, around the last dimension.
 
     padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
@@ -177,7 +177,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pad with the mirrored input, without its edge, around the last two dimensions.
+    """Pad with the mirrored input, without repeating its edge, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
@@ -192,7 +192,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pad with the mirrored input, without its edge, around the last three dimensions.
+    """Pad with the mirrored input, without repeating its edge, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
@@ -207,7 +207,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pad with the edge of the input, around the last dimension.
+    """Pad with copies of the edge of the input, around the last dimension.
 
     padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
@@ -222,7 +222,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pad with the edge of the input, around the last two dimensions.
+    """Pad with copies of the edge of the input, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
@@ -237,7 +237,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pad with the edge of the input, around the last three dimensions.
+    """Pad with copies of the edge of the input, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
@@ -252,7 +252,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad with the other end of the input, around the last dimension.
+    """Pad each end with elements of the other end of the input, around the last dimension.
 
     padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
@@ -267,7 +267,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad with the other end of the input, around the last two dimensions.
+    """Pad each end with elements of the other end of the input, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
@@ -282,7 +282,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad with the other end of the input, around the last three dimensions.
+    """Pad each end with elements of the other end of the input, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.

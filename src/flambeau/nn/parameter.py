@@ -137,9 +137,9 @@ class _Uninitialized:
     _on: Any  # (device, dtype) -> such a tensor on that device, of that type
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give the tensor a shape and memory, which is not initialized; it becomes a Parameter or a Buffer.
+        """Give the tensor a shape and uninitialized memory; it becomes a Parameter or a Buffer.
 
-        device, dtype: by default those that it was made with.
+        device, dtype: by default those of the constructor.
         Raises: ArgumentTypeError for a shape that is not a list of ints, ValueRangeError for a negative size,
                 DeviceNameError for an unknown device, DtypeError for a dtype that is not floating point if the tensor
                 requires a gradient.
@@ -247,7 +247,7 @@ class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
 class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
     """A buffer without a shape; `materialize` makes it a Buffer.
 
-    Raises: ArgumentTypeError for a dtype that is not one, DeviceNameError for an unknown device; ValueRangeError for
+    Raises: ArgumentTypeError for a dtype of another type, DeviceNameError for an unknown device; ValueRangeError for
             operations before `materialize`.
     Example:
         >>> mean = torch.nn.UninitializedBuffer()

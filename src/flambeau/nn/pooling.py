@@ -200,8 +200,9 @@ class _AdaptiveAvgPoolNd(Layer):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Mean of each of output_size windows of sequences: see `torch.adaptive_avg_pool1d`.
+    """Adaptive average pooling: the mean of each of the output_size windows that cover a sequence.
 
+    See `torch.adaptive_avg_pool1d` for the windows.
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with output_size in place of l.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -215,8 +216,9 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Mean of each of output_size windows of images.  output_size: an int or two; None keeps a size.
+    """Adaptive average pooling: the mean of each of the output_size windows that cover an image.
 
+    output_size: an int or two; None keeps a size.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size in place of h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -230,8 +232,9 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Mean of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
+    """Adaptive average pooling: the mean of each of the output_size windows that cover a volume.
 
+    output_size: an int or three; None keeps a size.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size in place of d, h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -262,7 +265,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Largest element of each of output_size windows of sequences.
+    """Adaptive max pooling: the maximum of each of the output_size windows that cover a sequence.
 
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with output_size in place of l.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
@@ -277,8 +280,9 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Largest element of each of output_size windows of images.  output_size: an int or two; None keeps a size.
+    """Adaptive max pooling: the maximum of each of the output_size windows that cover an image.
 
+    output_size: an int or two; None keeps a size.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size in place of h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -292,8 +296,9 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Largest element of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
+    """Adaptive max pooling: the maximum of each of the output_size windows that cover a volume.
 
+    output_size: an int or three; None keeps a size.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size in place of d, h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -332,7 +337,7 @@ class _LPPoolNd(Layer):
 
 
 class LPPool1d(_LPPoolNd):
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
+    """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
@@ -347,7 +352,7 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
+    """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
@@ -362,7 +367,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+    """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
@@ -414,7 +419,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maxima of randomly placed windows of images: see `torch.nn.functional.fractional_max_pool2d`.
+    """Max pooling of images with randomly placed windows: see `torch.nn.functional.fractional_max_pool2d`.
 
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size, or output_ratio times the sizes, in
             place of h and w.
@@ -431,7 +436,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Maxima of randomly placed windows of volumes: see `torch.nn.functional.fractional_max_pool3d`.
+    """Max pooling of volumes with randomly placed windows: see `torch.nn.functional.fractional_max_pool3d`.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size, or output_ratio times the
             sizes, in place of d, h and w.
@@ -483,7 +488,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Sequences of zeros with the maxima at the indices that `MaxPool1d` returned.
+    """Partial inverse of `MaxPool1d`: the maxima at the indices that it returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, l] or [c, l]; the result has (size - 1) * stride - 2 * padding + kernel_size in
             place of l, or the output_size that is passed to the call.
@@ -500,7 +505,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Images of zeros with the maxima at the indices that `MaxPool2d` returned.
+    """Partial inverse of `MaxPool2d`: the maxima at the indices that it returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, h, w] or [c, h, w]; the result has (size - 1) * stride - 2 * padding + kernel_size
             in place of h and w, or the output_size that is passed to the call.
@@ -517,7 +522,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Volumes of zeros with the maxima at the indices that `MaxPool3d` returned.
+    """Partial inverse of `MaxPool3d`: the maxima at the indices that it returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, d, h, w] or [c, d, h, w]; the result has (size - 1) * stride - 2 * padding +
             kernel_size in place of d, h and w, or the output_size that is passed to the call.

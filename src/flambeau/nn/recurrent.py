@@ -207,8 +207,9 @@ def _direction(
 
 
 class RNNBase(Module):
-    """Base of the recurrent layers.  mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; see RNN for the rest.
+    """Base class of the recurrent layers RNN, LSTM and GRU.
 
+    mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".  Other arguments: see RNN and, for proj_size, LSTM.
     Shapes: as RNN.
     Raises: ArgumentError for another mode, sizes below 1 or a dropout outside [0, 1], ArgumentTypeError for arguments
             of a wrong type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError for an
@@ -301,10 +302,10 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Move parameters on a GPU into one array, which a library reads without a copy.
+        """Move parameters on a GPU into one block of memory, so that cuDNN can read them without a copy.
 
-        Layers do so when they are made and moved.  With dropout between them, each layer has its own array.
-        Otherwise, parameters are copied in every call.
+        The constructor and methods such as `cuda` do this already.  Otherwise, parameters are copied in each call.
+        With dropout, each of the stacked layers has a block of its own.
         Example:
             >>> layer = torch.nn.LSTM(2, 4).cuda()
             >>> layer.weight_ih_l0.untyped_storage().nbytes() == 4 * sum(each.numel() for each in layer.parameters())
@@ -439,9 +440,9 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """A recurrent layer: h = activation(W_ih x + b_ih + W_hh h + b_hh) for each element of a sequence.
 
-    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether to use biases.
-    batch_first: inputs and results are [batch, length, features].  dropout: between layers, in training.
-    bidirectional: a second direction, from the end, whose results follow the first one's.
+    num_layers: the number of stacked layers.  nonlinearity: "tanh" or "relu".  bias: whether there are biases.
+    batch_first: inputs and results are [batch, length, features].  dropout: its probability between the stacked layers.
+    bidirectional: also run from the end of the sequence; its features follow those of the first direction.
     Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],
             0 if None; the results [t, n, directions * hidden_size], and the last states, shaped as hx.
     Raises: ArgumentError for sizes below 1, a dropout outside [0, 1] or another nonlinearity, ArgumentTypeError for
@@ -472,7 +473,7 @@ def _check_nonlinearity(name: str, nonlinearity: Any) -> None:
 
 
 class LSTM(RNNBase):
-    """Long short-term memory (S. Hochreiter, J. Schmidhuber, 1997).
+    """A recurrent layer of long short-term memory cells (S. Hochreiter, J. Schmidhuber, 1997).
 
     proj_size: the number of features to which hidden states are projected; 0 for none.  Other arguments: see RNN.
     Shapes: as RNN; hx is a pair (hidden states, cell states), and so are the last states.
@@ -496,8 +497,9 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units (K. Cho et al., 2014).  Arguments and shapes: see RNN.
+    """A recurrent layer of gated recurrent units (K. Cho et al., 2014).
 
+    Arguments and shapes: see RNN; there is no nonlinearity argument.
     Raises: ArgumentError for sizes below 1 or a dropout outside [0, 1], ArgumentTypeError for arguments of a wrong
             type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError for an input or hx
             that does not fit.
@@ -518,8 +520,9 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """Base of the cells: one step of a recurrent layer.
+    """Base class of RNNCell, LSTMCell and GRUCell, which compute one step of a recurrent layer.
 
+    num_chunks: the number of gates; weight_ih has num_chunks * hidden_size rows.
     Shapes: as RNNCell.
     Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative.
     Example:
@@ -636,10 +639,10 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: (hidden state, cell state).
+    """One step of an LSTM; returns (hidden state, cell state).
 
     Shapes: input [n, input_size] or [input_size]; hx a pair of [n, hidden_size] or [hidden_size], 0 if None; the
-            results as these.
+            results have the shapes of hx.
     Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward,
             ArgumentTypeError for an hx that is not two tensors, ArgumentError for a wrong number of dimensions,
             ShapeError for an input or hx that does not fit.

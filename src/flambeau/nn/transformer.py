@@ -34,13 +34,14 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads, each of embed_dim / num_heads features.
+    """Multi-head attention; each of the num_heads heads has embed_dim / num_heads features.
 
     dropout: the probability with which weights are dropped in training.  bias: whether the projections have biases.
-    add_bias_kv: one more key and value, which are learned.  add_zero_attn: one more of zeros.
-    kdim, vdim: the features of keys and values; None is embed_dim.
+    add_bias_kv: append a learned key and value.  add_zero_attn: append a key and value of zeros.
+    kdim, vdim: the numbers of features of keys and values; None is embed_dim.
     batch_first: inputs and results are [batch, length, features], not [length, batch, features].
-    Shapes: see `nn.functional.multi_head_attention_forward`.
+    Shapes: query [t, n, embed_dim], key [s, n, kdim] and value [s, n, vdim], or without n; the call returns (output,
+            shaped as the query; weights [n, t, s], or None).  See `nn.functional.multi_head_attention_forward`.
     Raises: ArgumentError for sizes that are not positive, or heads that do not divide embed_dim; ArgumentTypeError for
             sizes that are not ints; in forward, ShapeError for inputs and masks that do not fit, DtypeError for a mask
             of integers, ValueRangeError for is_causal without attn_mask.
@@ -226,6 +227,7 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feedforward network, each with dropout, a residual connection and layer norm.
 
+    d_model: the number of features.  nhead: the number of heads.  dim_feedforward: the width of the network.
     activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
     Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like src.
     Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
@@ -248,8 +250,9 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Self-attention, attention to a memory and a feedforward network; otherwise as TransformerEncoderLayer.
+    """Self-attention, attention to the encoder's result (memory) and a feedforward network, with dropout and norms.
 
+    Arguments: see TransformerEncoderLayer.
     Shapes: tgt and memory [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like tgt.
     Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
             features or masks do not fit.
@@ -296,13 +299,13 @@ def _is_usual(layer: Any) -> bool:
 
 
 class TransformerEncoder(Module):
-    """A stack of copies of an encoder layer.
+    """A stack of num_layers copies of an encoder layer.
 
-    norm: applied to the result.
-    enable_nested_tensor: in evaluation, without gradients and without `mask`, positions that src_key_padding_mask
-        leaves out are 0 in the result before `norm`, as PyTorch's nested tensors leave them.
-    mask_check: do that only if these positions are at the ends of the sequences; the check waits for a GPU.
-    Shapes: as the layer's.
+    norm: a module that is applied to the result, or None.
+    enable_nested_tensor: set the result to 0 at positions that src_key_padding_mask leaves out, before `norm`, as in
+        PyTorch: only in evaluation, without gradients, autocast and `mask`, for batch_first layers.
+    mask_check: do this only if these positions are at the ends of the sequences; the check waits for a GPU.
+    Shapes: those of the layer.
     Raises: ArgumentTypeError for a layer that is not a module or a num_layers that is not an int, ValueRangeError for a
             negative one; in forward, ShapeError if the features or masks do not fit, ArgumentTypeError for an input
             that is not a tensor.
@@ -352,10 +355,10 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of a decoder layer.
+    """A stack of num_layers copies of a decoder layer.
 
-    norm: applied to the result.
-    Shapes: as the layer's.
+    norm: a module that is applied to the result, or None.
+    Shapes: those of the layer.
     Raises: ArgumentTypeError for a layer that is not a module or a num_layers that is not an int, ValueRangeError for a
             negative one; in forward, ShapeError if the features or masks do not fit.
     Example:
@@ -387,9 +390,10 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder (A. Vaswani et al., 2017).
+    """A transformer: an encoder of src, and a decoder of tgt that attends to its result (A. Vaswani et al., 2017).
 
-    custom_encoder, custom_decoder: used in place of the standard ones.  Other arguments: see TransformerEncoderLayer.
+    custom_encoder, custom_decoder: modules that replace the standard ones.
+    num_encoder_layers, num_decoder_layers: numbers of layers.  Other arguments: see TransformerEncoderLayer.
     Shapes: src [s, n, d_model] and tgt [t, n, d_model], or [n, s, d_model] and [n, t, d_model] with batch_first; the
             result as tgt.
     Raises: in forward, ShapeError if batches differ or features are not d_model, ArgumentTypeError for inputs that are

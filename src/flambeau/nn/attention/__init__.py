@@ -15,7 +15,7 @@ from ...importer import listing as _listing
 
 
 class SDPBackend(IntEnum):
-    """Kernels of `nn.functional.scaled_dot_product_attention`.
+    """Names of the kernels of `nn.functional.scaled_dot_product_attention`, for `sdpa_kernel`.
 
     Example:
         >>> torch.nn.attention.SDPBackend.FLASH_ATTENTION.name
