@@ -264,9 +264,10 @@ class _Stored(_ContextDecorator):
         """Store the setting again, as a new context.
 
         Example:
-            >>> with torch.autograd.set_multithreading_enabled(False).clone():
+            >>> first = torch.autograd.set_multithreading_enabled(True)
+            >>> with first.clone():
             ...     torch.autograd.is_multithreading_enabled()
-            False
+            True
         """
         return type(self)(self.mode)
 
