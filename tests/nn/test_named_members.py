@@ -74,6 +74,14 @@ def test_names():
     assert access.check_keys([*parameters, *buffers, "b", "a"]) == (["tied.bias", "tied.weight"], ["a", "b"])
 
 
+def test_modules_of_memo_are_left_out_and_those_yielded_are_added():
+    net = nn.Sequential(nn.Sequential(nn.ReLU(), nn.Tanh()), nn.ReLU())
+    memo = {net[0]}
+    assert [name for name, _ in net.named_modules(memo)] == ["", "1"]
+    assert memo == {net[0], net, net[1]}
+    assert [*net.named_modules(memo)] == []
+
+
 def test_submodules():
     net, access = made()
     first, other = net[0], nn.ReLU()

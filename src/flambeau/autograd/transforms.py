@@ -583,7 +583,7 @@ def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Raise NotSupportedError: writes in place are not removed from functions.
+    """Raise NotSupportedError: no function without writes in place can be made from func.
 
     Example:
         >>> try:
@@ -593,5 +593,5 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         True
     """
     raise NotSupportedError(
-        "writes in place are not removed from functions", hint="call func itself", operator="functionalize"
+        "no function without writes in place can be made from func", hint="call func itself", operator="functionalize"
     )

@@ -494,11 +494,12 @@ class Module(Hooked):
         return (module for _, module in self.named_children())
 
     def named_modules(
-        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         """Yield (dotted name, module) of this module, whose name is "", and then of its descendants.
 
-        memo: a set of modules to leave out.  prefix: put before all names, with a dot.
+        memo: a set of modules to leave out; those that are yielded are added to it.
+        prefix: put before all names, with a dot.
         remove_duplicate: yield a module that has several names once.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
@@ -506,9 +507,9 @@ class Module(Hooked):
             ['', '0', '0.0']
         """
         seen = set() if memo is None else memo
-        if remove_duplicate and id(self) in seen:
+        if remove_duplicate and self in seen:
             return
-        seen.add(id(self))
+        seen.add(self)
         yield prefix, self
         for name, child in self._modules.items():
             if child is not None:

@@ -205,6 +205,7 @@ class Setting(ContextDecorator):
         return None
 
 
+_NOT_TRACED = "programs run at once, call by call, and are not traced into graphs"
 _COMPILED = "compiled extensions of PyTorch are not built: they need PyTorch's headers and libraries"
 _OWN_KERNELS = "docs/guides/adding-an-operator.md shows how a program defines an operator with device code of its own"
 _IMPORT = "from flambeau.utils import cpp_extension"
@@ -389,7 +390,7 @@ class NoGraph:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError(
-            "programs are not traced: there are no graphs of them",
+            _NOT_TRACED,
             hint="call the module itself; module hooks see intermediate values",
             operator=type(self).__name__,
         )
@@ -439,15 +440,11 @@ class SymInt(NoGraph):
     """The class of symbolic sizes; it has no instances."""
 
 
-symbolic_trace = _lacking(
-    "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
-)
+symbolic_trace = _lacking("fx.symbolic_trace", _NOT_TRACED, "call the module itself")
 transform_level = _lacking(
     "_C._functorch", "tensors have no batch dimension of vmap", "call the function itself inside vmap"
 )
-trace_graph = _lacking(
-    "jit._get_trace_graph", "programs are not traced: there are no graphs of them", "call the module itself"
-)
+trace_graph = _lacking("jit._get_trace_graph", _NOT_TRACED, "call the module itself")
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
 # functions of torch.fft, by name; each raises NotSupportedError
 transforms = {
