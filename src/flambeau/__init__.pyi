@@ -977,24 +977,24 @@ def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bo
     """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
 @overload
 def nanmedian(input: Tensor) -> Tensor:
-    """Compute `median` of the elements that are not NaN; NaN if there is no other."""
+    """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Compute `median` of the elements that are not NaN; NaN if there is no other."""
+    """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
 def nanquantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute `quantile` of the elements that are not NaN; NaN if there is no other."""
+    """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a view of `length` indexes of a dimension from `start` on."""
+    """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `narrow` returns."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
-    """Return (`group_norm`, mean, 1 / standard deviation) of each group of channels."""
+    """Return (the result of `group_norm`, the mean of each group of channels, 1 / its standard deviation)."""
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
-    """Return (`layer_norm`, mean, 1 / standard deviation) of the last dimensions."""
+    """Return (the result of `layer_norm`, the mean over the last dimensions, 1 / the standard deviation over them)."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1006,7 +1006,7 @@ def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+    """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the indexes of all nonzero elements, in row-major order."""
@@ -1018,7 +1018,7 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the norm over all dimensions except one, which are kept with size 1."""
+    """Compute the norm over all dimensions except `dim`; the reduced dimensions are kept with size 1."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return normally distributed random numbers; mean and std are tensors, with one value per result, or numbers."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -1040,9 +1040,9 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
-    """Return (U, S, V): principal components of the rows of A, by `svd_lowrank`; columns of V are their directions."""
+    """Return (U, S, V): the principal components of the rows of A, by `svd_lowrank`; each column of V is a direction."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the p-norm of the difference of each row and every later one."""
+    """Return the p-norm distance between each row and every later row."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Return a view with the dimensions in another order."""
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -1054,7 +1054,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = .
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a tensor like `input` with values from the Poisson distributions of these rates; their gradient is 0."""
+    """Draw a number from the Poisson distribution for each element of `input`, which is its rate; the gradient is 0."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
     """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1068,7 +1068,7 @@ def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+    """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (Q, R): the former name of `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
@@ -1112,7 +1112,7 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the remainder of `floor_divide`, with the sign of the divisor."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
-    """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+    """Return the input with each slice along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
     """Repeat each element, or each index of a dimension, several times in a row."""
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -1156,17 +1156,17 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the places where values can be put into a sorted sequence so that it stays sorted: the first such place."""
+    """Return, for each value, the first index at which inserting it keeps a sorted sequence sorted."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each."""
+    """Split a dimension into consecutive segments, and reduce each to its "sum", "mean", "prod", "max" or "min"."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """Return a view of one index of a dimension, without that dimension."""
+    """Return a view of the input at one index of a dimension, without that dimension."""
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `select` returns."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` at one index of a dimension."""
+    """Return a copy of the input in which `src` replaces the elements at one index of a dimension."""
 def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
+    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1): the activation of self-normalizing networks."""
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: stores the result in `input`, cast to its dtype, and returns it."""
 def set_default_dtype(d: _dtype) -> None:
@@ -1176,7 +1176,7 @@ def set_default_tensor_type(t: Any) -> None:
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
-    """Restore a state that get_rng_state returned."""
+    """Set the state of the CPU's or a CUDA device's generator to one that `get_rng_state` returned."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1202,7 +1202,7 @@ def sinh_(input: Tensor) -> Tensor:
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `slice` returns."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` in a slice of a dimension."""
+    """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension."""
 def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1232,7 +1232,7 @@ def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None =
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0."""
+    """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0."""
 def std_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """Return (standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -1244,7 +1244,7 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
-    """Return (U, S, V): the q largest singular values of A - M and their vectors, approximated by random projections."""
+    """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1256,7 +1256,7 @@ def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the elements of the flattened input at the given indexes; negative ones count from the end."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+    """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the tangent."""
 def tan_(input: Tensor) -> Tensor:
@@ -1280,7 +1280,7 @@ def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tens
 def to_dlpack(tensor: Any) -> Tensor:
     """Return a DLPack capsule over a tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
+    """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -1312,7 +1312,7 @@ def trunc_(input: Tensor) -> Tensor:
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of every index of a dimension."""
+    """Return a tuple of views, one for each index of a dimension."""
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `unbind` returns."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
@@ -1324,7 +1324,7 @@ def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., retu
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order."""
+    """Convert flat, row-major indexes into a tensor of a shape to one tensor of indexes for each dimension."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return the pieces of `chunk`; autograd allows in-place writes to them."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1338,13 +1338,13 @@ def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Ten
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+    """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction)."""
 def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
 def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return a contiguous copy in the shape of `view`."""
+    """Return a contiguous copy in another shape, or with its bytes read as another type."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor of at least 2 dimensions along dimension 0, and return views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:

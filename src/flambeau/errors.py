@@ -298,7 +298,7 @@ class CheckpointError(AutogradError):
 
 
 class GradcheckError(AutogradError):
-    """A derivative differs from finite differences."""
+    """The error of `gradcheck` and `gradgradcheck`: a gradient differs from finite differences."""
 
 
 class LinAlgError(FlambeauError, RuntimeError):

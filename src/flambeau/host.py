@@ -193,7 +193,7 @@ def is_process_alive(pid: int) -> bool:
 
 
 def get_cpu_capability() -> str:
-    """Return "DEFAULT": NumPy selects instructions, and there are no kernels for AVX2 and AVX512 as in PyTorch.
+    """Return "DEFAULT": NumPy selects the CPU's instructions; there are no AVX2 or AVX512 kernels as in PyTorch.
 
     Example:
         >>> torch.backends.cpu.get_cpu_capability()

@@ -142,7 +142,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store the mode of deterministic algorithms.  It excludes recurrent layers of cuDNN; all others are deterministic.
+    """Set whether recurrent layers avoid cuDNN; every other operator is always deterministic.
 
     warn_only: stored, and has no effect.
     Raises: ArgumentTypeError if `mode` is not a bool.

@@ -35,7 +35,7 @@ __dir__ = listing(globals())
 class OptState(Enum):
     """The stage of an optimizer in a GradScaler, since the last `update`.
 
-    READY: nothing.  UNSCALED: its gradients are unscaled.  STEPPED: `step` was called.
+    READY: no method was called.  UNSCALED: its gradients are unscaled.  STEPPED: `step` was called.
     Raises: the builtin ValueError for a number that is not a stage.
     Example:
         >>> from flambeau.amp.grad_scaler import OptState

@@ -137,7 +137,7 @@ def isdtype(dtype: dtype, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> dtype:
     """Return the type that arrays, data types and Python numbers promote to.
 
-    A number only decides if its kind is above those of the arrays and data types.
+    A number affects the type only if its kind (bool, integer, float) is above those of the arrays and data types.
     Raises: ArgumentTypeError for anything else, and for no array and no data type.
     Example:
         >>> torch.array_api.result_type(torch.uint16, torch.ones(2, dtype=torch.int8), 3)

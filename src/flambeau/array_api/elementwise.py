@@ -16,8 +16,9 @@ def _of_two(name: str, operator: Any) -> Any:
         """{summary}
 
         x1, x2: arrays, or one of them a Python number.
-        The operands get one type first: 0-dimensional arrays promote as others do, uint16, uint32 and uint64 promote
-        with all integers but uint64 with signed ones, and a number gets the type of the array.
+        Every function of two arrays first converts them to a common type; the example shows it for `add`.  Unlike in
+        PyTorch, 0-dimensional arrays promote as others do, and uint16, uint32 and uint64 promote with all integers but
+        uint64 with signed ones.  A number gets the type of the array, unless its kind (bool, integer, float) is higher.
         Raises: DtypeError if there is no common type.
         Example:
             >>> torch.array_api.add(torch.tensor([1], dtype=torch.uint16), torch.tensor(2, dtype=torch.int8))
@@ -85,8 +86,8 @@ def _bound_of(bound: Any, x: Any) -> Any:
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """Divide, and round towards minus infinity.
 
-    An infinite dividend gives an infinite quotient, and an infinite divisor a zero, where PyTorch follows Python:
-    its results are NaN and, for different signs, -1.
+    An infinite dividend gives an infinite quotient; PyTorch gives NaN.  An infinite divisor gives 0 or -0; PyTorch
+    gives -1 for operands of different signs.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for bool, or if there is no common type.
     Example:

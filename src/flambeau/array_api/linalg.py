@@ -53,7 +53,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """Return the sums of products over axes: a number of last and first ones, or a sequence for each array.
+    """Return the sums of products over the last n axes of x1 and the first n of x2, or over a sequence of axes of each.
 
     Shapes: the axes of x1, then those of x2, without the ones summed over.
     Raises: ShapeError if sizes differ, or for too many axes, DtypeError if there is no common type.
@@ -65,7 +65,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return the sums of products along an axis, which is negative and of one size in both arrays.
+    """Return the sums of products along an axis of equal size, a negative number counted from the end of each shape.
 
     Raises: ShapeError if the sizes differ, IndexRangeError if an array has no such axis.
     Example:
@@ -128,7 +128,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return cross products along an axis of size three; it is negative, and counted from the end of both shapes.
+    """Return cross products along an axis of size three, a negative number counted from the end of each shape.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Raises: ShapeError unless the axis has size three, IndexRangeError if it is out of range.
@@ -243,7 +243,7 @@ def slogdet(x: Any, /) -> SignAndLogarithm:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    """Return the solutions x of x1 @ x = x2; x2 is one vector, or else matrices, where PyTorch may see vectors.
+    """Return the solutions x of x1 @ x = x2; x2 is a vector if it has one dimension, and never a stack of vectors.
 
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], [*, k].
     Raises: ShapeError if the sizes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.

@@ -51,11 +51,11 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    """Join arrays along an axis; None: flatten them first.  The type is the one that they promote to.
+    """Join arrays along an axis; axis=None: flatten them first.  The type is the one that they promote to.
 
     Shapes: sizes are equal except along the axis, where the result has their sum; a vector for None.
     Raises: ShapeError if other sizes differ, IndexRangeError if the axis is out of range, ArgumentTypeError for no
-            arrays, or anything else.
+            arrays, or one that is not an array.
     Example:
         >>> torch.array_api.concat([torch.tensor([[1, 2]]), torch.tensor([3.0])], axis=None)
         tensor([1., 2., 3.])
@@ -78,7 +78,7 @@ def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    """Reverse the order of elements along an axis or several; None: along all.
+    """Reverse the order of elements along an axis or several; axis=None: along all.
 
     Shapes: same as the input.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
@@ -114,9 +114,9 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    """Repeat each element along an axis; None: of the flattened array.  repeats: a number, or an array of numbers.
+    """Repeat each element along an axis; axis=None: of the flattened array.  repeats: a number, or an array of numbers.
 
-    Host:   an array of numbers on a GPU is waited for.
+    Host:   waits for an array of numbers on a GPU.
     Raises: ShapeError unless there is one number for each index, ValueRangeError for a negative number, IndexRangeError
             if the axis is out of range.
     Example:
@@ -141,7 +141,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
-    """Move elements along an axis or several, and those that leave one end to the other; None: of the flattened array.
+    """Shift elements along axes; those shifted out at one end enter at the other.  axis=None: in the flattened array.
 
     Shapes: same as the input.
     Raises: IndexRangeError if an axis is out of range, ShapeError if shifts and axes differ in number.
@@ -177,7 +177,7 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
     Shapes: the arrays' with the number of arrays inserted at `axis`.
     Raises: ShapeError if shapes differ, IndexRangeError if the axis is out of range, ArgumentTypeError for no arrays,
-            or anything else.
+            or one that is not an array.
     Example:
         >>> torch.array_api.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], axis=1)
         tensor([[1, 3],

@@ -96,8 +96,8 @@ def cumulative_sum(
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """Return the n-th differences of adjacent elements along an axis.
 
-    prepend, append: values to join to the array, before and after its elements, first.
-    Shapes: the input's, with n elements less along the axis.
+    prepend, append: values put before and after the elements along the axis before the differences are taken.
+    Shapes: the input's, after prepend and append, with n elements fewer along the axis.
     Raises: IndexRangeError if the axis is out of range, ShapeError for no dimensions, ValueRangeError for a negative n.
     Example:
         >>> torch.array_api.diff(torch.tensor([1, 4, 9]))
@@ -156,7 +156,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: b
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Return the standard deviation along axes; the sum of squares is divided by their number minus `correction`.
+    """Return the standard deviation along axes; the sum of squared distances is divided by count - correction.
 
     Shapes: the input's without these axes, or with size 1 there if keepdims.
     Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
@@ -181,7 +181,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bo
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Return the variance along axes; the sum of squares is divided by their number minus `correction`.
+    """Return the variance along axes; the sum of squared distances is divided by count - correction.
 
     Shapes: the input's without these axes, or with size 1 there if keepdims.
     Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.

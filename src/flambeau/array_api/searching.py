@@ -12,7 +12,7 @@ from .data_types import promoted
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the index of the first maximum along an axis; None: in the flattened array.
+    """Return the index of the first maximum along an axis; axis=None: in the flattened array.
 
     Shapes: the input's without the axis, or with size 1 there if keepdims.
     Raises: IndexRangeError if the axis is out of range, or has no elements.
@@ -24,7 +24,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the index of the first minimum along an axis; None: in the flattened array.
+    """Return the index of the first minimum along an axis; axis=None: in the flattened array.
 
     Shapes: the input's without the axis, or with size 1 there if keepdims.
     Raises: IndexRangeError if the axis is out of range, or has no elements.
@@ -36,7 +36,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Count the elements that are not zero, along axes; None: in the whole array.
+    """Count the elements that are not zero, along axes; axis=None: in the whole array.
 
     Shapes: the input's without these axes, or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
@@ -63,9 +63,9 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    """Return where the values of x2 belong among those of x1, which is sorted, or which sorter puts in order.
+    """Return the indices at which inserting the values of x2 keeps x1 sorted.
 
-    side: whether equal values of x1 are to the "right" or to the "left" of the place.
+    side: "left" is the index before equal values of x1, "right" the one after them.  sorter: the indices that sort x1.
     Shapes: same as x2.
     Raises: ModeError for any other side, ValueRangeError for a sorter of another type or shape, DtypeError if there is
             no common type.

@@ -411,7 +411,7 @@ def _check_bool(name: str, value: object) -> None:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether `autocast` knows a device type.
+    """Return whether `autocast` supports a device type.
 
     Raises: ArgumentTypeError if device_type is not a str, DeviceNameError if it is not a device type.
     Example:
@@ -836,7 +836,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorate the `backward` of an `autograd.Function` whose `forward` is decorated with `custom_fwd`.
+    """Decorate the `backward` of an `autograd.Function`, to run it under the autocast state of its `custom_fwd`.
 
     Raises: ArgumentError if device_type is not a str.
     Example:

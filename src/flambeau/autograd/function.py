@@ -394,9 +394,9 @@ class Function:
     def backward(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs from those of the results.  A subclass defines it as a static method.
 
-        It is called with ctx and one gradient per result of `forward`, and returns one per argument of `apply`, None
-        where there is none.
-        Raises: NotSupportedError if the subclass defines neither it nor `vjp`.
+        It is called with ctx and one gradient per result of `forward`, and returns one per argument of `apply`, or
+        None for an argument that needs no gradient.
+        Raises: NotSupportedError if the subclass defines neither this method nor `vjp`.
         Example:
             >>> class Triple(torch.autograd.Function):
             ...     @staticmethod
@@ -415,7 +415,7 @@ class Function:
     def vjp(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs: another name of `backward`, which a subclass may define instead.
 
-        Raises: NotSupportedError if the subclass defines neither it nor `backward`.
+        Raises: NotSupportedError if the subclass defines neither this method nor `backward`.
         Example:
             >>> class Triple(torch.autograd.Function):
             ...     @staticmethod
@@ -601,8 +601,8 @@ class _ErrorNode(Node):
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a Function's backward as not differentiable: a second derivative is an error.
 
-    It runs without recording.
-    Raises: AutogradError in a second backward pass.
+    The decorated backward runs without recording for autograd.
+    Raises: AutogradError if a gradient is propagated through its results.
     Example:
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod

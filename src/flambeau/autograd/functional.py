@@ -138,7 +138,7 @@ class _Evaluation:
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs of func, product of a vector with its Jacobian).
 
-    v: like the outputs; may be omitted if func has one output element.  create_graph: whether results can be
+    v: shaped like the outputs; may be omitted if func has one output element.  create_graph: whether results can be
     differentiated.
     strict: raise an error, instead of returning zeros, if an output does not depend on an input.
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the results' shapes,
@@ -157,7 +157,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs of func, product of its Jacobian with a vector).  v: like the inputs; for the rest see `vjp`.
+    """Return (outputs of func, product of its Jacobian with the vector v, shaped like the inputs).  Options: see `vjp`.
 
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
             AutogradError without v, unless the input has one element, and with `strict` if a result does not depend on
@@ -188,7 +188,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the Jacobian of func: per output and input, a tensor with the shapes of both, one after the other.
+    """Return the Jacobian of func: per output and input, a tensor of the output's shape followed by the input's.
 
     Tuples of outputs or inputs give tuples.  create_graph, strict: see `vjp`.  vectorize, strategy: without effect.
     Raises: ArgumentTypeError unless inputs and results are tensors, AutogradError with `strict` if a result does not
@@ -241,7 +241,7 @@ def hessian(
 
     For the options see `jacobian`.
     Raises: ArgumentTypeError unless inputs and results are tensors, AutogradError unless func returns one element, and
-            with `strict` if it does not depend on an input, NotSupportedError for vectorize=True with strict=True.
+            with `strict` if that does not depend on an input, NotSupportedError for vectorize=True with strict=True.
     Example:
         >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
         tensor([[ 6.,  0.],
@@ -259,10 +259,10 @@ def hessian(
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of a vector with its Hessian).  v: like the inputs; for the rest see `vjp`.
+    """Return (output of func, product of the vector v, shaped like the inputs, with its Hessian).  Options: see `vjp`.
 
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
-            AutogradError unless func returns one element, and with `strict` if it does not depend on an input.
+            AutogradError unless func returns one element, and with `strict` if its result does not depend on an input.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
         >>> torch.autograd.functional.vhp(lambda x: (x * x).sum(), x, v)
@@ -277,10 +277,10 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of its Hessian with a vector), by a third pass; `vhp` is cheaper.
+    """Return (output of func, product of its Hessian with the vector v), with one pass more than `vhp`.  See `vjp`.
 
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
-            AutogradError unless func returns one element, and with `strict` if it does not depend on an input.
+            AutogradError unless func returns one element, and with `strict` if its result does not depend on an input.
     Example:
         >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
         >>> torch.autograd.functional.hvp(lambda x: (x * x).sum(), x, v)

@@ -88,7 +88,7 @@ def _pack_all(saved: Any, pack_hook: Callable[[Any], Any], unpack_hook: Callable
 class saved_tensors_hooks:  # noqa: N801
     """A context in which each tensor saved for backward is replaced by the result of pack_hook.
 
-    pack_hook: called with the tensor when it is saved; it may not write it.
+    pack_hook: called with the tensor when it is saved; it must not write to the tensor.
     unpack_hook: called in backward with the result of pack_hook; returns a tensor like the saved one.
     Raises: AutogradError where hooks are disabled.
     Example:

@@ -22,9 +22,10 @@ SAVED, RAW = "_saved_", "_raw_saved_"  # prefixes of attributes; PyTorch's name 
 
 
 class Node:
-    """A node of the gradient graph, as `grad_fn` of a tensor.
+    """A node of the gradient graph, such as the `grad_fn` of a tensor.
 
-    Its class is named after the operator, such as MulBackward0.  It keeps its part of the graph alive.
+    Its class is named after the operator, such as MulBackward0.  A reference keeps the node's part of the graph
+    alive.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> node = (x * 2).grad_fn
@@ -59,7 +60,7 @@ class Node:
         return metadata
 
     def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
-        """Call fn(grad_inputs, grad_outputs) after each run of the node; a tuple that it returns replaces grad_inputs.
+        """Call fn(grad_inputs, grad_outputs) after each run of the node; a tuple that fn returns replaces grad_inputs.
 
         Return a handle, whose `remove` removes the hook.
         Raises: ArgumentTypeError if the hook is not a function.
@@ -75,7 +76,7 @@ class Node:
         return add(hooks_of(self._node).after, fn)
 
     def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
-        """Call fn(grad_outputs) before each run of the node; a tuple that it returns replaces grad_outputs.
+        """Call fn(grad_outputs) before each run of the node; a tuple that fn returns replaces grad_outputs.
 
         Return a handle, whose `remove` removes the hook.
         Raises: ArgumentTypeError if the hook is not a function.
@@ -245,7 +246,7 @@ def _named(name: str, base: type[Node]) -> type[Node]:
 
 
 class GradientEdge(tuple[Any, ...]):
-    """An output of a node: (node, output_nr, ownership_token).  `get_gradient_edge` makes one of a tensor.
+    """One output of a node of the gradient graph: (node, output_nr, ownership_token).  See `get_gradient_edge`.
 
     made_of: (layout, device index) of the tensor, None where it is not known.
     Example:

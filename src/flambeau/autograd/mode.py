@@ -155,7 +155,7 @@ class enable_grad(no_grad):  # noqa: N801
 
 
 class set_grad_enabled(GradMode):  # noqa: N801
-    """Set the gradient mode at once; as a context manager or a decorator, restore the former one at the end.
+    """Enable or disable recording for autograd at once; as a context manager or a decorator, restore the former mode.
 
     Raises: ArgumentTypeError if `mode` is not a bool.
     Example:
@@ -261,7 +261,7 @@ class _Stored(_ContextDecorator):
         return super().__call__(function)
 
     def clone(self) -> Self:
-        """Store the setting again, as a new context.
+        """Return a new context manager for the same setting, which it stores again at once.
 
         Example:
             >>> first = torch.autograd.set_multithreading_enabled(True)
@@ -273,7 +273,7 @@ class _Stored(_ContextDecorator):
 
 
 class set_multithreading_enabled(_Stored):  # noqa: N801
-    """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
+    """Store a setting of PyTorch, which here has no effect: backward always runs in the calling thread.
 
     As a context manager or a decorator, it restores the former setting at the end.
     Raises: ArgumentTypeError if `mode` is not a bool.
@@ -285,7 +285,7 @@ class set_multithreading_enabled(_Stored):  # noqa: N801
 
 
 class enforce_grad_layout_policy(_Stored):  # noqa: N801
-    """Store PyTorch's setting.  It has no effect on how gradients lie in memory.
+    """Store a setting of PyTorch, which here has no effect on how gradients lie in memory.
 
     As a context manager or a decorator, it restores the former setting at the end.
     Raises: ArgumentTypeError if `mode` is not a bool.

@@ -35,9 +35,10 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Set whether backward may move a node whose stream is not capturing to the stream that is.  The default is False.
+    """Set whether backward runs a node on its gradient's stream if that stream is capturing and the node's own is not.
 
-    Without it, such a node on a default stream is an error; on another stream, it joins the capture by its wait.
+    The default is False: then the node's stream waits for the capturing one, and so joins the capture, except for a
+    default stream, which is an error in backward.
     Raises: ModeError if `enabled` is not a bool.
     Example:
         >>> torch.autograd.graph.set_override_stale_capture_stream(True)

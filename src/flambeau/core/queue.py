@@ -38,7 +38,7 @@ class Queue:
     mark: EventHandle | None
 
     def begin(self, machine: Any, device_index: int, handle: StreamHandle) -> None:
-        """Set the fields for a driver's stream.  `__init__` belongs to Stream."""
+        """Initialize the fields for a driver's stream; the subclass Stream defines `__init__`."""
         self.machine = machine
         self.driver = machine.driver
         self.hot = machine.driver.hot
@@ -49,13 +49,13 @@ class Queue:
         self.mark = None  # the event that others wait for to follow this stream; a wait is for its latest record
 
     def record(self, event: EventHandle, external: bool = False) -> None:
-        """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
+        """Record a driver's event on this stream.  external: in a capture, record it at each launch of the graph."""
         self.hot.event_record(event, self.handle, external)
         if _hooks.on_record is not None:
             _hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
-        """Make later work wait for a driver's event.  external: at each launch of the graph that is being captured."""
+        """Make later work wait for a driver's event.  external: in a capture, wait at each launch of the graph."""
         self.hot.stream_wait_event(self.handle, event, external)
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)

@@ -733,7 +733,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 @operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, method=False)
 def selu(call: Call, input: Operand) -> Any:
-    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
+    """Compute 1.0507 x where x is positive, else 1.7581 * (exp(x) - 1): the activation of self-normalizing networks.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -533,11 +533,11 @@ def _wrong_powers() -> Iterator[ErrorSample]:
 def _pow(input: Value, exponent: Value) -> Any:
     """Compute `input` to the power `exponent`, element by element.
 
-    Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
+    Integer results wrap.  For a negative power in an exponent tensor, an integer base gives 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool, and for integers to a
-            negative number.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if both operands are bool, or if the base is an
+            integer and the exponent a negative number.
     Example:
         >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.])

@@ -511,7 +511,7 @@ def _bad_rows() -> Iterator[ErrorSample]:
 
 @composite(samples=_rows, errors=_bad_rows, dtypes=FLOATING_TYPES[2:], method=False)
 def pdist(input: Operand, p: float = 2) -> Any:
-    """Return the p-norm of the difference of each row and every later one.
+    """Return the p-norm distance between each row and every later row.
 
     Shapes: [n, d] gives [n * (n - 1) / 2].
     Host:   returns at once.

@@ -1006,7 +1006,7 @@ def _no_neighbours() -> Iterator[ErrorSample]:
 
 
 def _nextafter(input: Operand, other: Operand) -> Any:
-    """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`.
+    """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -1124,7 +1124,7 @@ def _nan_to_num(
 ) -> Any:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged.
 
-    nan: 0 if it is None.  posinf, neginf: the largest and the least number of the type if they are None.
+    nan: None means 0.  posinf, neginf: None means the largest and the lowest finite number of the type.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if `nan`, `posinf` or `neginf` is neither a number nor None.

@@ -562,7 +562,7 @@ def qr(input: Operand, some: bool = True) -> Any:
     """Return (Q, R): the former name of `linalg.qr`.
 
     some: True is mode="reduced", False mode="complete".
-    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; [*, m, m] and [*, m, n] unless some.
+    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; [*, m, m] and [*, m, n] if not some.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
@@ -878,9 +878,9 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
 def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
     """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
 
-    some: U and V have k columns.  compute_uv: otherwise U and V are zeros.
-    Shapes: [*, m, n] gives [*, m, k], [*, k] and [*, n, k], where k is the smaller size; [*, m, m] and [*, n, n] unless
-            some.
+    some: whether U and V have only k columns.  compute_uv: if False, U and V are zeros.
+    Shapes: [*, m, n] gives [*, m, k], [*, k] and [*, n, k], where k is the smaller size; [*, m, m] and [*, n, n] if
+            not some.
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
             does not converge.

@@ -270,7 +270,7 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j].
 
     reduce: None, or "add" or "multiply" to combine with the input; "multiply" has no derivative.
-    Of several writes to one element the last in row-major order counts.  The gradient is that of single writes.
+    If several writes go to one element, the last in row-major order counts; the gradient assumes no such conflict.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -514,9 +514,9 @@ def _put_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
-    """Write `source` to the elements of the flattened input at the given indexes, or add it there.
+    """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there.
 
-    Of several writes to one element the last counts.  Additions to one element are made in order.
+    If several indexes name one element, the last write counts, and additions are made in order.
     Shapes: the source has as many elements as the index; the result has the input's shape.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type and the
@@ -796,7 +796,7 @@ def _select_samples() -> Iterator[Sample]:
 
 @composite(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL, takes_out=False)
 def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
-    """Return a copy of the input with `src` at one index of a dimension.
+    """Return a copy of the input in which `src` replaces the elements at one index of a dimension.
 
     Shapes: the source has the shape of `input.select(dim, index)`; the result has the input's.
     Host:   returns at once.
@@ -824,7 +824,7 @@ def _slice_errors() -> Iterator[ErrorSample]:
 def slice_scatter(
     input: Operand, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """Return a copy of the input with `src` in a slice of a dimension.
+    """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension.
 
     Shapes: the source has the shape of that slice; the result has the input's.
     Host:   returns at once.
@@ -916,13 +916,13 @@ def _along_samples() -> Iterator[Sample]:
 
 @composite(samples=_along_samples, errors=_along_errors, dtypes=dtypes.ALL)
 def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
-    """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened.
+    """Return the elements of the input at `indices` along `dim`; without dim, both are flattened.
 
     With `dim`, indices are taken modulo its size.
     Shapes: input and indices broadcast, except along `dim`; the result has the size of the indices there.
     Host:   returns at once; without `dim`, an index out of range raises on the CPU and triggers a device-side assert
             on a GPU.
-    Raises: IndexRangeError if `dim` is out of range, and without it an index, DtypeError unless the indices are of an
+    Raises: IndexRangeError if `dim`, or an index without `dim`, is out of range, DtypeError unless the indices have an
             integer type, ShapeError if the numbers of dimensions differ.
     Example:
         >>> x = torch.tensor([[30, 10, 20]])

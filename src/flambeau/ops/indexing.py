@@ -867,7 +867,7 @@ def _unravel_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )
 def unravel_index(indices: Operand, shape: Any) -> Any:
-    """Return the indexes in each dimension of a shape, from indexes of its elements in row-major order.
+    """Convert flat, row-major indexes into a tensor of a shape to one tensor of indexes for each dimension.
 
     Shapes: one int64 tensor of the indices' shape for each dimension.
     Host:   returns at once.

@@ -383,7 +383,7 @@ def _tile_errors() -> Iterator[ErrorSample]:
 def tile(input: Operand, dims: Any) -> Any:
     """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
 
-    Shapes: size i of the result is the input's times its count; the shorter of the two gets leading ones.
+    Shapes: size i of the result is the input's times its count; missing leading sizes are 1.
     Host:   returns at once.
     Raises: ValueRangeError if a count is negative.
     Example:
@@ -421,8 +421,8 @@ def repeat_interleave(
 ) -> Any:
     """Repeat each element, or each index of a dimension, several times in a row.
 
-    repeats: a count, or a vector of integers with a count for every index.  Without it, the input is the counts, and
-    the result the repeated indexes.
+    repeats: a count, or a vector of integers with a count for every index.  Without it, the input holds the counts, and
+    the result has each index as often as its count says.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Shapes: those of the input; the size of `dim` is the sum of the counts.  Without dim, a vector.
     Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.

@@ -287,10 +287,10 @@ def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
     dtypes=FLOATING_TYPES, method=False, takes_out=False,
 )  # fmt: skip
 def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
-    """Compute the norm over all dimensions except one, which are kept with size 1.
+    """Compute the norm over all dimensions except `dim`; the reduced dimensions are kept with size 1.
 
-    dim: -1 keeps no dimension: the result is the norm of all elements.
-    Shapes: the input's with size 1 in every dimension but `dim`; none for -1.
+    pow: the p of the p-norm.  dim: -1 means the norm of all elements.
+    Shapes: the input's with size 1 in every dimension but `dim`; no dimensions for dim=-1.
     Host:   returns at once.
     Raises: IndexRangeError if `dim` is out of range, DtypeError for integers.
     Example:

@@ -149,7 +149,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: DtypeError for integers; ValueRangeError if low is above high, or they or their difference do not fit.
+    Raises: DtypeError for integers; ValueRangeError if low is above high, or low, high or high - low does not fit.
     Example:
         >>> x = torch.empty(1000).uniform_(-1, 1)
         >>> x.min() >= -1, x.max() < 1
@@ -219,11 +219,11 @@ def _wrong_ranges() -> Iterator[ErrorSample]:
 def random(call: Call, input: Operand, low: int | None = None, high: int | None = None, generator: Any = None) -> Any:
     """Overwrite this tensor with integers from the uniform distribution over low to high - 1, and return it.
 
-    With one bound, the integers are 0 to low - 1.  Without bounds, they are 0 to the largest value of an integer type,
+    With one argument n, they are 0 to n - 1.  Without bounds, they are 0 to the largest value of an integer type,
     or to the largest integer up to which a floating point type represents all integers.
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: ValueRangeError if the range is empty, or beyond the type.
+    Raises: ValueRangeError if the range is empty, or does not fit the type.
     Example:
         >>> x = torch.empty(1000, dtype=torch.int64).random_(10)
         >>> x.min(), x.max()
@@ -769,11 +769,11 @@ def _wrong_poisson() -> Iterator[ErrorSample]:
     setting=is_portable,
 )  # fmt: skip
 def poisson(input: Operand, generator: Any = None) -> Any:
-    """Return a tensor like `input` with values from the Poisson distributions of these rates; their gradient is 0.
+    """Draw a number from the Poisson distribution for each element of `input`, which is its rate; the gradient is 0.
 
     Shapes: same as the input.
     Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
-    Raises: DtypeError for integers, ValueRangeError for negative rates.
+    Raises: DtypeError for integers, ValueRangeError for rates that are negative or NaN.
     Example:
         >>> torch.poisson(torch.tensor([0.0, 0.0]))
         tensor([0., 0.])

@@ -392,9 +392,9 @@ def _correction(name: str, dim: Any, unbiased: bool, keepdim: bool, correction: 
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction.
+    """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction).
 
-    unbiased: short for correction 1 (True) or 0.
+    unbiased: True, the default, means correction=1; False means correction=0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -411,7 +411,7 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0.
+    """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0.
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -510,7 +510,7 @@ def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none.
 
-    dtype: the type of the result; the mean of integers needs one.
+    dtype: the type of the result; None keeps the type of the input.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -761,7 +761,7 @@ def _norm_errors() -> Iterator[ErrorSample]:
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
 
-    A p of None or "fro" is 2; "nuc" is the sum of a matrix's singular values.  Its gradient is 0 where the norm is 0.
+    p=None and p="fro" mean 2; "nuc" is the sum of a matrix's singular values.  The gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated,
@@ -867,12 +867,12 @@ def _renorm_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_renorm_samples, errors=_renorm_errors, dtypes=FLOATING_TYPES, inplace=True)
 def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
-    """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm.
+    """Return the input with each slice along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm.
 
     Shapes: at least two dimensions; the result has the input's shape.
     Host:   returns at once.
-    Raises: ValueRangeError for a p or a maxnorm out of range, IndexRangeError if `dim` is out of range, ShapeError for
-            fewer than two dimensions, DtypeError for integers.
+    Raises: ValueRangeError unless p is above 0 and maxnorm at least 0, IndexRangeError if `dim` is out of range,
+            ShapeError for fewer than two dimensions, DtypeError for integers.
     Example:
         >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), 2, 0, 2.5)
         tensor([[1.5000, 2.0000],
@@ -1336,7 +1336,7 @@ def median(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any
 
 @composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def nanmedian(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Compute `median` of the elements that are not NaN; NaN if there is no other.
+    """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN.
 
     Shapes: as `median`.
     Host:   returns at once.
@@ -1540,8 +1540,8 @@ def quantile(
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
-            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or of another type or
-            shape.
+            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or is a tensor with
+            another type or more than one dimension.
     Example:
         >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 5.0]), torch.tensor([0.5, 1.0]))
         tensor([2.5000, 5.0000])
@@ -1553,13 +1553,13 @@ def quantile(
 def nanquantile(
     input: Operand, q: Value, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """Compute `quantile` of the elements that are not NaN; NaN if there is no other.
+    """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN.
 
     Shapes: as `quantile`.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
-            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or of another type or
-            shape.
+            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or is a tensor with
+            another type or more than one dimension.
     Example:
         >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
         tensor(2.)

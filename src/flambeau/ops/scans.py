@@ -615,7 +615,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
 def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
     """Compute the integral of y along `dim` by the trapezoidal rule.
 
-    x: the points of the values; or dx, their distance, which is 1 by default.
+    x: the points at which the values lie; or dx: the distance between them, 1 by default.
     Shapes: the shape of y without `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError if points and values differ in number, ArgumentError if x

@@ -403,9 +403,9 @@ def searchsorted(
     sorted_sequence: Operand, input: Value, *, out_int32: bool = False, right: bool = False, side: Any = None,
     sorter: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Return the places where values can be put into a sorted sequence so that it stays sorted: the first such place.
+    """Return, for each value, the first index at which inserting it keeps a sorted sequence sorted.
 
-    right, or side="right": the last such place.  sorter: the indexes that sort the sequence, if it is not sorted.
+    right=True, or side="right": the last such index.  sorter: the indexes that sort the sequence, if it is not sorted.
     out_int32: whether the result is int32 rather than int64.
     Shapes: a sequence [n] serves all values; one of shape [*, n] has a row for each row of the values, [*, m].
     Host:   returns at once.

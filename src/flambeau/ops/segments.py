@@ -146,11 +146,12 @@ def segment_reduce(
     data: Operand, reduce: str, *, lengths: Operand | None = None, indices: Operand | None = None,
     offsets: Operand | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
 ) -> Any:  # fmt: skip
-    """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each.
+    """Split a dimension into consecutive segments, and reduce each to its "sum", "mean", "prod", "max" or "min".
 
-    lengths: of the segments; or offsets, where each begins, and the end of the last.  Their last dimension is `axis`.
-    initial: joined to every segment; without it, an empty segment has the sum 0, the product 1, and the mean NaN.
-    unsafe: whether the lengths are not checked.
+    lengths: the sizes of the segments; or offsets: their first indexes, then the end of the last.
+    axis: the dimension to split, which must be the last dimension of lengths or offsets.
+    initial: a value that every segment includes; without it, an empty segment has sum 0, product 1 and mean NaN.
+    unsafe: True skips the check of the lengths.
     Shapes: those of the data, with the number of segments along `axis`.
     Host:   waits for the lengths unless unsafe.
     Raises: ValueRangeError unless either lengths or offsets are given, and for lengths that do not fit, ModeError for

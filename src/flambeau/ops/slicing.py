@@ -168,7 +168,7 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def select(input: Operand, dim: int, index: int) -> Any:
-    """Return a view of one index of a dimension, without that dimension.
+    """Return a view of the input at one index of a dimension, without that dimension.
 
     Shapes: the input's without `dim`.
     Host:   returns at once.
@@ -249,7 +249,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
-    """Return a view of `length` indexes of a dimension from `start` on.
+    """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`.
 
     Shapes: those of the input; the size of `dim` is `length`.
     Host:   returns at once.
@@ -392,7 +392,7 @@ def _unbind_samples() -> Iterator[Sample]:
 
 @composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def unbind(input: Operand, dim: int = 0) -> Any:
-    """Return views of every index of a dimension.
+    """Return a tuple of views, one for each index of a dimension.
 
     Shapes: the input's without `dim`.
     Host:   returns at once.
@@ -579,10 +579,12 @@ def _tensor_split_errors() -> Iterator[ErrorSample]:
 def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
     """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions.
 
-    indices_or_sections: an int, ints, or a tensor of them on the CPU.  The first pieces may have one index more.
+    indices_or_sections: the number of pieces, of which the first may have one index more, or the positions of the
+    splits, as ints or as a tensor on the CPU.
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
-    Raises: ShapeError without a dimension, IndexRangeError if it is out of range, ValueRangeError for no sections.
+    Raises: ShapeError for an input without dimensions, IndexRangeError if `dim` is out of range, ValueRangeError for
+            less than one piece.
     Example:
         >>> torch.tensor_split(torch.arange(5), 2)
         (tensor([0, 1, 2]), tensor([3, 4]))
@@ -890,6 +892,7 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     several = "contiguous copies of the views" if printed.startswith("(") else "a contiguous copy of the view"
     copied.__doc__ = (
         f"Return {several} that `{original.name}` returns.\n\n"
+        f"{original.name}: {cleandoc(original.__doc__ or '').partition(chr(10))[0]}\n"
         f"{_sections(original)}\nExample:\n    >>> {call}\n    {shown}\n"
     )
     return composite(
@@ -915,9 +918,9 @@ def _view_copy_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_view_copy_samples, errors=_view_copy_errors, dtypes=dtypes.ALL, method=False)
 def view_copy(input: Operand, size: Any = None, *, dtype: Any = None) -> Any:
-    """Return a contiguous copy in the shape of `view`.
+    """Return a contiguous copy in another shape, or with its bytes read as another type.
 
-    size: the shape, where one size may be -1; or the dtype as which the bytes are read, which has no gradient.
+    size: the shape, where one size may be -1; or a dtype in its place: then the result has no gradient.
     Shapes: `size`; for a dtype of another size, the last dimension grows or shrinks.
     Host:   returns at once.
     Raises: ShapeError if the elements do not fit, ArgumentError unless one of size and dtype is given,

@@ -77,7 +77,7 @@ class Future:
         return self._value
 
     def value(self) -> Any:
-        """Return the value of a future that is done, or raise its error; no stream waits.
+        """Return the value of a future that is done, or raise its error; the current streams do not wait.
 
         Raises: ModeError (RuntimeError) if the future is not done; the future's error.
         Example:
@@ -93,7 +93,7 @@ class Future:
         return self._value
 
     def set_result(self, result: Any) -> None:
-        """Set the value, once; GPU work submitted so far is part of it.
+        """Set the value, once; it is complete when the work queued so far for its tensors on GPUs is done.
 
         Raises: ModeError (RuntimeError) if a value or an error is already set.
         Example:
@@ -134,9 +134,9 @@ class Future:
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return a future of the result of `callback(self)`, which is called when this future is done.
 
-        Order:  with tensors on GPUs, on a side stream that waits for the work that computes them.
-        Raises: ArgumentTypeError if the callback cannot be called.  An error of the callback is that of the returned
-                future.
+        Order:  if the value has tensors on GPUs, the callback runs on a side stream that waits for the work on them.
+        Raises: ArgumentTypeError if the callback is not callable.  The returned future holds an error that the callback
+                raises.
         Example:
             >>> future = torch.futures.Future()
             >>> doubled = future.then(lambda done: done.value() * 2)
@@ -160,7 +160,7 @@ class Future:
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
         """Call `callback(self)` when this future is done; at once if it already is.
 
-        Raises: ArgumentTypeError if the callback cannot be called; its error, if this future is done.
+        Raises: ArgumentTypeError if the callback is not callable; the callback's error, if this future is already done.
         Example:
             >>> future = torch.futures.Future()
             >>> future.add_done_callback(lambda done: print("done:", done.value()))

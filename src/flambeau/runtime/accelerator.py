@@ -42,7 +42,7 @@ def device_count() -> int:
 def current_accelerator(check_available: bool = False) -> devices.device | None:
     """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA.
 
-    check_available: return None if there is no GPU, too.
+    check_available: also return None if there is no GPU.
     Example:
         >>> torch.accelerator.current_accelerator()
         device(type='cuda')
@@ -77,7 +77,7 @@ def set_device_index(device: Any) -> None:
 
 
 class DeviceIndex(devices.DeviceGuard):
-    """`with accelerator.device_index(i):` makes device i current for this thread, and restores on exit.
+    """`with accelerator.device_index(i):` makes device i current for this thread, and restores the former one on exit.
 
     None changes nothing.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
@@ -168,7 +168,7 @@ DEFAULT_MODE = "global"
 
 
 class AnyGraph(CUDAGraph):
-    """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
+    """A graph of GPU work: `with stream, graph:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
     keep_graph: as in CUDAGraph.  pool, capture_error_mode: as in `CUDAGraph.capture_begin`; "default" is "global".
     Raises: the errors of `capture_begin`, on entry.

@@ -85,8 +85,8 @@ class Virtual:
     preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090";
         or the path of a file that describes one (docs/concepts/cards.md), which ends in ".toml".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
-    races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
-    "poison".
+    races: the effect of a race between streams: "poison" in the bytes, an "error", or "real", as on hardware.  None is
+    "real" with a schedule `replay:...`, which repeats values, else "poison".
     values: False computes no values, for programs that are larger than this machine: memory and time are still
     modelled, every value that the host reads is 1, and an operator whose result's shape depends on values raises
     NotSupportedError.  `flambeau fit` uses it.

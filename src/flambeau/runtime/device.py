@@ -270,7 +270,7 @@ def set_default_device(device: Any) -> None:
     """Set this thread's default device of factories; None is the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block overrides it.
-    Raises: DeviceNameError for a text that names no device, ArgumentTypeError for any other value.  Whether the device
+    Raises: DeviceNameError for a str that names no device, ArgumentTypeError for any other value.  Whether the device
             exists is checked when it is used.
     Example:
         >>> torch.set_default_device("cuda")

@@ -277,9 +277,9 @@ class Generator:
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
     def reserve(self, count: int | None) -> tuple[Any, int, int]:
-        """Reserve `count` counters; return (address of a state in device memory or 0, seed, first counter).
+        """Reserve `count` Philox counters; return (address of a state in device memory or 0, seed, first counter).
 
-        With `count` None, return (state, 0, 0): a draw on the CPU takes its words from the state.
+        count=None returns (state, 0, 0), for draws on the CPU, which take their words from the state.
         While the device's current stream is capturing, the address is that of a state in device memory.  Each replay
         writes its seed and counter there, so replays continue the sequence as calls would.
         Example:

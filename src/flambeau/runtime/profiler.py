@@ -150,7 +150,7 @@ def named(text: str) -> Iterator[None]:
 
 @contextmanager
 def emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
-    """Return a context that changes nothing: operators have no ranges, and ranges that a program names always appear.
+    """Return a context without effect: operators get no NVTX ranges, and the program's own ranges always appear.
 
     Example:
         >>> with torch.autograd.profiler.emit_nvtx():

@@ -230,7 +230,7 @@ class Stream(Queue):
         """Make later work on this stream follow all work submitted to `stream` so far.
 
         Host:   returns at once.
-        Raises: ArgumentTypeError if `stream` is not a stream; AcceleratorError if its machine is gone.
+        Raises: ArgumentTypeError if `stream` is not a stream; AcceleratorError if its GPUs no longer exist.
         Example:
             >>> side, x = torch.cuda.Stream(), torch.ones(2, device="cuda")
             >>> side.wait_stream(torch.cuda.current_stream())

@@ -83,7 +83,7 @@ def save(
     the whole storage of a tensor is written.  Other objects are written as pickle does: by the name of their class.
 
     pickle_protocol: checked, and otherwise ignored: files have protocol 2, the one that every version reads.
-    Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
+    Host:   waits for tensors on GPUs.  On virtual GPUs with values=False, no file is written; a warning says so.
     Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, with its path; StorageTypeError
             (RuntimeError) if tensors of different types view one storage; ArgumentError for an unknown pickle_protocol,
             NotSupportedError for another pickle_module or the legacy format; NoFileError (AttributeError) if f is

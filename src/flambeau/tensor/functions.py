@@ -607,9 +607,9 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
-    """Return (U, S, V): the q largest singular values of A - M and their vectors, approximated by random projections.
+    """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections.
 
-    niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
+    niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None means zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError
@@ -637,9 +637,9 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """Return (U, S, V): principal components of the rows of A, by `svd_lowrank`; columns of V are their directions.
+    """Return (U, S, V): the principal components of the rows of A, by `svd_lowrank`; each column of V is a direction.
 
-    q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
+    q: the number of components, min(6, m, n) by default.  center: whether the mean of the rows is subtracted first.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError
@@ -793,9 +793,9 @@ def _statistics(input: Any, dims: Any, eps: float) -> tuple[Any, Any]:
 
 
 def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
-    """Return (`layer_norm`, mean, 1 / standard deviation) of the last dimensions.
+    """Return (the result of `layer_norm`, the mean over the last dimensions, 1 / the standard deviation over them).
 
-    Shapes: [*, *normalized_shape] gives the same, and twice [*] with sizes 1 for normalized_shape.
+    Shapes: [*, *normalized_shape] gives the same; mean and 1 / standard deviation have size 1 in the last dimensions.
     Host:   returns at once.
     Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers,
             ArgumentTypeError if normalized_shape is not a list of ints.
@@ -811,9 +811,9 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
-    """Return (`group_norm`, mean, 1 / standard deviation) of each group of channels.
+    """Return (the result of `group_norm`, the mean of each group of channels, 1 / its standard deviation).
 
-    N, C, HxW: the input's sizes.
+    N, C, HxW: the numbers of samples, channels, and elements per channel.  group: the number of groups.
     Shapes: [n, c, *] gives [n, c, *], [n, group] and [n, group].
     Host:   returns at once.
     Raises: ShapeError if the sizes or the groups do not fit the input, DtypeError for integers.

@@ -155,9 +155,9 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
+    """Like `resize_`, to the shape of another tensor; memory_format=preserve_format also copies its memory format.
 
-    Shapes: this tensor gets the shape of the template.
+    Shapes: this tensor gets the shape of `the_template`.
     Raises: ArgumentTypeError if `the_template` is not a tensor, AutogradError if this tensor requires a gradient.
     Example:
         >>> torch.arange(4).resize_as_(torch.zeros(2, 1))
@@ -201,10 +201,10 @@ def set_(
 ) -> Any:  # fmt: skip
     """Make this tensor refer to other memory, and return it.
 
-    source: a tensor of this type, or a storage; nothing makes the tensor empty.
+    source: a tensor of this type, or a storage; without it, the tensor becomes empty.
     storage_offset, size, stride: the part of the storage, in elements; all of it in one dimension by default.
-    Raises: DtypeError or DeviceMismatchError if the source's differ, AutogradError for a leaf that requires a
-            gradient, ShapeError or ValueRangeError for a bad part.
+    Raises: DtypeError or DeviceMismatchError if the source has another type or device, AutogradError for a leaf that
+            requires a gradient, ShapeError or ValueRangeError for a bad offset, size or stride.
     Example:
         >>> x, y = torch.zeros(2), torch.arange(4.0)
         >>> x.set_(y.untyped_storage(), 1, (2,), (2,))

@@ -144,7 +144,7 @@ def to_dlpack(tensor: Any) -> Any:
     """Return a DLPack capsule over a tensor's memory, which other libraries read.
 
     Raises: ExchangeError (NotSupportedError, BufferError) on a virtual GPU, ExchangeGraphError (AutogradError) for a
-            tensor in a graph.
+            tensor that requires a gradient.
     Example:
         >>> type(torch.to_dlpack(torch.ones(2))).__name__
         'PyCapsule'
@@ -247,7 +247,7 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     """Move a tensor to a device: the array API's name for `to`.
 
     Host: as for `to`.
-    Raises: ArgumentError for a stream; the copy goes to the current one.
+    Raises: ArgumentError if `stream` is given: the copy is made on the current stream.
     Example:
         >>> torch.ones(2).to_device("cuda").device
         device(type='cuda', index=0)

@@ -152,7 +152,7 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
     """Return a copy of `data` with this tensor's type and device unless others are named.
 
     Shapes: the shape of the data.
-    Host:   waits if that is a GPU.
+    Host:   waits if the device is a GPU.
     Raises: ArgumentTypeError or DtypeError for data of another type, ArgumentError for nested lists of different
             lengths.
     Example:

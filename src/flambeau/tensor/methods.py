@@ -442,8 +442,8 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
     Shapes: same as this tensor.
-    Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  A
-            non_blocking copy to the CPU makes pinned memory.
+    Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  The
+            result of a non_blocking copy to the CPU lies in pinned memory.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentTypeError for an argument of
             another type, ShapeError if memory_format needs another number of dimensions.
     Example:

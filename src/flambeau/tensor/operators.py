@@ -188,7 +188,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
 
         Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
         Host:   returns at once.
-        Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+        Raises: ShapeError if the number of elements differs, or the strides do not allow that shape without a copy.
         Example:
             >>> x = torch.arange(6)
             >>> x.view(2, -1)

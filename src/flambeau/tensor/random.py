@@ -68,9 +68,9 @@ def _generator_of(name: str, device: Any) -> Any:
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Restore a state that get_rng_state returned.
+    """Set the state of the CPU's or a CUDA device's generator to one that `get_rng_state` returned.
 
-    Raises: ArgumentError for any other size, ArgumentTypeError for any other type.
+    Raises: ArgumentError for a state of another size, ArgumentTypeError for anything but a uint8 tensor.
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)
@@ -360,8 +360,8 @@ def randperm(
 
     Shapes: a vector of n elements.
     Host:   returns at once.
-    Raises: ArgumentTypeError or ValueRangeError for a wrong n, ArgumentError if the type does
-            not hold n - 1.
+    Raises: ArgumentTypeError if n is not an int, ValueRangeError if it is negative or the type
+            cannot hold n - 1.
     Example:
         >>> torch.randperm(5).sort().values
         tensor([0, 1, 2, 3, 4])

@@ -236,9 +236,9 @@ class _Memory:
     def resize_(self, size: int) -> Any:
         """Change the number of elements; the first ones are kept.  Return self.
 
-        Every tensor over the storage sees the new memory.  A tensor that reaches beyond its new end must not be used
-        any more.
-        Raises: NotSupportedError for memory of another owner.
+        Every tensor over the storage sees the new memory.  A tensor that reaches beyond the storage's new end must not
+        be used any more.
+        Raises: NotSupportedError for memory that is shared with other processes or comes from another library.
         Example:
             >>> storage = torch.FloatStorage([1.0, 2.0, 3.0]).resize_(2)
             >>> storage.tolist()
@@ -271,7 +271,7 @@ class _Memory:
         return values
 
     def fill_(self, value: Any) -> Any:
-        """Set every element; return self.
+        """Set every element to `value`, and return this storage.
 
         Raises: ArgumentTypeError if `value` is not a number, ValueRangeError if the type cannot hold it.
         Example:
@@ -285,7 +285,7 @@ class _Memory:
         """Copy the elements of another storage of the same size, and return this storage.
 
         Host:   as `Tensor.copy_`.
-        Raises: ArgumentTypeError if `source` is not a storage of this kind; ValueRangeError if it has another size.
+        Raises: ArgumentTypeError if `source` is not a storage of this class; ValueRangeError if it has another size.
         Example:
             >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1.0, 2.0])).tolist()
             [1.0, 2.0]
@@ -317,7 +317,7 @@ class _Memory:
         return self._like(self._elements().clone())
 
     def cpu(self) -> Any:
-        """Return the storage on the CPU: a copy, or the same memory if it is there.
+        """Return the storage on the CPU: a copy, or the same memory if it is there already.
 
         Host: waits if it is on a GPU.
         Example:
@@ -327,7 +327,7 @@ class _Memory:
         return self._like(self._elements().cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """Return the storage on a CUDA device: a copy, or the same memory if it is there.
+        """Return the storage on a CUDA device: a copy, or the same memory if it is there already.
 
         device: None for the current one.  non_blocking: if True, the host does not wait for a copy from pinned memory.
         Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for one that is not
@@ -339,7 +339,7 @@ class _Memory:
         return self._like(self._elements().cuda(device, non_blocking))
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """Return the storage on a device: a copy, or the same memory if it is there.
+        """Return the storage on a device: a copy, or the same memory if it is there already.
 
         Raises: DeviceNameError or DeviceIndexError for a device that does not exist.
         Example:
@@ -349,7 +349,7 @@ class _Memory:
         return self._like(self._elements().to(device, non_blocking=non_blocking))
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Return the storage in pinned host memory: a copy, or the same memory if it is there.
+        """Return the storage in pinned host memory: a copy, or the same memory if it is there already.
 
         Raises: ValueRangeError for memory of a GPU, ArgumentError for a device that is not a GPU.
         Example:
@@ -362,7 +362,7 @@ class _Memory:
         return typed(self._elements().to(wanted)._storage, wanted)
 
     def half(self) -> TypedStorage:
-        """Return the elements as float16, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as float16; it shares the memory if the type is float16 already.
 
         Example:
             >>> torch.LongStorage([1, 2]).half().tolist()
@@ -371,7 +371,7 @@ class _Memory:
         return self._as(dtypes.float16)
 
     def bfloat16(self) -> TypedStorage:
-        """Return the elements as bfloat16, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as bfloat16; it shares the memory if the type is bfloat16 already.
 
         Example:
             >>> torch.LongStorage([1, 2]).bfloat16().tolist()
@@ -380,7 +380,7 @@ class _Memory:
         return self._as(dtypes.bfloat16)
 
     def float(self) -> TypedStorage:
-        """Return the elements as float32, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as float32; it shares the memory if the type is float32 already.
 
         Example:
             >>> torch.LongStorage([1, 2]).float().tolist()
@@ -389,7 +389,7 @@ class _Memory:
         return self._as(dtypes.float32)
 
     def double(self) -> TypedStorage:
-        """Return the elements as float64, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as float64; it shares the memory if the type is float64 already.
 
         Example:
             >>> torch.LongStorage([1, 2]).double().tolist()
@@ -398,7 +398,7 @@ class _Memory:
         return self._as(dtypes.float64)
 
     def long(self) -> TypedStorage:
-        """Return the elements as int64, in a storage of that type; it shares the memory if the type is int64 already.
+        """Return a storage of the elements as int64; it shares the memory if the type is int64 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).long().tolist()
@@ -407,7 +407,7 @@ class _Memory:
         return self._as(dtypes.int64)
 
     def int(self) -> TypedStorage:
-        """Return the elements as int32, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as int32; it shares the memory if the type is int32 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).int().tolist()
@@ -416,7 +416,7 @@ class _Memory:
         return self._as(dtypes.int32)
 
     def short(self) -> TypedStorage:
-        """Return the elements as int16, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as int16; it shares the memory if the type is int16 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).short().tolist()
@@ -425,7 +425,7 @@ class _Memory:
         return self._as(dtypes.int16)
 
     def char(self) -> TypedStorage:
-        """Return the elements as int8, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as int8; it shares the memory if the type is int8 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).char().tolist()
@@ -434,7 +434,7 @@ class _Memory:
         return self._as(dtypes.int8)
 
     def byte(self) -> TypedStorage:
-        """Return the elements as uint8, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as uint8; it shares the memory if the type is uint8 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).byte().tolist()
@@ -443,7 +443,7 @@ class _Memory:
         return self._as(dtypes.uint8)
 
     def bool(self) -> TypedStorage:
-        """Return the elements as bool, in a storage of that type; the same memory if they are.
+        """Return a storage of the elements as bool; it shares the memory if the type is bool already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).bool().tolist()
@@ -715,7 +715,7 @@ def is_storage(obj: Any) -> bool:
 
 
 def storage_of(self: Any) -> TypedStorage:
-    """Return the memory of this tensor as elements of its type; all of it, also for a view.
+    """Return this tensor's storage as elements of its type; for a view, the whole storage.
 
     Example:
         >>> torch.arange(3)[1:].storage().tolist()

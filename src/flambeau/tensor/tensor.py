@@ -226,7 +226,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         self._grad = None
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward, after its hooks.
+        """Store the gradient of this non-leaf in `grad` during backward, after its hooks have run.
 
         Raises: AutogradError if the tensor does not require a gradient.
         Example:
@@ -535,7 +535,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting.
 
         Shapes: the result has the listed sizes.
-        Raises: ArgumentTypeError without a size, ShapeError if that does not broadcast to the tensor's.
+        Raises: ArgumentTypeError without sizes, ShapeError if they do not broadcast to the tensor's shape.
         Example:
             >>> torch.ones(2, 3).sum_to_size(1, 3)
             tensor([[2., 2., 2.]])
@@ -577,7 +577,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
         """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class.
 
-        Raises: ArgumentError for a text that is not a type, ArgumentTypeError for anything else that is not one.
+        Raises: ArgumentError for a str that does not name a type, ArgumentTypeError for another value that is no type.
         Example:
             >>> torch.ones(2).type()
             'torch.FloatTensor'
@@ -649,7 +649,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return self._storage.is_pinned
 
     def record_stream(self, s: Stream) -> None:
-        """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done.
+        """Keep this tensor's memory from reuse after it is freed, until the work queued on stream `s` by then is done.
 
         Raises: ArgumentTypeError if `s` is not a stream, NotSupportedError on the CPU.
         Example:
@@ -658,7 +658,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             >>> side.wait_stream(torch.cuda.current_stream())
             >>> with torch.cuda.stream(side):
             ...     y = x * 2
-            >>> x.record_stream(side)  # x's memory is not reused before side has come so far
+            >>> x.record_stream(side)  # x's memory is not reused before y is computed
         """
         s = adopted(s)
         if not isinstance(s, Stream):
@@ -717,7 +717,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a NumPy array over the same memory.
 
         Shapes: the array has the shape of this tensor.
-        Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
+        Raises: ArgumentTypeError for a tensor on a GPU; AutogradError if it requires a gradient, except in no_grad.
         Example:
             >>> torch.tensor([1, 2]).numpy()
             array([1, 2])

@@ -890,16 +890,16 @@ class Tensor:
         """Compute the mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
     @overload
     def nanmedian(self) -> Tensor:
-        """Compute `median` of the elements that are not NaN; NaN if there is no other."""
+        """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Compute `median` of the elements that are not NaN; NaN if there is no other."""
+        """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
     def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
-        """Compute `quantile` of the elements that are not NaN; NaN if there is no other."""
+        """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN."""
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
-        """Return a view of `length` indexes of a dimension from `start` on."""
+        """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`."""
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """Return a contiguous copy of the view that `narrow` returns."""
     @property
@@ -939,7 +939,7 @@ class Tensor:
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
         """Like `zeros`, with this tensor's type and device unless others are named."""
     def nextafter(self, other: Tensor) -> Tensor:
-        """Return the next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+        """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`."""
     def nextafter_(self, other: Tensor) -> Self:
         """In-place version of `nextafter`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
@@ -996,7 +996,7 @@ class Tensor:
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the product over some dimensions, or all of them."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+        """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, cast to its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
@@ -1019,7 +1019,7 @@ class Tensor:
     def reciprocal_(self) -> Self:
         """In-place version of `reciprocal`: stores the result in this tensor, cast to its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
-        """Delay the reuse of the memory, once freed, until the work queued on stream `s` by that time is done."""
+        """Keep this tensor's memory from reuse after it is freed, until the work queued on stream `s` by then is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
@@ -1033,7 +1033,7 @@ class Tensor:
     def remainder_(self, other: Tensor | Number) -> Self:
         """In-place version of `remainder`: stores the result in this tensor, cast to its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
-        """Return the input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+        """Return the input with each slice along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
         """In-place version of `renorm`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
@@ -1062,13 +1062,13 @@ class Tensor:
     def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
         """Change this tensor's shape in place and return it.  The storage grows if it is too small."""
     def resize_as_(self, the_template: Any, *, memory_format: _memory_format | None = ...) -> Self:
-        """Like `resize_`, to the shape of another tensor; preserve_format takes its memory format too."""
+        """Like `resize_`, to the shape of another tensor; memory_format=preserve_format also copies its memory format."""
     def resolve_conj(self) -> Tensor:
         """Return the tensor itself: conjugation is never deferred, since tensors are real."""
     def resolve_neg(self) -> Tensor:
         """Return the tensor itself: negation is never deferred."""
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
+        """Store the gradient of this non-leaf in `grad` during backward, after its hooks have run."""
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ...) -> Tensor:
@@ -1096,9 +1096,9 @@ class Tensor:
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `scatter_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """Return a view of one index of a dimension, without that dimension."""
+        """Return a view of the input at one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """Return a copy of the input with `src` at one index of a dimension."""
+        """Return a copy of the input in which `src` replaces the elements at one index of a dimension."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
         """Make this tensor refer to other memory, and return it."""
     def sgn(self) -> Tensor:
@@ -1141,7 +1141,7 @@ class Tensor:
     def size(self, dim: _int) -> _int:
         """Return the shape, or the size of one dimension."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
-        """Return a copy of the input with `src` in a slice of a dimension."""
+        """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension."""
     def slogdet(self) -> Tensor:
         """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
     def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
@@ -1165,9 +1165,9 @@ class Tensor:
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Return the standard deviation over some dimensions.  The gradient of a standard deviation of 0 is 0."""
+        """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0."""
     def storage(self) -> TypedStorage:
-        """Return the memory of this tensor as elements of its type; all of it, also for a view."""
+        """Return this tensor's storage as elements of its type; for a view, the whole storage."""
     def storage_offset(self) -> _int:
         """Return the number of elements of the storage that come before the first element."""
     def storage_type(self) -> Any:
@@ -1207,7 +1207,7 @@ class Tensor:
     def take(self, index: Tensor) -> Tensor:
         """Return the elements of the flattened input at the given indexes; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
-        """Gather with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+        """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
     def tan(self) -> Tensor:
         """Compute the tangent."""
     def tan_(self) -> Self:
@@ -1238,7 +1238,7 @@ class Tensor:
     def tolist(self) -> Any:
         """Return the values as nested lists; a Python number if there are no dimensions."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
+        """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest."""
     def trace(self) -> Tensor:
         """Compute the sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
@@ -1272,7 +1272,7 @@ class Tensor:
     def type_as(self, other: Tensor) -> Tensor:
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return views of every index of a dimension."""
+        """Return a tuple of views, one for each index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Split one dimension into several; one size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
@@ -1296,7 +1296,7 @@ class Tensor:
     def untyped_storage(self) -> UntypedStorage:
         """Return the memory of this tensor as a storage of bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Compute the variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+        """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction)."""
     def vdot(self, other: Tensor) -> Tensor:
         """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload

@@ -139,7 +139,7 @@ def optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 def same(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the argument: for decorators that only give a compiler information about a function.
+    """Return the argument unchanged: flambeau compiles nothing, and ignores hints to a compiler.
 
     Example:
         >>> torch.compiler.allow_in_graph(len) is len
@@ -159,7 +159,7 @@ def substitute(original_fn: Any, *args: Any, **kwargs: Any) -> Callable[[Any], A
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: for calls that only give a compiler information about a value, or clear its caches.
+    """Do nothing: flambeau compiles nothing, so there are no caches to clear and no hints to use.
 
     Example:
         >>> torch.compiler.reset()

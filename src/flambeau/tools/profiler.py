@@ -115,16 +115,16 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Record the work of every stream inside a `with` block, which gets a `Profile`.
+    """Record the work of every GPU stream inside a `with` block; its `as` target is a `Profile`.
 
     On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs CUPTI measures each
     kernel, copy and fill, those of libraries and graphs included, if it is installed and no other profiler uses it.
-    Otherwise two timing events are recorded around each call, and the logger `flambeau` says so.  They cost a few
+    Otherwise two timing events are recorded around each call, and the logger `flambeau` says so.  Events cost a few
     microseconds of host time per call, about one microsecond of GPU time between two pieces of work on a stream, and
-    memory until the block ends.  On an idle stream a span then begins when the host begins the call, so the span of a
-    short kernel measures mostly the call.  On a stream that always has queued work, such spans are exact to about a
-    microsecond.
-    Host:   waits at the end of the block for every device that was used; with events also when one is first used.
+    memory until the block ends.  With events, the span of a call on an idle stream begins when the host begins the
+    call, so the span of a short kernel measures mostly the call.  On a stream that always has queued work, spans are
+    exact to about a microsecond.
+    Host:   waits at the end of the block for every device that was used; with events, also when a device is first used.
     Raises: NoDeviceError if there is no GPU.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -220,7 +220,7 @@ class FunctionEvent:
 
 
 class EventList(list[FunctionEvent]):
-    """A list of events, or of sums of events."""
+    """A list of profiler events, or of sums of such events."""
 
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
         """Sum events of one name and device type, with step numbers in names ignored.
@@ -485,7 +485,7 @@ class SteppedProfile:
         self._stop(error)
 
     def start(self) -> None:
-        """Start with step 0.
+        """Start recording, at step 0 of the schedule.
 
         Raises: NoDeviceError if there is no GPU; the errors of the schedule.
         Example:

@@ -11,10 +11,10 @@ from ..core.thread import CPU, MAX_ENTRIES, Device
 
 
 def statistics() -> dict[str, dict[str, Any]]:
-    """Return the numbers of cached plans, loaded kernels and library plans, for the CPU and each device in use.
+    """Return the numbers of cached plans (prepared calls), loaded kernels and library plans, for each device in use.
 
-    {device: {"plans": {operator: the number of its plans}, "max_plans": how many calls of all devices are kept,
-    "kernels": loaded ones, "library_plans": those of cuBLAS and cuDNN}}.  Host: returns at once, and starts nothing.
+    {device: {"plans": {operator: number of plans}, "max_plans": size of the cache, which all devices share,
+    "kernels": number of loaded kernels, "library_plans": number of plans of cuBLAS and cuDNN}}.  Host: returns at once.
     Example:
         >>> x = torch.ones(2, device="cuda") + 1
         >>> torch.statistics()["cuda:0"]["plans"]["add"]
